@@ -1,4 +1,4 @@
-"""Models that follow a script: a server on loopback with the interface of OpenAI, and a model in memory."""
+"""Models that follow a script: a server on loopback (OpenAI's interface and Anthropic's), and one in memory."""
 
 from __future__ import annotations
 
@@ -103,7 +103,8 @@ class LlmServer(_Scripted):
         reply = script if isinstance(script, Reply) else Reply(script if isinstance(script, str) else script(prompt))
         if reply.delay:
             self.ended.wait(reply.delay)
-        body = reply.body if reply.body is not None else _completion(asked, prompt, reply)
+        made = _message if handler.path.endswith("/messages") else _completion
+        body = reply.body if reply.body is not None else json.dumps(made(asked, prompt, reply)).encode()
         handler.send_response(reply.status)
         handler.send_header("content-type", "application/json")
         handler.send_header("content-length", str(len(body)))
@@ -112,7 +113,10 @@ class LlmServer(_Scripted):
         handler.close_connection = reply.cut
 
 
-def _completion(asked: dict[str, Any], prompt: str, reply: Reply) -> bytes:
+_ERROR = {"error": {"message": "scripted"}}
+
+
+def _completion(asked: dict[str, Any], prompt: str, reply: Reply) -> dict[str, Any]:
     message = {"role": "assistant", "content": reply.text}
     document = {
         "id": "1",
@@ -122,7 +126,20 @@ def _completion(asked: dict[str, Any], prompt: str, reply: Reply) -> bytes:
         "choices": [{"index": 0, "message": message, "finish_reason": reply.finish}],
         "usage": {"prompt_tokens": len(prompt) // 4, "completion_tokens": len(reply.text) // 4, "total_tokens": 0},
     }
-    return json.dumps(document if reply.status == 200 else {"error": {"message": "scripted"}}).encode()
+    return document if reply.status == 200 else _ERROR
+
+
+def _message(asked: dict[str, Any], prompt: str, reply: Reply) -> dict[str, Any]:
+    document = {
+        "id": "1",
+        "type": "message",
+        "role": "assistant",
+        "model": asked["model"],
+        "content": [{"type": "text", "text": reply.text}],
+        "stop_reason": {"stop": "end_turn", "length": "max_tokens"}[reply.finish],
+        "usage": {"input_tokens": len(prompt) // 4, "output_tokens": len(reply.text) // 4},
+    }
+    return document if reply.status == 200 else _ERROR
 
 
 @contextmanager

@@ -81,6 +81,18 @@ def test_what_may_pass_is_tried_three_times_with_waits_of_1_and_2_seconds(
     assert ask.kinds() == ["attempt", "warning", "attempt", "warning", "attempt", "answer"]
 
 
+def test_anthropics_interface_is_spoken(layout: Layout, llm_server: LlmServer) -> None:
+    llm_server.set_up(layout.root, {"anthropic": {"model": "small", "url": llm_server.url.removesuffix("/v1")}})
+    llm_server.say(Reply(status=529), "because")
+    ask = Asking(layout)
+    answer = ask.client.complete("why?", system="be brief", max_tokens=7)
+    assert (answer.text, answer.backend, answer.model, answer.tokens_in) == ("because", "anthropic", "small", 1)
+    assert [(each["system"], each["max_tokens"]) for each in llm_server.requests] == [("be brief", 7)] * 2
+    llm_server.say(Reply("half", finish="length"))
+    with pytest.raises(ModelError, match="cut off after 100 tokens"):
+        ask()
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
 def test_what_cannot_pass_is_tried_once(layout: Layout, llm_server: LlmServer, status: int) -> None:
     llm_server.set_up(layout.root)
