@@ -56,7 +56,7 @@ class ContextSource(Protocol):
             query: Words to search for.
             test: Node id of a test whose failures are wanted. Without its parameters, or without the test inside
                 the simulator, it stands for all of them.
-            category: `bugs`, `patterns`, `coverage` or `specs`; None for all.
+            category: `bugs`, `patterns`, `coverage`, `specs` or `topics`; None for all.
             budget: Maximum number of tokens; None for the setting `max_context_tokens`.
 
         Returns:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 from pytest_dvwiki import runs
 from pytest_dvwiki.agent.budget import MANY
 from pytest_dvwiki.agent.page_blocks import PageBlocks, family
+from pytest_dvwiki.agent.prompts import CATEGORIES
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.kinds.marks import drifted
@@ -178,5 +179,5 @@ def usefulness(page: PageSummary) -> tuple[int, bool, float, str]:
     value = page.metadata.get(key)
     last = float("inf") if key == "priority" else 0.0
     number = float(value) if isinstance(value, int | float) else last
-    order = ("patterns", "bugs", "coverage", "specs").index(page.category)
+    order = CATEGORIES.index(page.category)
     return order, not page.metadata.get("regressed"), number if key == "priority" else -number, page.name

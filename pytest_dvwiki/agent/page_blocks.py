@@ -26,13 +26,13 @@ from pytest_dvwiki.causes.statements import (
     statements,
 )
 from pytest_dvwiki.causes.words import Style, fix_text, sentence, text
-from pytest_dvwiki.model.sentences import is_own
+from pytest_dvwiki.model.sentences import count, is_own
 from pytest_dvwiki.records import aggregate, bins
 from pytest_dvwiki.records.command import from_anywhere, start
 from pytest_dvwiki.records.kinds import is_deterministic
 from pytest_dvwiki.wiki import age, outside
 from pytest_dvwiki.wiki.index import percent
-from pytest_dvwiki.wiki.kinds import spec
+from pytest_dvwiki.wiki.kinds import spec, topic
 from pytest_dvwiki.wiki.kinds.bug import ORIGINS, UNTOUCHED, effective_type, facts, words_of_title
 from pytest_dvwiki.wiki.kinds.marks import drifted
 from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command
     from pytest_dvwiki.patterns.registry import Registry
     from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.kinds.topic import Lesson
     from pytest_dvwiki.wiki.page_summary import PageSummary
     from pytest_dvwiki.wiki.query import WikiHistory
 
@@ -56,6 +57,8 @@ _TITLE_LENGTH = 200
 _RESOLUTION_LENGTH = 600
 _COMMAND_LENGTH = 500
 _CLARIFICATIONS = 3
+_LESSONS = 3
+"""Maximum number of lessons with a pattern; a topic has all of its own."""
 _DATED = re.compile(r"- (\d{4}-\d\d-\d\d) \(")
 _logger = logging.getLogger(__name__)
 
@@ -100,6 +103,9 @@ class PageBlocks:
                 return self._pattern(page)
             case "coverage":
                 return self._hole(page)
+            case "topics":
+                lessons = self._lessons(page)
+                return Block(f"**{_words(page.name)}** — {count(len(lessons), 'lesson')}", lessons)
             case _:
                 lines = self._clarifications(page)
                 header = f"**{_words(page.name)}** — {_words(plain(page.title))}"
@@ -195,7 +201,20 @@ class PageBlocks:
         back = f", but it returned {held.returned[:10]}" if held and held.returned else ""
         fix = [f"Fix: {fix_text(held, self.style)} (held{back})"] if held else []
         advice = [f"{'In general' if held else 'Fix'}: {template}"] if template else []
-        return Block(header, (*_outdated(page), *fix, *advice))
+        return Block(header, (*_outdated(page), *fix, *advice, *self._lessons(page)[:_LESSONS]))
+
+    def _lessons(self, page: PageSummary) -> tuple[str, ...]:
+        """Return the lessons of a page that hold, without those of a model that nobody accepted; best known first."""
+        text = outside.read(self._layout.wiki, page.path).decode("utf-8", "replace")
+        known = [each for each in topic.lessons(text) if each.is_active and not each.unreviewed]
+        known.sort(key=lambda each: -len(each.tasks))
+        return tuple(self._lesson(each) for each in known)
+
+    def _lesson(self, lesson: Lesson) -> str:
+        words = prose(plain(": ".join(filter(None, (lesson.title, lesson.text)))), _RESOLUTION_LENGTH)
+        again = f" (+{len(lesson.tasks) - 1})" if len(lesson.tasks) > 1 else ""
+        source = f" {cite(lesson.tasks[-1])}" if lesson.tasks else ""
+        return f"Lesson [{age.age(lesson.seen, self._today)}{again}]: {words}{source}"
 
     def _hole(self, page: PageSummary) -> Block:
         name = f"{page.text('covergroup')}.{page.text('bin')}"

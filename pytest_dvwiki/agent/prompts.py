@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.agent.followed import FollowedWiki
     from pytest_dvwiki.settings import Layout
 
-CATEGORIES = ("patterns", "bugs", "coverage", "specs")
+CATEGORIES = ("patterns", "bugs", "coverage", "specs", "topics")
 BUDGET = 2000
 _MOST = 20
 _logger = logging.getLogger(__name__)

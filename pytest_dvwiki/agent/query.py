@@ -104,7 +104,7 @@ class WikiQueryService:
 
         Args:
             query: Words; an identifier is found as a whole and by its parts.
-            category: Only pages of this category: `bugs`, `patterns`, `coverage` or `specs`.
+            category: Only pages of this category: `bugs`, `patterns`, `coverage`, `specs` or `topics`.
             top_k: Maximum number of results.
             filters: Only pages that pass these.
 

@@ -35,6 +35,7 @@ _GUIDANCE = {
     ),
     "coverage": frozenset({"Scenario"}),
     "specs": frozenset[str](),
+    "topics": frozenset[str](),
 }
 """Sections that give instructions; they claim nothing about a run."""
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _INDEXED = re.compile(r"^\| \[[^\]]*\]\(([^)]+\.md)\)", re.MULTILINE)
 _ROW = re.compile(r"\| \[[^\]]*\]\((?P<file>[^)]+\.md)\) \| (?P<cells>.*) \|")
-_PEOPLE_S = {"bugs": {0, 1, 4}, "patterns": set[int](), "coverage": {0, 1, 2}, "specs": {0, 1}}
+_PEOPLE_S = {"bugs": {0, 1, 4}, "patterns": set[int](), "coverage": {0, 1, 2}, "specs": {0, 1}, "topics": {0, 1}}
 """Columns of the table of each category that depend on keys people edit; column 0 follows the page's name."""
 
 

@@ -26,12 +26,14 @@ _FIELDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "patterns": {"type": ("pattern",)},
     "coverage": {"type": ("coverage",), "action_class": ACTIONS},
     "specs": {"type": ("spec",)},
+    "topics": {"type": ("topic",)},
 }
 _REQUIRED: Mapping[str, tuple[str, ...]] = {
     "bugs": ("type", "status", "fingerprint"),
     "patterns": ("type", "failure_subtype"),
     "coverage": ("type", "covergroup", "bin", "action_class"),
     "specs": ("type", "feature"),
+    "topics": ("type", "topic"),
 }
 
 

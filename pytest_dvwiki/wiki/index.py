@@ -65,11 +65,16 @@ def _spec(page: PageSummary) -> tuple[str, ...]:
     return _text(page, "feature"), _text(page, "clarification_type")
 
 
+def _topic(page: PageSummary) -> tuple[str, ...]:
+    return _text(page, "topic"), _text(page, "status")
+
+
 _COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[PageSummary], tuple[str, ...]]]] = {
     "bugs": (("Type", "Status", "Confidence", "Last Updated", "Title"), _bug),
     "patterns": (("failure_subtype", "hit_count", "fix_success_rate"), _pattern),
     "coverage": (("Feature", "Bin", "Status"), _hole),
     "specs": (("Feature", "Clarification Type"), _spec),
+    "topics": (("Topic", "Status"), _topic),
 }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-CATEGORIES = ("bugs", "patterns", "coverage", "specs")
+CATEGORIES = ("bugs", "patterns", "coverage", "specs", "topics")
 
 
 def check_category(name: str | None) -> None:

@@ -254,7 +254,7 @@ class WikiStore:
         if category in OWNED and self._role != "ingest":
             return _denied(
                 place,
-                f"pages of {category} are made from records; call WikiIngestService, or write to specs",
+                f"pages of {category} are made from records; call WikiIngestService, or write to specs or topics",
             )
         problem = _problem_of(content)
         if problem:

@@ -22,6 +22,7 @@ _STANDS_FOR = {
     "patterns": "a pattern page stands for its subtype; name the subtype otherwise in the registry, then run"
     " `dvwiki build --reclassify`",
     "coverage": "a coverage page stands for its bin",
+    "topics": "a topic page stands for its topic; move the lessons and delete the page",
     "specs": "pages in specs are people's alone; move the lines and delete the page",
 }
 

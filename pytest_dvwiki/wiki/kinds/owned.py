@@ -14,4 +14,4 @@ OWNED: Mapping[str, tuple[str, ...]] = {
     "patterns": (*pattern.OWNED, *marks.KEYS),
     "coverage": (*coverage.OWNED, *marks.KEYS),
 }
-"""Specification pages have none: they belong to people and agents."""
+"""Specification and topic pages have none: they belong to people and agents."""

@@ -29,6 +29,7 @@ lies, and what fixed them. pytest-dvwiki keeps it; people and agents read it and
 - `patterns/`: one page per kind of failure, with its fix template and how often fixes held.
 - `coverage/`: coverage holes and what filled them.
 - `specs/`: clarifications of the specification.
+- `topics/`: lessons that belong to no single kind of failure, by topic.
 - `log.md`: one line per event, only ever appended to.
 - `schema.yaml`: who may write what.
 - `../tasks/`: one record per archived run. Every number on a page is counted from them, none is kept on a page alone.
@@ -74,6 +75,7 @@ sections:
   "patterns/*#Fix Template": {mode: snapshot, writable_by: [agent, reviewer, human], read_cap: 4}
   coverage: {mode: snapshot, writable_by: [ingest, reviewer, human], read_cap: 4}
   specs: {mode: snapshot, writable_by: [agent, reviewer, human], read_cap: 4}
+  topics: {mode: snapshot, writable_by: [agent, reviewer, human], read_cap: 4}
   log: {mode: log, writable_by: [ingest], read_cap: 4}
 pipeline: null   # reserved
 max_steps: null  # reserved

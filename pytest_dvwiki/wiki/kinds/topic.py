@@ -1,0 +1,244 @@
+"""A topic page, `topics/{topic}.md`, and the lessons on it; a pattern page has lessons too, under the same headings.
+
+Nothing on a topic page is derived from records. A lesson is a part of the page with its own heading. Below its text
+stand lines that the tool reads: its id, a source for each session in which it was learned, and links to other lessons.
+How often a lesson was confirmed is the number of its sources, so that no count is kept that a merge of two branches
+could get wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.search.tokenizer import tokens
+from pytest_dvwiki.wiki.text import pages, parts
+from pytest_dvwiki.wiki.text.markdown import escape, one_line, plain
+from pytest_dvwiki.wiki.text.splice import newline_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+TOPICS = ("architecture", "dependencies", "gotchas", "testing")
+OTHERWISE = "gotchas"
+"""The topic of a lesson that names no other."""
+LESSONS, GENERAL, SUPERSEDED = "Lessons", "General", "Superseded"
+SECTIONS = (LESSONS, GENERAL, SUPERSEDED)
+UNREVIEWED = "unreviewed"
+_LEVEL = 3
+"""The level of a lesson's heading."""
+_TITLE = 80
+_WORDS = 150
+_REASON = 200
+_LINE = re.compile(
+    r"- (?:lesson `(?P<id>[0-9a-f]{8})`"
+    r"|\(source: (?P<source>[^)]*)\)"
+    r"|supersedes `(?P<supersedes>[0-9a-f]{8})`"
+    r"|superseded by `(?P<by>[0-9a-f]{8})`: (?P<reason>.*)"
+    r"|superseded: (?P<fixed>.*)"
+    r"|see also `(?P<also>[0-9a-f]{8})`(?P<where>.*)"
+    r"|unreviewed: (?P<unreviewed>.*))"
+)
+_TASK = re.compile(r"tasks/([^|)\s]+?)\.ya?ml(?=[ |]|$)")
+_SEEN = re.compile(r"\| seen: (\d{4}-\d\d-\d\d)")
+_CITATION = re.compile(r"\(\s*source\s*:\s*", re.IGNORECASE)
+_SPAN = re.compile(r"((?<!`)`[^`\n]+`(?!`))")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """A lesson: one thing that was learned, with its sources."""
+
+    id: str
+    title: str
+    """Markdown on one line."""
+    text: str
+    """Markdown."""
+    sources: tuple[str, ...] = ()
+    """What stands in its citations behind `source: `."""
+    section: str = LESSONS
+    supersedes: tuple[str, ...] = ()
+    superseded_by: str = ""
+    """The lesson that replaces it; empty if there is none."""
+    reason: str = ""
+    """Why it does not hold any more."""
+    see_also: tuple[tuple[str, str], ...] = ()
+    """Related lessons, each with the Markdown behind its id."""
+    unreviewed: str = ""
+    """Who wrote it, if that was a model and no person has accepted it."""
+
+    @property
+    def is_active(self) -> bool:
+        """Tell whether it still holds."""
+        return self.section != SUPERSEDED
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Return the words by which it is compared."""
+        return frozenset(tokens(f"{self.title} {self.text}"))
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Return the task ids of the records that it cites."""
+        return tuple(task for source in self.sources for task in _TASK.findall(source))
+
+    @property
+    def seen(self) -> str:
+        """Return the newest day of its sources; empty if none has one."""
+        return max((day for source in self.sources for day in _SEEN.findall(source)), default="")
+
+    def markdown(self) -> str:
+        """Return it as it stands on its page."""
+        ended = [f"- superseded by `{self.superseded_by}`: {self.reason}"] if self.superseded_by else []
+        ended += [f"- superseded: {self.reason}"] if self.reason and not self.superseded_by else []
+        lines = [
+            f"- lesson `{self.id}`",
+            *([f"- unreviewed: {self.unreviewed}"] if self.unreviewed else []),
+            *(f"- (source: {source})" for source in self.sources),
+            *(f"- supersedes `{other}`" for other in self.supersedes),
+            *ended,
+            *(f"- see also `{other}`{where}" for other, where in self.see_also),
+        ]
+        text = [self.text.strip(), ""] if self.text.strip() else []
+        return "\n".join([f"### {self.title}", "", *text, *lines])
+
+
+def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "") -> Lesson:
+    """Return a new lesson from text of others: its code spans stay, all other Markdown is escaped.
+
+    Args:
+        title: Its title; cut if it is too long.
+        text: Its text, of which the first 150 words stay.
+        sources: What stands in its citations.
+        unreviewed: Who wrote it, if a person has to accept it.
+    """
+    # A citation or a line for the tool can only come from the tool.
+    title, text = (_CITATION.sub("(", each).lstrip("-+*=#> \t\n") for each in (title, text))
+    title = f"{title} (lesson)" if title.strip() in SECTIONS or not title.strip() else title
+    shown = " ".join(text.split()[:_WORDS])
+    digest = hashlib.sha256(f"{title}\0{shown}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return Lesson(
+        id=digest,
+        title=_shown(title, _TITLE),
+        text=_shown(shown, 10 * _WORDS),
+        sources=tuple(dict.fromkeys(sources)),
+        unreviewed=unreviewed,
+    )
+
+
+def source(task_id: str, day: str) -> str:
+    """Return what stands in a citation of the record of a session."""
+    return f"tasks/{task_id}.yaml | seen: {day[:10]}"
+
+
+def reason(text: str) -> str:
+    """Return a reason from text of others as it stands on a page."""
+    return _shown(text, _REASON)
+
+
+def _shown(text: str, limit: int) -> str:
+    """Return text of others on one line, with its code spans, and all other Markdown escaped."""
+    pieces = _SPAN.split(one_line(text, limit))
+    return "".join(each if at % 2 else escape(each) for at, each in enumerate(pieces))
+
+
+def lessons(text: str) -> list[Lesson]:
+    """Return the lessons of a page in their order."""
+    return [each for section in SECTIONS for each in _of_section(text, section)]
+
+
+def _of_section(text: str, section: str) -> Iterator[Lesson]:
+    found = parts.part(text, section)
+    body = text[slice(*found)].replace("\r\n", "\n") if found else ""
+    title, lines = "", list[str]()
+    for line in body.split("\n"):
+        heading = parts.heading_of(line)
+        if heading and heading.level <= _LEVEL:
+            if title:
+                yield _read(section, title, lines)
+            title, lines = heading.words, []
+        else:
+            lines.append(line)
+    if title:
+        yield _read(section, title, lines)
+
+
+def _read(section: str, title: str, lines: Iterable[str]) -> Lesson:
+    """Return a lesson from its title and the lines below."""
+    told: dict[str, list[str]] = {}
+    where: list[str] = []
+    text: list[str] = []
+    for line in lines:
+        found = _LINE.fullmatch(line.strip())
+        if not found:
+            text.append(line)
+            continue
+        for name, value in found.groupdict().items():
+            if value is not None and name != "where":
+                told.setdefault(name, []).append(value)
+        if found["also"]:
+            where.append(found["where"])
+    body = "\n".join(text).strip()
+    return Lesson(
+        id=told.get("id", [lesson(plain(title), plain(body), ()).id])[0],
+        title=title,
+        text=body,
+        sources=tuple(dict.fromkeys(told.get("source", ()))),
+        section=section,
+        supersedes=tuple(told.get("supersedes", ())),
+        superseded_by=told.get("by", [""])[0],
+        reason=told.get("reason", told.get("fixed", [""]))[0],
+        see_also=tuple(zip(told.get("also", ()), where, strict=True)),
+        unreviewed=told.get("unreviewed", [""])[0],
+    )
+
+
+def new(topic: str) -> bytes:
+    """Return a new topic page."""
+    people = {"type": "topic", "topic": topic}
+    return pages.new(people, (), topic.replace("_", " ").capitalize(), [(LESSONS, "")])
+
+
+def with_lessons(data: bytes, listed: Sequence[Lesson]) -> bytes:
+    """Return a page with these lessons in place of those that it has; all other text stays.
+
+    Raises:
+        UnicodeDecodeError: It is not UTF-8.
+    """
+    text = data.decode()
+    newline = newline_of(text)
+    text = text.replace("\r\n", "\n")
+    for section in SECTIONS:
+        shown = "\n\n".join(each.markdown() for each in listed if each.section == section)
+        place = parts.part(text, section)
+        if place is not None:
+            # What stands above the first lesson is people's.
+            above = "\n".join(_above(text[slice(*place)])).strip("\n")
+            below = text[place[1] :].lstrip("\n")
+            pieces = [text[: place[0]].rstrip("\n"), above, shown, below.rstrip("\n")]
+            text = "\n\n".join(filter(None, pieces)) + "\n"
+        elif shown:
+            text = f"{text.rstrip()}\n\n## {section}\n\n{shown}\n"
+    return text.replace("\n", newline).encode()
+
+
+def _above(body: str) -> Iterator[str]:
+    for line in body.split("\n"):
+        heading = parts.heading_of(line)
+        if heading and heading.level <= _LEVEL:
+            return
+        yield line
+
+
+def changed(listed: Iterable[Lesson], new: Lesson) -> list[Lesson]:
+    """Return the lessons with one of them replaced, or with a further one."""
+    known = {each.id: each for each in listed}
+    known[new.id] = new
+    return list(known.values())
+
+
+def confirmed(known: Lesson, more: Iterable[str]) -> Lesson:
+    """Return a lesson with further sources."""
+    return replace(known, sources=tuple(dict.fromkeys((*known.sources, *more))))
