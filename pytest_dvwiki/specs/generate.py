@@ -155,6 +155,8 @@ class SpecGenerator:
             WikiError: The files of a round cannot be written.
         """
         disk.replace(work.kept.folder / "config.yaml", prompts.configuration(work.outline).encode())
+        if not self._debug:
+            disk.replace(work.kept.folder.parent / ".gitignore", b"*\n")
         for each in ROUNDS:
             label = f"{work.name}: round {each.number} of {len(ROUNDS)}, {each.title}"
             system = work.texts.system_of(each)

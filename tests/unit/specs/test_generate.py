@@ -85,6 +85,7 @@ def test_what_comes_out(bench: Bench) -> None:
         "Netlist loading", "Netlist version", "SPEF loading", "SPEF version"
     ]  # fmt: skip
     assert draft["requirements"] == {"value": "N/A", "pattern_items": []}
+    assert (bench.folder / ".resume_cache/.gitignore").read_text() == "*\n"
     assert result.metadata["models"] == ["scripted scripted"]
     assert result.artifacts["rounds"] == ANSWERS
     assert "IMP-1: round 1 of 5, analysis: asking the model" in bench.told[0]
