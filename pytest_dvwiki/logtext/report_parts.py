@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from pytest_dvwiki import simulators
-from pytest_dvwiki.model.sentences import end_told
+from pytest_dvwiki.model.sentences import reported_end
 
 _INSIDE = r"(?:[^\[\]]|\[[^\[\]]{0,60}\])"
 """A character between brackets, or an index in brackets."""
@@ -96,7 +96,7 @@ def _compiled(shape: str) -> re.Pattern[str]:
 def parse_report(message: str) -> ReportParts:
     """Split a message into its parts; one of unknown shape is text only."""
     # Sentences of the capture name the running test and the time, which are not part of the cause.
-    if (end := end_told(message)) is not None:
+    if (end := reported_end(message)) is not None:
         return ReportParts(report_class="", text=end)
     exception = _EXCEPTION.match(message)
     if exception is not None:

@@ -25,7 +25,7 @@ _OTHERS = re.compile(
 )
 
 
-def end_told(message: str) -> str | None:
+def reported_end(message: str) -> str | None:
     """Return how a simulation ended, without test and time; None if the message is not a sentence about an end.
 
     Args:
@@ -38,7 +38,7 @@ def end_told(message: str) -> str | None:
 
 def is_own(message: str) -> bool:
     """Tell whether the capture wrote a message."""
-    return end_told(message) is not None or _OTHERS.match(message) is not None
+    return reported_end(message) is not None or _OTHERS.match(message) is not None
 
 
 def count(number: int, noun: str) -> str:

@@ -88,10 +88,10 @@ class Passes:
         for moment, task_id, branch, state, seed, *rest in heapq.merge(
             again, listed if suites else (), key=lambda row: str(row[0])
         ):
-            if moment == newest or (rest[1] and not self._any_passed(SuiteOfRun(*rest), tests)):
-                continue
             ran = (state, seed, *rest[2:])
-            if independent and ran in known:
+            if moment == newest or (independent and ran in known):
+                continue
+            if rest[1] and not self._any_passed(SuiteOfRun(*rest), tests):
                 continue
             if None not in {state, seed}:
                 known.add(ran)

@@ -39,8 +39,8 @@ def reclassify_failure(occurrence: Occurrence, fingerprint_version: int, classif
     if not occurrence.excerpt.strip():
         return None
     excerpt = Excerpt(source=_source(occurrence.excerpt), lines=tuple(enumerate(occurrence.excerpt.split("\n"), 1)))
-    told_by_us = (Excerpt(source="run", lines=((1, occurrence.primary),)),) if is_own(occurrence.primary) else ()
-    verdict = classifier.classify(_failure(occurrence, *told_by_us, excerpt))
+    own_sentence = (Excerpt(source="run", lines=((1, occurrence.primary),)),) if is_own(occurrence.primary) else ()
+    verdict = classifier.classify(_failure(occurrence, *own_sentence, excerpt))
     is_same = mask(verdict.primary) == mask(occurrence.primary)
     if not is_same:
         line = Excerpt(source="log", lines=((1, occurrence.primary),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dvwiki.model.sentences import end_told, is_own
+from pytest_dvwiki.model.sentences import is_own, reported_end
 
 OWN = [
     "simulator vvp was killed by signal 9 (SIGKILL) while running test_fifo.overflow, last logged time 1250 ns",
@@ -38,7 +38,7 @@ def test_what_a_tool_wrote_is_not(message: str) -> None:
 
 def test_test_and_time_are_no_part_of_what_happened() -> None:
     ends = {
-        end_told(f"simulator vvp was killed by signal 9 (SIGKILL){where}")
+        reported_end(f"simulator vvp was killed by signal 9 (SIGKILL){where}")
         for where in ("", " while running a, last logged time 4 ns", ", last logged time 7.5 us", " at 3 ns")
     }
     assert ends == {"simulator vvp was killed by signal 9 (SIGKILL)"}
