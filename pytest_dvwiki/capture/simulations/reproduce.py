@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.settings import OPTIONS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -49,26 +51,24 @@ _MOST_EXCLUDED = 20
 _DROPPED = frozenset(
     {
         "--", "--cache-clear", "--co", "--collect-only", "--continue-on-collection-errors", "--cov-append",
-        "--cov-branch", "--dvwiki", "--dvwiki-record-host", "--dvwiki-strict-logs", "--exitfirst",
-        "--failed-first", "--ff", "--full-trace", "--last-failed", "--lf", "--looponfail", "--new-first",
-        "--nf", "--no-cov", "--no-cov-on-fail", "--no-header", "--no-showlocals", "--no-summary", "--pdb",
-        "--quiet", "--self-contained-html", "--setup-show", "--showlocals", "--stepwise", "--stepwise-reset",
-        "--stepwise-skip", "--sw", "--sw-reset", "--sw-skip", "--trace", "--verbose", "--xfail-tb", "-f", "-l",
+        "--cov-branch", "--exitfirst", "--failed-first", "--ff", "--full-trace", "--last-failed", "--lf",
+        "--looponfail", "--new-first", "--nf", "--no-cov", "--no-cov-on-fail", "--no-header", "--no-showlocals",
+        "--no-summary", "--pdb", "--quiet", "--self-contained-html", "--setup-show", "--showlocals",
+        "--stepwise", "--stepwise-reset", "--stepwise-skip", "--sw", "--sw-reset", "--sw-skip", "--trace",
+        "--verbose", "--xfail-tb", "-f", "-l",
+        *(option.flag for option in OPTIONS if option.flag and option.is_switch),
     }
 )  # fmt: skip
 _DROPPED_WITH_VALUE = frozenset(
     {
         "--alluredir", "--basetemp", "--capture", "--cocotb-seed", "--code-highlight", "--color", "--cov",
         "--cov-config", "--cov-fail-under", "--cov-report", "--css", "--deselect", "--dist", "--durations",
-        "--durations-min", "--dvwiki-archive", "--dvwiki-codequality", "--dvwiki-commit", "--dvwiki-coverage",
-        "--dvwiki-dir", "--dvwiki-gate", "--dvwiki-gate-base", "--dvwiki-github", "--dvwiki-ip-type",
-        "--dvwiki-lock-timeout", "--dvwiki-revision", "--dvwiki-revision-log", "--dvwiki-task",
-        "--dvwiki-tee", "--html", "--ignore", "--ignore-glob",
-        "--json-report-file", "--junit-prefix", "--junit-xml", "--junitprefix", "--junitxml",
-        "--last-failed-no-failures", "--lfnf", "--log-cli-level", "--log-file", "--log-file-level",
-        "--log-level", "--max-worker-restart", "--maxfail", "--maxprocesses", "--maxschedchunk",
-        "--numprocesses", "--only-rerun", "--pastebin", "--report-log", "--rerun-except", "--reruns",
-        "--reruns-delay", "--show-capture", "--tb", "--tx", "--verbosity",
+        "--durations-min", "--html", "--ignore", "--ignore-glob", "--json-report-file", "--junit-prefix",
+        "--junit-xml", "--junitprefix", "--junitxml", "--last-failed-no-failures", "--lfnf", "--log-cli-level",
+        "--log-file", "--log-file-level", "--log-level", "--max-worker-restart", "--maxfail", "--maxprocesses",
+        "--maxschedchunk", "--numprocesses", "--only-rerun", "--pastebin", "--report-log", "--rerun-except",
+        "--reruns", "--reruns-delay", "--show-capture", "--tb", "--tx", "--verbosity",
+        *(option.flag for option in OPTIONS if option.flag and not option.is_switch),
     }
 )  # fmt: skip
 _WITH_VALUE = frozenset({"-p", "-c", "-o", "-W", "--config-file", "--override-ini", "--rootdir"})

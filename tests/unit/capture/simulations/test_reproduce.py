@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.capture.simulations.reproduce import STRICT, Call, again, native, options_of, pytest_call
+from pytest_dvwiki.settings import OPTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +66,7 @@ def test_strict_logs_are_switched_on_again() -> None:
         ("-xvs -rA -kfoo -m slow --tb short --maxfail 1 --sim=questa", "--sim=questa"),
         ("--junitxml out.xml --junitxml=out.xml -q --lf --cov tests --cov", ""),
         ("--dvwiki --dvwiki-task nightly --dvwiki-tee=no --runxfail", "--runxfail"),
+        (" ".join(f"{each.flag}{' x' * (not each.is_switch)}" for each in OPTIONS if each.flag), ""),
         ("--cocotb-seed=5 --cocotb-parameters A=1 B=2", "--cocotb-parameters A=1 B=2"),
         ("-xk name -vv --deselect tests/a.py::b --import-mode importlib", "--import-mode importlib"),
         ("-n 2 -- tests", ""),
