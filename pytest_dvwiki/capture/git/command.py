@@ -1,24 +1,22 @@
-"""The git command: every call is bounded; none waits for input, fetches, or takes longer than a few seconds."""
+"""Questions to git, answered as text."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import time
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.git import TIMEOUT_S, output
 from pytest_dvwiki.model.sentences import shortened
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
 
 _LONGEST = 160
-_STATE_TIMEOUT_S = 10.0
 _PAST_TIMEOUT_S = 10.0
-_CONFIG = ("core.fsmonitor=false", "log.showSignature=false", "protocol.allow=never")
 COMMIT = re.compile(r"[0-9a-f]{7,64}")
 DIFF = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
 PATCH = (*DIFF, "--full-index", "--unified=0", "--src-prefix=a/", "--dst-prefix=b/")
@@ -53,22 +51,11 @@ def clean_text(text: str) -> str:
 def git(
     root: os.PathLike[str],
     *arguments: str,
-    timeout: float = _STATE_TIMEOUT_S,
+    timeout: float = TIMEOUT_S,
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> str | None:
-    """Return git's output in a folder; None if git is missing, slow, or fails."""
-    settings = [word for setting in _CONFIG for word in ("-c", setting)]
-    try:
-        done = subprocess.run(
-            ["git", "--no-optional-locks", "--no-pager", *settings, "-C", os.fspath(root), *arguments],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            env=os.environ | {"GIT_TERMINAL_PROMPT": "0", **variables},
-            timeout=timeout,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
+    """Return git's output in a folder as text with plain line feeds; None if git is missing, slow, or fails."""
+    found = output(root, *arguments, timeout=timeout, variables=variables)
+    if found is None:
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    return found.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n").strip()

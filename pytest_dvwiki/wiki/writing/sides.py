@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki.git import output
 from pytest_dvwiki.wiki.kinds import bug
 from pytest_dvwiki.wiki.page_summary import page_name
 from pytest_dvwiki.wiki.text import former, pages
@@ -15,7 +15,6 @@ from pytest_dvwiki.yamlio import YamlError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TIMEOUT_S = 10
 _MOST_CONFLICTS = 127
 """The highest exit status that is a number of conflicts; a higher one is an error."""
 _BASE_OURS_THEIRS = (1, 2, 3)
@@ -35,7 +34,7 @@ def merged(wiki: Path, path: str) -> bytes | None:
     Returns:
         None if all sides have the present layout, or git does not have all three versions.
     """
-    found = [_git(wiki, "show", f":{number}:./{path}", most=0) for number in _BASE_OURS_THEIRS]
+    found = [output(wiki, "show", f":{number}:./{path}") for number in _BASE_OURS_THEIRS]
     versions = [data for data in found if data is not None]
     if len(versions) < len(_BASE_OURS_THEIRS):
         return None
@@ -65,19 +64,4 @@ def _three_way(wiki: Path, versions: Sequence[bytes | pages.Refused]) -> bytes |
             file.write_bytes(data)
         base, ours, theirs = map(str, files)
         names = ("-L", "ours", "-L", "base", "-L", "theirs")
-        return _git(wiki, "merge-file", "-p", *names, ours, base, theirs, most=_MOST_CONFLICTS)
-
-
-def _git(folder: Path, *arguments: str, most: int) -> bytes | None:
-    """Return the output of git; None if it cannot be run or its exit status is higher than `most`."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments],
-            capture_output=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            timeout=_TIMEOUT_S,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout if 0 <= done.returncode <= most else None
+        return output(wiki, "merge-file", "-p", *names, ours, base, theirs, most=_MOST_CONFLICTS)
