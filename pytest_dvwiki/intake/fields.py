@@ -1,22 +1,21 @@
-"""Texts of an agent system, parsed as fields: `error_class: x`, with or without padding and Markdown, in any case."""
+"""Texts of an agent system, read as groups of fields: `error_class: x`, with or without padding and Markdown.
+
+A group is a section that is headed as one failure, a row of a table, an object of a JSON list, or fields up to the one
+that begins the next group.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
-import math
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.model import BinRow, Origin
-from pytest_dvwiki.wiki.kinds.coverage import ACTIONS
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from pytest_dvwiki.model import OriginType
-
-_NAMES = {
+NAMES = {
     "error_class": "error_class",
     "failure_subtype": "failure_subtype",
     "subtype": "failure_subtype",
@@ -28,16 +27,32 @@ _NAMES = {
     "reason": "rationale",
     "fingerprint": "fingerprint",
     "ip_type": "ip_type",
+    "owner": "owner",
+    "assignee": "owner",
+    "spec_section": "spec_section",
+    "title": "title",
+    "type": "type",
+    "status": "status",
+    "result": "status",
+    "outcome": "status",
     "seed": "seed",
     "test": "test",
+    "tests": "test",
     "test_name": "test",
+    "testcase": "test",
+    "test_case": "test",
+    "failing_tests": "test",
     "failing_test": "test",
     "log": "log",
     "log_file": "log",
     "log_path": "log",
     "primary": "primary",
+    "first_cause": "primary",
+    "message": "primary",
     "first_error": "primary",
     "error_message": "primary",
+    "symptom": "symptom",
+    "evidence": "context",
     "context": "context",
     "context_lines": "context",
     "covergroup": "covergroup",
@@ -49,112 +64,232 @@ _NAMES = {
     "scenario": "scenario",
     "filled": "filled",
 }
-"""Field names by all their spellings. Any line that starts no field continues the one before."""
-_FIELD = re.compile(r"""[\s>*-]*[*_`'"]*([A-Za-z]\w*(?:[ -]\w+)?)[*_`'"]*\s*[:=]\s*[*_`]*\s*(.*)""")
-_CUT = 20_000
-_ORIGINS: dict[str, OriginType] = {
-    "rtl_bug": "RTL_BUG",
-    "rtl": "RTL_BUG",
-    "design_bug": "RTL_BUG",
-    "tb_bug": "TB_BUG",
-    "tb": "TB_BUG",
-    "testbench_bug": "TB_BUG",
-    "tool": "TOOL",
-    "tool_bug": "TOOL",
-    "environment": "TOOL",
-}
+"""Field names by all their spellings. A line that starts neither a field nor a section continues the one before."""
+LONGEST = 200_000
+"""Characters of a text that are read."""
+IDENTIFYING = frozenset({"error_class", "failure_subtype", "test", "primary", "bug_type", "fingerprint"})
+"""Fields of which a second one, with another value, begins the next failure."""
+_INHERITED = ("covergroup", "feature", "ip_type", "log", "seed", "test")
+"""Fields of an object that hold for those in its lists."""
+_LONG = frozenset({"", "context", "primary", "rationale", "scenario", "symptom"})
+"""Fields whose value may have several paragraphs."""
+_NOTHING = frozenset({"", "-", "none", "n/a", "na", "null", "nil", "no error", "no failure", "passed", "pass"})
+_FIELD = re.compile(
+    r"""[\s>*-]*(?:\d+[.)]\s+)?[*_`'"]*([A-Za-z]\w*(?:[ -]\w+)?)[*_`'"]*\s*[:=](?![:=])\s*[*_`]*\s*(.*)"""
+)
+HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)[\s#]*|\s*\*\*([^*]+)\*\*:?\s*")
+FENCE = re.compile(r"\s*(?:```|~~~)\s*(\w*)")
+_ROW = re.compile(r"\s*\|(.*)\|\s*")
+_RULE = re.compile(r"[\s|:-]+")
+_CELL = re.compile(r"(?<!\\)\|")
+_NUMBERED = re.compile(
+    r"(?:(?:failure|bug|issue|defect|finding|error|cause)\s*(?:#|no\.?)?\s*\d+|\d+[.)])[\s:.)\u2013\u2014-]*(.*)",
+    re.IGNORECASE,
+)
+_BUG = re.compile(r"(rtl|design|tb|testbench|tool)[ _]bug\s*[:\u2013\u2014-]\s*(\S.*)", re.IGNORECASE)
+_FAULT = re.compile(r"(?:rtl|design|tb|testbench|tool)[ _-]bug", re.IGNORECASE)
+_BREAK = re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*")
+TEST = re.compile(r"(?<![\w./-])((?:[\w.-]+/)*[\w-]+\.py::[\w.:\[\]-]+|test_\w+|\w+_test)(?![\w/(]|\.\w)")
+PASSES = re.compile(r"\b(?:pass(?:es|ed|ing)?|succeed(?:s|ed)?|clean|green)\b", re.IGNORECASE)
+FAILS = re.compile(r"\bfail(?:s|ed|ing|ures?)?\b", re.IGNORECASE)
 
 
-def fields(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the name and value of each field of a text, in order; the lines after a field belong to its value.
+def groups(text: str | None, opening: frozenset[str] = IDENTIFYING) -> list[dict[str, str]]:
+    """Return the groups of fields in a text, in order; without fields there is none.
 
-    Fences around a value are removed.
+    Args:
+        text: JSON, or Markdown with fields, headings, tables and fences.
+        opening: The fields that begin the next group where the present one has them with another value.
     """
-    name, lines = "", list[str]()
-    for line in text[:_CUT].splitlines():
-        found = _FIELD.fullmatch(line)
-        known = _NAMES.get(re.sub(r"[ -]", "_", found[1].lower())) if found else None
-        if found and known:
-            if name:
-                yield name, _value(lines)
-            name, lines = known, [found[2]]
-        elif name:
-            lines.append(line)
-    if name:
-        yield name, _value(lines)
+    if not text:
+        return []
+    text = text[:LONGEST]
+    if text.lstrip()[:1] in {"{", "["} and (found := _json(text)) is not None:
+        return found
+    return [group for group in _Markdown(opening).read(text) if group]
 
 
-def first_fields(text: str | None) -> dict[str, str]:
-    """Return the first non-empty value of each field; for a JSON object its keys are the fields."""
-    if text and text.lstrip().startswith("{"):
-        try:
-            return of_result(json.loads(text))
-        except ValueError:
-            # The text only looked like JSON.
-            pass
-    found: dict[str, str] = {}
-    for name, value in fields(text or ""):
-        if value:
-            found.setdefault(name, value)
-    return found
+def _json(text: str) -> list[dict[str, str]] | None:
+    """Return the groups of a JSON document; None if the text is none."""
+    try:
+        return [group for group in _objects(json.loads(text), {}) if group]
+    except (ValueError, RecursionError):
+        return None
 
 
-def check_action(name: str) -> None:
-    """Check the action class of a coverage hole.
-
-    Raises:
-        ValueError: There is no such class; the message names those that there are.
-    """
-    if name not in ACTIONS:
-        raise ValueError(f"action class {name!r}: there are {', '.join(ACTIONS)}")
-
-
-def holes(text: str | None) -> list[BinRow]:
-    """Return the coverage holes in a text: one for each `bin`, with its fields.
-
-    A covergroup applies to all bins after it; the other fields follow their bin.
-    """
-    found: list[dict[str, str]] = []
-    covergroup = ""
-    for name, said in fields(text or ""):
-        value = " ".join(said.split()) if name == "scenario" else word(said)
-        if name == "covergroup":
-            covergroup = value
-        elif name == "bin" and covergroup and value:
-            found.append({"covergroup": covergroup, "bin": value})
-        elif found and name in {"action_class", "feature", "scenario", "priority", "filled"}:
-            found[-1].setdefault(name, value)
-    return [_hole(row) for row in found]
+def _objects(value: Any, inherited: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Yield the fields of an object, with those of the objects in it, then those of each object in its lists."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _objects(each, inherited)
+    if not isinstance(value, Mapping):
+        return
+    own, lists = dict(inherited), []
+    for key, each in value.items():
+        name = NAMES.get(re.sub(r"[ -]", "_", str(key).lower()))
+        if isinstance(each, list) and any(isinstance(item, Mapping) for item in each):
+            lists.append(each)
+        elif isinstance(each, Mapping):
+            for inner in itertools.islice(_objects(each, {}), 1):
+                own |= inner
+            lists += [item for item in each.values() if isinstance(item, list)]
+        elif name and each is not None and name not in own.keys() - inherited.keys():
+            own[name] = _plain(each)
+    yield _cleaned(own)
+    passed_on = {name: own[name] for name in _INHERITED if name in own}
+    for each in lists:
+        yield from _objects([item for item in each if isinstance(item, Mapping)], passed_on)
 
 
-def _hole(row: dict[str, str]) -> BinRow:
-    priority = re.search(r"\d+", row.get("priority", ""))
-    return BinRow(
-        covergroup=row["covergroup"],
-        bin=row["bin"],
-        action_class=row.get("action_class", "needs_investigation").lower(),
-        feature=row.get("feature"),
-        priority=int(priority[0]) if priority else None,
-        scenario=row.get("scenario"),
-        filled=row.get("filled", "").lower() in {"true", "yes", "1"},
-    )
+def _cleaned(group: Mapping[str, str]) -> dict[str, str]:
+    """Return a group without fields that say nothing; a `type` counts only where it says what is at fault."""
+    kept = {name: value for name, value in group.items() if word(value).lower() not in _NOTHING or name == "status"}
+    kind = kept.pop("type", "")
+    return ({"bug_type": kind} if _FAULT.match(word(kind)) else {}) | kept
 
 
-def of_result(result: object) -> dict[str, str]:
-    """Return the fields of a classification: from text, a mapping, or an object's attributes."""
-    if isinstance(result, str):
-        return first_fields(result)
-    values = result if isinstance(result, Mapping) else getattr(result, "__dict__", None) or _slots(result)
-    found: dict[str, str] = {}
-    for key, value in values.items():
-        name = _NAMES.get(str(key).lower())
-        if name and value is not None:
-            found.setdefault(name, _plain(value))
-    return found
+class _Markdown:
+    """Reader of Markdown, line by line."""
+
+    def __init__(self, opening: frozenset[str]) -> None:
+        self._opening = opening
+        self._found: list[dict[str, str]] = []
+        self._group: dict[str, str] = {}
+        self._spelled: dict[str, str] = {}
+        """The spelling of each field of the group."""
+        self._is_headed = False
+        """Whether the group began with a heading; a paragraph in it is then what it says of the failure."""
+        self._name = ""
+        self._lines: list[str] = []
+        """The name and lines of the field that is being read."""
+
+    def read(self, text: str) -> list[dict[str, str]]:
+        """Return the groups of a text."""
+        lines = text.splitlines()
+        place = 0
+        while place < len(lines):
+            line = lines[place]
+            fence = FENCE.match(line)
+            if fence:
+                place = self._fence(lines, place, fence[1].lower())
+                continue
+            if _ROW.fullmatch(line):
+                end = next((n for n in range(place, len(lines)) if not _ROW.fullmatch(lines[n])), len(lines))
+                self._table([_cells(row) for row in lines[place:end]])
+                place = end
+                continue
+            self._line(line)
+            place += 1
+        self._flush()
+        return self._found
+
+    def _line(self, line: str) -> None:
+        field = _FIELD.fullmatch(line)
+        if field and (name := NAMES.get(re.sub(r"[ -]", "_", field[1].lower()))):
+            self._begin(name, field[1].lower(), field[2])
+        elif heading := HEADING.fullmatch(line):
+            self._heading((heading[2] or heading[3]).strip())
+        elif _BREAK.fullmatch(line) or (not line.strip() and self._name not in _LONG):
+            self._end_field()
+        elif self._is_headed and not self._name:
+            self._begin("symptom", "symptom", line)
+        elif self._name:
+            self._lines.append(line)
+
+    def _begin(self, name: str, spelled: str, first: str) -> None:
+        """Begin a field, and before it another group if this one has the field already."""
+        self._end_field()
+        old = self._group.get(name, "")
+        again = old and self._spelled.get(name) == spelled and name in self._opening
+        if again and first and word(first).lower() != word(old).lower():
+            self._flush()
+        self._name, self._lines = name, [first]
+        self._spelled.setdefault(name, spelled)
+
+    def _end_field(self) -> None:
+        kept = [line.rstrip() for line in self._lines if not FENCE.match(line)]
+        value = "\n".join(kept).strip("\n").strip()
+        if self._name and value:
+            self._group.setdefault(self._name, value)
+        self._name, self._lines = "", []
+
+    def _flush(self) -> None:
+        self._end_field()
+        self._found.append(_cleaned(self._group))
+        self._group, self._spelled, self._is_headed = {}, {}, False
+
+    def _heading(self, title: str) -> None:
+        """End a field; begin another group if the heading is that of one failure, else a field if it is named so."""
+        self._end_field()
+        group = of_heading(title)
+        if group is not None:
+            self._flush()
+            self._group.update(group)
+            self._is_headed = True
+            return
+        names = (title, title.rpartition(" ")[2])
+        spelled = next((each.lower() for each in names if re.sub(r"[ -]", "_", each.lower()) in NAMES), "")
+        if spelled:
+            self._begin(NAMES[re.sub(r"[ -]", "_", spelled)], spelled, "")
+
+    def _fence(self, lines: Sequence[str], place: int, kind: str) -> int:
+        """Read a fenced block: JSON, the value of the field before it, or lines like others; return the line after."""
+        end = next((n for n in range(place + 1, len(lines)) if FENCE.match(lines[n])), len(lines))
+        inside = lines[place + 1 : end]
+        if (kind in {"", "json"} and (found := _json("\n".join(inside)))) and any(found):
+            self._flush()
+            self._found += found
+        elif self._name and not any(line.strip() for line in self._lines):
+            self._lines += inside
+        else:
+            for line in inside:
+                self._line(line)
+        return end + 1
+
+    def _table(self, rows: Sequence[Sequence[str]]) -> None:
+        """Read a table: with fields as columns each row is a group; fields as rows are part of the present one."""
+        header, *rest = rows
+        rest = [row for row in rest if not all(_RULE.fullmatch(cell) or not cell for cell in row)]
+        columns = [NAMES.get(re.sub(r"[ -]", "_", word(cell).lower())) for cell in header]
+        if any(columns) and len(header) > 1 and rest:
+            if self._opening.isdisjoint(columns):
+                self._end_field()
+                return
+            self._flush()
+            for row in rest:
+                # Of two columns of one field the first counts.
+                cells = [(name, word(cell)) for name, cell in zip(columns, row, strict=False) if name]
+                self._found.append(_cleaned(dict(reversed(cells))))
+            return
+        for row in rows:
+            if len(row) > 1:
+                self._line(f"{row[0]}: {row[1]}")
+        self._end_field()
 
 
-def _slots(result: object) -> dict[str, Any]:
-    return {name: getattr(result, name) for name in _NAMES if hasattr(result, name)}
+def _cells(row: str) -> list[str]:
+    return [cell.strip().replace("\\|", "|") for cell in _CELL.split(row.strip().strip("|"))]
+
+
+def of_heading(title: str) -> dict[str, str] | None:
+    """Return what the heading of one failure says; None for any other heading."""
+    numbered, bug, test = _NUMBERED.match(title), _BUG.match(title), TEST.search(title)
+    if not (numbered or bug or test):
+        return None
+    rest = bug[2] if bug else numbered[1] if numbered else title
+    group = {"bug_type": f"{bug[1]}_bug"} if bug else {}
+    if test:
+        group["test"] = test[1]
+    elif rest:
+        group["title"] = rest.strip("`* ")
+    if PASSES.search(title) and not FAILS.search(title):
+        group["status"] = "passed"
+    return group
+
+
+def word(value: str) -> str:
+    """Return the first line of a value without surrounding quotes, commas and emphasis."""
+    return (value.splitlines() or [""])[0].strip().strip("`'\"*,_ ")
 
 
 def _plain(value: object) -> str:
@@ -164,35 +299,21 @@ def _plain(value: object) -> str:
     return str(getattr(value, "value", value))
 
 
-def origin(values: Mapping[str, str]) -> Origin:
-    """Return the origin that a classification states; UNKNOWN if it states no known one."""
-    kind = re.sub(r"[ -]", "_", word(values.get("bug_type", "")).lower())
-    found: OriginType = _ORIGINS.get(kind, "UNKNOWN")
-    reasons = tuple(line for line in map(_without_bullet, values.get("rationale", "").splitlines()) if line)
-    return Origin(
-        type=found,
-        confidence=_confidence(values.get("confidence", "")),
-        reasons=reasons or (f"the caller called it {found}",),
-    )
+def first_fields(text: str | None) -> dict[str, str]:
+    """Return the first non-empty value of each field of a text."""
+    found: dict[str, str] = {}
+    for group in groups(text):
+        found = group | found
+    return found
 
 
-def _confidence(text: str) -> float:
-    found = re.match(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)", text)
-    if not found:
-        return 0.0
-    number = float(found[1]) / (100 if found[2] else 1)
-    return min(1.0, number) if math.isfinite(number) else 0.0
+def of_result(result: object) -> dict[str, str]:
+    """Return the fields of a classification: from text, a mapping, or an object's attributes."""
+    if isinstance(result, str):
+        return first_fields(result)
+    values = result if isinstance(result, Mapping) else getattr(result, "__dict__", None) or _slots(result)
+    return next(_objects(values, {}), {})
 
 
-def word(value: str) -> str:
-    """Return the first line of a value without surrounding quotes, commas and emphasis."""
-    return (value.splitlines() or [""])[0].strip().strip("`'\"*,_ ")
-
-
-def _without_bullet(line: str) -> str:
-    return line.strip().removeprefix("- ").removeprefix("* ").strip()
-
-
-def _value(lines: list[str]) -> str:
-    kept = [line.rstrip() for line in lines if not line.lstrip().startswith(("```", "~~~"))]
-    return "\n".join(kept).strip("\n").strip()
+def _slots(result: object) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in NAMES if hasattr(result, name)}

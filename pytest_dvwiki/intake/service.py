@@ -17,7 +17,9 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.backends import BackendError
 from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, fingerprint
 from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
-from pytest_dvwiki.intake import fields
+from pytest_dvwiki.intake import findings
+from pytest_dvwiki.intake.fields import of_result, word
+from pytest_dvwiki.intake.session import Session, lines_of
 from pytest_dvwiki.model import BinRow, FailedTest, FixRow, LogReference, Occurrence, Origin, RunRecord
 from pytest_dvwiki.records import bins
 from pytest_dvwiki.records.disk import WikiError
@@ -33,18 +35,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
     from concurrent.futures import Future
 
+    from pytest_dvwiki.llm.model import Model
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.config import WikiConfig
     from pytest_dvwiki.wiki.writing.build import ArchiveResult
 
 UNKNOWN = "unknown"
+_NO_ORIGIN = "the report does not say where the fault lies"
 EXCERPT_LINES = 40
 _EVIDENCE = 20_000
 _LINE = 4_096
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _FINGERPRINT = re.compile(r"[0-9a-f]{12}")
+_COMMA = re.compile(r",\s+")
 _LOG_LINE = re.compile(r"(.+?):(\d+)")
 _Result = TypeVar("_Result")
+Texts = tuple[str | None, str | None, str | None, str | None]
+"""Report, failure summary, classification and coverage summary of a session."""
 _logger = logging.getLogger(__name__)
 
 
@@ -69,15 +76,14 @@ class WikiIngestService:
 
     Each call starts its work at once in a thread of the service, one call after the other, and returns a coroutine that
     waits for it. The event loop is never blocked, and the work is done even if nobody waits. An error is logged, not
-    raised. The same call with the same arguments counts once. Texts are parsed by rules, and secrets in them are
-    masked.
+    raised. The same call with the same arguments counts once. Texts are read by rules, and secrets in them are masked.
 
     Args:
         wiki_config: Which wiki. Its `enabled` and `auto_ingest` are not checked here but by the caller.
-        llm: The caller's model client, part of the common signature; it is not used.
+        llm: A model that reads a session's report in which the rules find no failure; None for rules alone.
     """
 
-    def __init__(self, wiki_config: WikiConfig, llm: object | None = None) -> None:
+    def __init__(self, wiki_config: WikiConfig, llm: Model | None = None) -> None:
         self.config = wiki_config
         self.llm = llm
         self._threads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="dvwiki-ingest")
@@ -90,10 +96,10 @@ class WikiIngestService:
         coverage_summary: str | None,
         task_id: str,
     ) -> Coroutine[Any, Any, WikiIngestResult]:
-        """Archive the findings of one session: its failure, the failure's origin, and coverage holes.
+        """Archive the findings of one session: its failures, their origins, and coverage holes; nothing without any.
 
         Args:
-            session_report: Kept as evidence.
+            session_report: Read like the failure summary, and kept as evidence. What it calls passed proves nothing.
             failure_summary: Fields such as `error_class`, `failure_subtype`, `primary`, `test`, `seed`, `log`.
             classification: Fields such as `bug_type`, `confidence`, `rationale`.
             coverage_summary: Fields `covergroup`, `bin`, `action_class`, `scenario`, `priority`, `filled`.
@@ -102,13 +108,17 @@ class WikiIngestService:
         texts = (session_report, failure_summary, classification, coverage_summary)
 
         def work() -> WikiIngestResult:
-            occurrences = self._session(failure_summary, classification)
+            occurrences = self._session(texts)
+            coverage = tuple(findings.holes(coverage_summary))
+            if not (occurrences or coverage):
+                _logger.info("nothing was archived: the report of %s tells of no failure", task_id)
+                return WikiIngestResult(task_id=task_id)
             done = self._archive(
                 "session",
                 task_id,
                 {"texts": texts},
                 occurrences=occurrences,
-                coverage=tuple(fields.holes(coverage_summary)),
+                coverage=coverage,
                 evidence=tuple(redact(text)[:_EVIDENCE] for text in texts if text),
             )
             return done.result
@@ -169,12 +179,12 @@ class WikiIngestService:
         Returns:
             The page's path relative to the wiki; empty if there is none.
         """
-        values = {"log": log_path} | fields.of_result(classification_result)
+        values = {"log": log_path} | of_result(classification_result)
         lines = list(evidence)
 
         def work() -> str:
             arguments = {"classification": values, "evidence": lines}
-            occurrence = self._occurrence(values, lines, fields.origin(values))
+            occurrence = self._occurrence(values, lines, findings.origin(values))
             done = self._archive("bug", task_id, arguments, occurrences=(occurrence,))
             return done.pages.get(occurrence.fingerprint, "")
 
@@ -202,7 +212,7 @@ class WikiIngestService:
         Raises:
             ValueError: There is no such action class.
         """
-        fields.check_action(action_class)
+        findings.check_action(action_class)
         row: dict[str, Any] = {
             "covergroup": covergroup,
             "bin": bin_name,
@@ -273,6 +283,7 @@ class WikiIngestService:
         name = _NO_NAME.sub("-", task_id).strip("-.")[:60] or "agent"
         identity = f"{name}_{kind}_{hashlib.sha256(call).hexdigest()[:12]}"
         known, now = _known(layout, identity), _now(layout, parts.get("coverage", ()))
+        fixed = _fixed(layout, parts.get("occurrences", ()))
         record = RunRecord(
             task_id=identity,
             caller_task=redact(task_id),
@@ -282,6 +293,7 @@ class WikiIngestService:
             started=now,
             finished=now,
             duration_s=0.0,
+            without_fix=fixed,
             **parts,
         )
         try:
@@ -303,24 +315,34 @@ class WikiIngestService:
             _logger.warning("pages were archived, and cannot be searched: %s", error)
             return False
 
-    def _session(self, failure_summary: str | None, classification: str | None) -> tuple[Occurrence, ...]:
-        """Return the failure that a session reports, if any."""
-        judged = fields.first_fields(classification)
-        values = judged | fields.first_fields(failure_summary)
-        if not values.keys() & {"error_class", "failure_subtype", "bug_type"}:
-            return ()
-        origin = fields.origin(values) if "bug_type" in values else Origin(type="UNKNOWN", confidence=0.0)
-        lines = [*values.get("primary", "").splitlines(), *values.get("context", "").splitlines()]
-        return (self._occurrence(values, lines, origin),)
+    def _session(self, texts: Texts) -> tuple[Occurrence, ...]:
+        """Return the failures that a session reports, one for each cause."""
+        report, failure_summary, classification, _ = texts
+        found: dict[str, Occurrence] = {}
+        with Session(self.config.layout, self.llm) as session:
+            for values in session.failures(report, failure_summary, classification):
+                origin = findings.origin(values)
+                if "bug_type" not in values:
+                    origin = replace(origin, reasons=(_NO_ORIGIN,))
+                one = self._occurrence(values, lines_of(values), origin)
+                known = found.setdefault(one.fingerprint, one)
+                if known is not one:
+                    tests = dict.fromkeys((*known.tests, *one.tests))
+                    found[one.fingerprint] = replace(known, tests=tuple(tests))
+        return tuple(found.values())
 
     def _occurrence(self, values: Mapping[str, str], lines: Sequence[str], origin: Origin) -> Occurrence:
         root = self.config.layout.root
         text = shorten_paths(redact("\n".join(line[:_LINE] for line in lines)), root)
         kept = [line.rstrip() for line in text.split("\n") if line.strip()][:EXCERPT_LINES]
-        error_class = fields.word(values.get("error_class", "")) or UNKNOWN
-        subtype = fields.word(values.get("failure_subtype", "")) or UNKNOWN
-        primary = kept[0].strip() if kept else f"{error_class} {subtype}"
-        given = fields.word(values.get("fingerprint", ""))
+        error_class = word(values.get("error_class", "")) or UNKNOWN
+        subtype = word(values.get("failure_subtype", "")) or UNKNOWN
+        tests = _tests(values)
+        # Without a message, failures of two tests are not known to be one.
+        primary = (
+            kept[0].strip() if kept else " in ".join([f"{error_class} {subtype}", *(test.nodeid for test in tests)])
+        )
+        given = word(values.get("fingerprint", ""))
         is_given = _FINGERPRINT.fullmatch(given) is not None
         return Occurrence(
             fingerprint=given if is_given else _identity(fingerprint, error_class, primary),
@@ -330,10 +352,10 @@ class WikiIngestService:
             pattern=None,
             origin=replace(origin, reasons=tuple(shorten_paths(redact(reason), root) for reason in origin.reasons)),
             primary=primary,
-            tests=_tests(values),
+            tests=tests,
             excerpt="\n".join(kept),
-            log=_log(fields.word(values.get("log", "")), root),
-            ip_type=redact(fields.word(values.get("ip_type", ""))) or None,
+            log=_log(word(values.get("log", "")), root),
+            ip_type=redact(word(values.get("ip_type", ""))) or None,
         )
 
 
@@ -367,6 +389,13 @@ def _known(layout: Layout, identity: str) -> RunRecord | None:
         return history.archive.record(identity)
 
 
+def _fixed(layout: Layout, occurrences: Sequence[Occurrence]) -> tuple[str, ...]:
+    """Return the causes that have a fix: that one is reported again does not say at which commit it failed."""
+    with WikiHistory(layout) as history:
+        names = [each.fingerprint for each in occurrences]
+        return tuple(name for name in names if history.archive.fix_states((name,)))
+
+
 def _now(layout: Layout, coverage: Sequence[BinRow]) -> str:
     """Return the present time, or a second after the newest report on one of the bins, so that their order stays."""
     now = utc(time.time())
@@ -393,9 +422,11 @@ def _identity(of: Callable[..., str], error_class: str, primary: str) -> str:
 
 
 def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:
-    name = redact(fields.word(values.get("test", "")))
-    seed = redact(fields.word(values.get("seed", ""))) or None
-    return (FailedTest(nodeid=name, seed=seed),) if name else ()
+    """Return the tests that are named, on lines or between commas; of several none is known to have had the seed."""
+    named = [redact(word(name)) for line in values.get("test", "").splitlines() for name in _COMMA.split(line)]
+    names = [name for name in dict.fromkeys(named) if name]
+    seed = redact(word(values.get("seed", ""))) or None
+    return tuple(FailedTest(nodeid=name, seed=seed if len(names) == 1 else None) for name in names)
 
 
 def _log(path: str, root: PurePath) -> LogReference | None:

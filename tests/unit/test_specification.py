@@ -55,7 +55,7 @@ def metadata(page: Path) -> dict[str, Any]:
     return pages.read(page.read_bytes()).metadata
 
 
-def ingest_pattern(config: WikiConfig, task_id: str, llm: object = None, subtype: str = "missing_timescale") -> None:
+def ingest_pattern(config: WikiConfig, task_id: str, llm: Any = None, subtype: str = "missing_timescale") -> None:
     call = WikiIngestService(config, llm).ingest_pattern(
         failure_subtype=subtype,
         error_class="compile_error",

@@ -205,7 +205,7 @@ def _occurrences(history: CauseHistory) -> str:
             ", ".join(code(name, 120) for name in row.names[:1]) + (f" +{row.tests - 1}" if row.tests > 1 else ""),
             ", ".join(code(seed) for seed in row.seeds[:5]) + (" …" if len(row.seeds) > len(row.seeds[:5]) else ""),
             code(row.simulators),
-            (code(short(row.commit, 12)) if row.commit else "") + (", without the fix" if row.without_fix else ""),
+            _commit(row),
             code(row.task_id, 120),
         )
         for row in history.rows
@@ -214,6 +214,13 @@ def _occurrences(history: CauseHistory) -> str:
     if history.runs > len(rows):
         text += f"\n\nThe newest {len(rows)} of {history.runs} runs; the folder tasks holds all."
     return text
+
+
+def _commit(row: OccurrenceRow) -> str:
+    """Return the commit of an occurrence; one that does not show that the cause is back may be of a report, without."""
+    if not row.commit:
+        return "reported" if row.without_fix else ""
+    return code(short(row.commit, 12)) + (", without the fix" if row.without_fix else "")
 
 
 def _rationale(history: CauseHistory, kind: str, sources: _Sources) -> str:

@@ -197,12 +197,6 @@ def test_a_session_is_read_padded_or_not(config: WikiConfig, service: WikiIngest
     assert (result.task_id, result.index_updated, result.search_index_updated) == ("debug_7", True, True)
 
 
-def test_a_session_without_a_failure_makes_no_page(config: WikiConfig, service: WikiIngestService) -> None:
-    result = asyncio.run(session(service, failure_summary="All is well.\nUVM_ERROR : 0"))
-    assert result.pages_created == []
-    assert written(config.layout.root)[0]["occurrences"] == []
-
-
 def test_the_test_and_the_seed_of_a_session_are_kept(config: WikiConfig, service: WikiIngestService) -> None:
     asyncio.run(session(service, failure_summary=PADDED))
     (cause,) = written(config.layout.root)[0]["occurrences"]

@@ -1,0 +1,113 @@
+"""The failures that the texts of one session tell of: read by rules, and by a model where the rules find none."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+from pytest_dvwiki.intake.fields import groups, word
+from pytest_dvwiki.intake.findings import same_failure, tells_of_failure, with_judgements, without_bullet
+from pytest_dvwiki.intake.prose import failures_in_prose
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pytest_dvwiki.llm.model import Model
+    from pytest_dvwiki.model import Verdict
+    from pytest_dvwiki.pipeline.services import Services
+    from pytest_dvwiki.settings import Layout
+
+_logger = logging.getLogger(__name__)
+
+
+class Session:
+    """Reader of the texts of one session; a context manager.
+
+    Args:
+        layout: Where the wiki is.
+        llm: The model for reports in prose; None for rules alone.
+    """
+
+    def __init__(self, layout: Layout, llm: Model | None = None) -> None:
+        self._layout = layout
+        self._llm = llm
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def failures(
+        self, report: str | None, failure_summary: str | None, classification: str | None
+    ) -> list[dict[str, str]]:
+        """Return each failure as fields, with `error_class` and `failure_subtype` where they are known.
+
+        Args:
+            report: The session's report; a failure that the summary has too is one.
+            failure_summary: The failures as an analyser gives them.
+            classification: What is said of the failures' origins.
+
+        Raises:
+            ModelError: The report is prose that the rules find nothing in, and the model gave no answer.
+        """
+        found = [group for group in groups(failure_summary) if tells_of_failure(group)]
+        summed = len(found)
+        for group in filter(tells_of_failure, groups(report)):
+            same = next((place for place, each in enumerate(found[:summed]) if same_failure(each, group)), None)
+            if same is not None:
+                found[same] = group | found[same]
+            elif not summed or {"error_class", "failure_subtype", "primary"} & group.keys():
+                found.append(group)
+        texts = [text for text in (failure_summary, report) if text and text.strip()]
+        for text in texts:
+            told = failures_in_prose(text, self._verdict, only_headed=bool(found))
+            found += [each for each in told if not any(same_failure(each, known) for known in found)]
+        if not found and texts and self._llm is not None:
+            from pytest_dvwiki.intake.by_model import failures_by_model  # noqa: PLC0415  # where a model is asked
+
+            found = failures_by_model("\n\n".join(texts), self._llm)
+        return [self._named(each) for each in with_judgements(found, groups(classification))]
+
+    def _named(self, failure: dict[str, str]) -> dict[str, str]:
+        """Return a failure with the label of its message where it states none, and the cause on record that it is."""
+        lines = lines_of(failure)
+        verdict = self._verdict("\n".join(lines)) if lines else None
+        if verdict is None:
+            return failure
+        label = {"error_class": verdict.error_class, "failure_subtype": verdict.failure_subtype}
+        named = label | failure
+        if "fingerprint" not in named and all(word(named[name]) == label[name] for name in label):
+            archive = self._services.history.archive
+            if archive.newest_occurrence((verdict.fingerprint,)) is not None:
+                named["fingerprint"] = verdict.fingerprint
+        return named
+
+    def _verdict(self, text: str) -> Verdict | None:
+        return self._services.text_classifier.classify_text(text)
+
+    @cached_property
+    def _services(self) -> Services:
+        from pytest_dvwiki.pipeline.services import Services  # noqa: PLC0415  # the registry loads with it
+        from pytest_dvwiki.settings import resolve  # noqa: PLC0415
+
+        settings = replace(resolve(self._layout.root), layout=self._layout)
+        return self._open.enter_context(Services(settings, note=_logger.warning))
+
+
+def lines_of(failure: Mapping[str, str]) -> list[str]:
+    """Return the lines of a failure: its message, and what stands around it.
+
+    Where no message is quoted, the symptom stands for it, else the title; without any, only the label and the test tell
+    failures apart.
+    """
+    said = {name: failure.get(name, "") for name in ("primary", "symptom", "title")}
+    context = [without_bullet(line) for line in failure.get("context", "").splitlines()]
+    if said["primary"]:
+        return [*said["primary"].splitlines(), *(line for line in context if line not in said["primary"])]
+    first = " ".join(said["symptom"].split()) or (context[:1] or [said["title"]])[0]
+    return [line for line in (first, *context) if line]

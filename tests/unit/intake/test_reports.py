@@ -1,0 +1,232 @@
+"""Reports of agents are read as people write them: headed, in tables, as JSON, in prose; what passed is no failure."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_dvwiki.intake.fields import groups
+from pytest_dvwiki.intake.findings import holes, tells_of_failure
+from pytest_dvwiki.intake.service import WikiIngestService
+from pytest_dvwiki.intake.session import Session
+from pytest_dvwiki.model import PassedAgain
+from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.writing.build import archive, build
+
+from ..samples import TEST, files, occurrence, passing, record, written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MESSAGE = "UVM_ERROR sb.sv(210) @ 1250ns: reporter [SCBD] expected 0x12 got 0x13"
+HEADED = f"""\
+# Session report: nightly_42
+
+40 tests, 2 failed, 38 passed.
+
+## Failure 1: test_axi_burst
+
+- **error_class**: uvm_error
+- **failure_subtype**: `protocol_violation`
+- **seed**: 42
+
+BRESP is SLVERR on a legal burst.
+
+### Rationale
+
+The stimulus is legal.
+
+## Failure 2
+
+The test `test_fifo_full` failed with seed 7:
+
+```
+{MESSAGE}
+```
+
+## Passed
+
+`test_reset` reported `UVM_ERROR reset.sv(3) @ 5ns: reporter [RST] expected 0x0 got 0x1` before the fix.
+"""
+JSON = f"""\
+Two failures:
+
+```json
+{{"session": "nightly_42", "failures": [
+  {{"test": "test_axi_burst", "error_class": "uvm_error", "subtype": "protocol_violation", "seed": 42,
+    "symptom": "BRESP is SLVERR on a legal burst.", "rationale": ["The stimulus is legal."]}},
+  {{"test": "test_fifo_full", "seed": 7, "error_message": "{MESSAGE}"}},
+  {{"test": "test_reset", "status": "PASS", "error_class": "uvm_error"}}]}}
+```
+"""
+TABLE = f"""\
+| Test | Seed | Error class | Subtype | Message | Result |
+| --- | --- | --- | --- | --- | --- |
+| test_axi_burst | 42 | uvm_error | protocol_violation | BRESP is SLVERR on a legal burst. | FAIL |
+| test_fifo_full | 7 | | | {MESSAGE} | FAIL |
+| test_reset | 1 | uvm_error | | | PASS |
+"""
+PROSE = f"""\
+Two of 40 tests failed. With seed 42 test_axi_burst failed as a uvm_error / protocol_violation, since BRESP is SLVERR
+on a legal burst.
+
+`test_fifo_full` (seed 7) fails with `{MESSAGE}`.
+
+The old `UVM_FATAL top.sv(1) @ 0: reporter [NOVIF] no virtual interface` of test_reset is fixed, it passes again.
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> WikiConfig:
+    return WikiConfig(enabled=True, wiki_dir=tmp_path / ".agent" / "wiki")
+
+
+def ingest(config: WikiConfig, report: str, task: str = "nightly_42", **texts: str) -> Any:
+    given = {"failure_summary": None, "classification": None, "coverage_summary": None} | texts
+    return asyncio.run(WikiIngestService(config).ingest_session(report, task_id=task, **given))
+
+
+def causes(config: WikiConfig) -> list[dict[str, Any]]:
+    return [each for found in written(config.layout.root) for each in found["occurrences"]]
+
+
+@pytest.mark.parametrize("report", [HEADED, JSON, TABLE, PROSE], ids=["headed", "json", "table", "prose"])
+def test_the_failures_of_a_report_are_read_however_they_are_written(config: WikiConfig, report: str) -> None:
+    result = ingest(config, report)
+    axi, fifo = causes(config)
+    assert (axi["error_class"], axi["failure_subtype"]) == ("uvm_error", "protocol_violation")
+    assert "BRESP is SLVERR on a legal burst." in axi["primary"]
+    assert (fifo["error_class"], fifo["failure_subtype"], fifo["primary"]) == ("uvm_error", "scoreboard_fail", MESSAGE)
+    assert [(test["nodeid"], test["seed"]) for each in (axi, fifo) for test in each["tests"]] == [
+        ("test_axi_burst", "42"),
+        ("test_fifo_full", "7"),
+    ]
+    assert len([page for page in result.pages_created if page.startswith("bugs/UNK_")]) == 2
+    (kept,) = written(config.layout.root)
+    assert kept["evidence"] == [report.rstrip("\n")] or kept["evidence"] == [report]
+    assert (kept["passed_again"], kept["suites"], kept["totals"]["passed"]) == ([], [], 0)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "",
+        "All 40 tests passed.\nUVM_ERROR : 0\nUVM_FATAL : 0\n",
+        "error_class: none\nfailure_subtype: n/a\nconfidence: 0.9\n",
+        "[]",
+        '{"failures": [], "passed": 40}',
+        "| Test | Result |\n| --- | --- |\n| test_reset | PASS |\n| test_fifo | FAIL |\n",
+        "# Result: passed\n\ntest: test_reset\nstatus: PASSED\nerror_class: uvm_error\n",
+        "The `UVM_FATAL top.sv(1) @ 0: reporter [NOVIF] no virtual interface` of yesterday no longer fails.",
+        "This would fail with a uvm_error / scoreboard_fail if the model were wrong.",
+    ],
+)
+def test_a_report_without_a_failure_makes_no_record(config: WikiConfig, report: str) -> None:
+    result = ingest(config, report)
+    assert (result.task_id, result.pages_created, result.log_entry) == ("nightly_42", [], "")
+    assert files(config.layout.agent) == {}
+
+
+def test_the_same_report_of_a_task_counts_once_and_of_another_task_again(config: WikiConfig) -> None:
+    for task in ("a", "a", "b"):
+        ingest(config, HEADED, task)
+    assert [found["caller_task"] for found in written(config.layout.root)] == ["a", "b"]
+
+
+def test_a_report_that_could_not_be_archived_may_be_repeated(config: WikiConfig) -> None:
+    config.layout.agent.mkdir()
+    config.layout.tasks.write_text("in the way")
+    assert ingest(config, HEADED).pages_created == []
+    assert {*files(config.layout.agent)} <= {"tasks", "wiki/.lock", "wiki/.gitignore"}
+    config.layout.tasks.unlink()
+    assert len(ingest(config, HEADED).pages_created) == 4
+    assert len(causes(config)) == 2
+    assert build(config.layout, check=True).changed == []
+
+
+def test_summary_classification_and_report_of_one_failure_are_one(config: WikiConfig) -> None:
+    summary = "error_class: uvm_error\nfailure_subtype: protocol_violation\ntest: test_axi_burst\n"
+    judged = '[{"test": "test_axi_burst", "bug_type": "RTL_BUG", "confidence": 0.9, "rationale": "legal stimulus"}]'
+    ingest(config, HEADED, failure_summary=summary, classification=judged)
+    axi, fifo = causes(config)
+    assert (axi["origin"]["type"], axi["origin"]["reasons"]) == ("RTL_BUG", ["legal stimulus"])
+    assert (axi["tests"][0]["seed"], fifo["tests"][0]["nodeid"]) == ("42", "test_fifo_full")
+    assert fifo["origin"] == {
+        "type": "UNKNOWN",
+        "confidence": 0.0,
+        "reasons": ["the report does not say where the fault lies"],
+    }
+
+
+def test_failures_of_two_tests_without_a_message_are_two_causes(config: WikiConfig) -> None:
+    label = {"error_class": "uvm_error", "subtype": "timeout"}
+    ingest(config, str([label | {"test": name} for name in ("a_test", "b_test")]).replace("'", '"'))
+    assert len({each["fingerprint"] for each in causes(config)}) == 2
+
+
+def test_a_report_on_a_known_cause_joins_its_page_and_undoes_no_fix(config: WikiConfig) -> None:
+    with Session(config.layout) as session:
+        (known,) = session.failures(f"primary: {MESSAGE}", None, None)
+    verdict_of = Session(config.layout)
+    with verdict_of:
+        fingerprint = verdict_of._verdict(MESSAGE).fingerprint  # type: ignore[union-attr]
+    assert "fingerprint" not in known
+    cause = occurrence(fingerprint, primary=MESSAGE)
+    archive(config.layout, record(1, cause))
+    for number in (2, 3, 4):
+        archive(config.layout, passing(number, TEST) if number > 2 else again(2, fingerprint))
+    (page,) = (config.wiki_dir / "bugs").glob("RTL_*.md")
+    before = pages.read(page.read_bytes()).metadata
+    assert before["passes_since"]
+    result = ingest(config, f"test: {TEST}\nprimary: {MESSAGE}\nbug_type: RTL_BUG\nrationale: pointer wraps late\n")
+    assert result.pages_created == []
+    after = pages.read(page.read_bytes()).metadata
+    assert after["hit_count"] == before["hit_count"] + 1
+    assert (after["passes_since"], after["regressed"]) == (before["passes_since"], None)
+    assert "| reported |" in page.read_text("utf-8")
+
+
+def again(number: int, fingerprint: str) -> Any:
+    return replace(
+        passing(number, TEST), passed_again=(PassedAgain(nodeid=TEST, fingerprint=fingerprint, changed="commit"),)
+    )
+
+
+def test_fields_of_a_group_end_where_the_next_section_begins() -> None:
+    text = "## Failure Summary\nerror_class: sim_error\nseed: 7\n\nWords.\n\n## Next steps\n\nRerun with seed: 9.\n"
+    assert groups(text) == [{"error_class": "sim_error", "seed": "7"}]
+
+
+def test_pages_in_the_layout_of_the_specification_are_read() -> None:
+    page = (
+        "---\nid: RTL_20260510_001\ntype: RTL_BUG\nstatus: open\nconfidence: 0.92\nerror_class: uvm_error\n"
+        'failure_subtype: protocol_violation\nip_type: axi\nspec_section: "3.4.2"\n---\n\n'
+        "# RTL Bug: AXI SLVERR on 256-byte Boundary Write\n\n## Symptom\nAXI BRESP shows SLVERR\non all writes.\n\n"
+        "## Evidence\n- BRESP = 2'b10 observed\n\n## Classification Rationale\nRTL_BUG because: stimulus is legal.\n"
+    )
+    front, bug = groups(page)
+    assert (front["spec_section"], front["bug_type"]) == ('"3.4.2"', "RTL_BUG")
+    assert bug["title"] == "AXI SLVERR on 256-byte Boundary Write"
+
+
+def test_holes_are_read_from_a_table_and_from_json(caplog: pytest.LogCaptureFixture) -> None:
+    table = "| Bin | Action class | Scenario |\n|---|---|---|\n| late | actionable | wait |\n| x | odd | |\n"
+    late, odd = holes(f"covergroup: axi\n\n{table}")
+    assert (late.covergroup, late.bin, late.action_class, late.scenario) == ("axi", "late", "actionable", "wait")
+    assert odd.action_class == "needs_investigation"
+    assert "axi.x needs investigation: action class 'odd': there are actionable, " in caplog.text
+    bins = holes('{"covergroup": "axi", "bins": [{"bin": "a", "filled": true}, {"bin": "b", "priority": "P2"}]}')
+    assert [(row.covergroup, row.bin, row.filled, row.priority) for row in bins] == [
+        ("axi", "a", True, None),
+        ("axi", "b", False, 2),
+    ]
+
+
+def test_what_is_called_passed_is_no_failure() -> None:
+    assert not tells_of_failure({"status": "PASS", "error_class": "uvm_error"})
+    assert tells_of_failure({"status": "open", "error_class": "uvm_error"})
+    assert not tells_of_failure({"bug_type": "RTL_BUG"})
