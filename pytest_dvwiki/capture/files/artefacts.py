@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.files.archives import ArchiveError, Budget, is_archive, may_hold, single_name, unpack
 from pytest_dvwiki.capture.files.coverage import is_coverage, may_be_coverage
-from pytest_dvwiki.capture.files.remote import RemoteError, fetch, find, is_url
+from pytest_dvwiki.capture.files.remote import RemoteError, find, is_url, open_url
 from pytest_dvwiki.capture.runners import runner_of
 from pytest_dvwiki.logtext.user_frames import shown_path
 
@@ -201,21 +201,24 @@ class _Search:
 
     def _take_url(self, given: str) -> None:
         """Copy what a URL names, and search the copies."""
+        before = len(self._given), len(self.found.problems)
         try:
             files = find(given, lambda name: may_hold(name, _may_be_one))
-            if not files:
-                self._problem(given, "no results file, no log and no coverage report in this folder; name another one")
             for file in files:
                 self._archives += 1
                 copy = self._scratch / str(self._archives) / file.name
                 copy.parent.mkdir(parents=True)
-                with fetch(file.url) as stream, copy.open("wb") as target:
+                with open_url(file.url) as stream, copy.open("wb") as target:
                     shutil.copyfileobj(stream, target)
                 if file.modified is not None:
                     os.utime(copy, (file.modified, file.modified))
                 self._take_copy(copy, file.shown, named=len(files) == 1)
         except RemoteError as error:
             self._problem(given, str(error))
+        except OSError as error:
+            self._problem(given, f"cannot be copied to {self._scratch}: {error.strerror}")
+        if before == (len(self._given), len(self.found.problems)):
+            self._problem(given, "no results file, no log and no coverage report there; name another one")
 
     def _take_copy(self, copy: Path, shown: str, *, named: bool) -> None:
         if is_archive(copy.name):

@@ -9,7 +9,7 @@ import os
 import tarfile
 import time
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -226,6 +226,17 @@ def test_a_folder_and_an_archive_with_nothing_in_them_say_so(tmp_path: Path) -> 
 
 
 # Which log belongs to which results file
+
+
+def test_a_url_with_nothing_in_it_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    write(tmp_path, {"notes/readme.txt": "hello", "run/results.xml": results(), "run/sim.log": log()})
+    (tmp_path / "notes" / "waves.bin").write_bytes(bytes(range(256)) * 8)
+    given = [f"file://{tmp_path}/{name}" for name in ("notes", "notes/waves.bin", "run", "run/..")]
+    found = find_artefacts(given, root=tmp_path, scratch=tmp_path / ".scratch")
+    nothing = "no results file, no log and no coverage report there; name another one"
+    assert found.problems[:2] == [f"{url}: {nothing}" for url in given[:2]]
+    assert {PurePosixPath(name).name for name in names(found)} == {"results.xml", "sim.log"}
 
 
 def test_a_named_results_file_takes_the_newest_log_beside_it(tmp_path: Path) -> None:
