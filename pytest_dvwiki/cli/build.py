@@ -65,9 +65,9 @@ def run(args: argparse.Namespace) -> int:
             progress=progress,
         )
     if args.reindex:
-        from pytest_dvwiki.wiki.finding.search import WikiSearchIndex  # noqa: PLC0415
+        from pytest_dvwiki.cli.search import index_of  # noqa: PLC0415
 
-        WikiSearchIndex.create(settings.search_backend, layout.wiki).build()
+        index_of(settings).build()
     if sys.stderr.isatty():
         print(LINE_START, end="", file=sys.stderr)
     _report(result, check=args.check)

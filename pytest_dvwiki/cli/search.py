@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from pytest_dvwiki.settings import Settings
     from pytest_dvwiki.wiki.finding.search import Facets, Filters, SearchResult, WikiSearchIndex
 
 _MOST = 10
@@ -58,8 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the results, the best first; return 1 if there are none."""
-    from pytest_dvwiki.backends import BackendError  # noqa: PLC0415
-    from pytest_dvwiki.wiki.finding.search import Filters, WikiSearchIndex  # noqa: PLC0415 (YAML loads with it)
+    from pytest_dvwiki.wiki.finding.search import Filters  # noqa: PLC0415 (YAML loads with it)
     from pytest_dvwiki.wiki.text.markdown import one_line, plain  # noqa: PLC0415
 
     if args.limit < 1:
@@ -79,10 +79,7 @@ def run(args: argparse.Namespace) -> int:
         )
     except ValueError as error:
         raise UsageError(f"--{error}") from error
-    try:
-        index = WikiSearchIndex.create(settings.search_backend, settings.layout.wiki)
-    except BackendError as error:
-        raise UsageError(str(error)) from error
+    index = index_of(settings)
     found = index.search(" ".join(args.query), args.limit, filters=filters)
     if args.format == "json":
         print(json.dumps([asdict(result) for result in found], indent=2, default=str))
@@ -93,6 +90,21 @@ def run(args: argparse.Namespace) -> int:
     if not found:
         print(_nothing(index, filters), file=sys.stderr)
     return 0 if found else 1
+
+
+def index_of(settings: Settings) -> WikiSearchIndex:
+    """Return the index of the wiki.
+
+    Raises:
+        UsageError: A package that the search backend needs is missing.
+    """
+    from pytest_dvwiki.backends import BackendError  # noqa: PLC0415
+    from pytest_dvwiki.wiki.finding.search import WikiSearchIndex  # noqa: PLC0415
+
+    try:
+        return WikiSearchIndex.create(settings.search_backend, settings.layout.wiki)
+    except BackendError as error:
+        raise UsageError(str(error)) from error
 
 
 def _nothing(index: WikiSearchIndex, filters: Filters) -> str:

@@ -87,7 +87,8 @@ def test_an_extra_that_is_missing_is_named_where_somebody_searches(
     monkeypatch.setattr(backends, "find_spec", lambda name: None)
     project(tmp_path, "tantivy")
     assert resolve(tmp_path, environ={}).search_backend == "tantivy"
-    assert main(["search", "reset", "--root", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == (
-        "dvwiki search: search_backend: 'tantivy' needs a package: pip install 'pytest-dvwiki[tantivy]'\n"
-    )
+    for name, argument in (("search", "reset"), ("build", "--reindex")):
+        assert main([name, argument, "--root", str(tmp_path)]) == 2
+        assert capsys.readouterr().err == (
+            f"dvwiki {name}: search_backend: 'tantivy' needs a package: pip install 'pytest-dvwiki[tantivy]'\n"
+        )
