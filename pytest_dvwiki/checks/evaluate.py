@@ -253,7 +253,8 @@ class _Extraction:
                 # A tool writes names relative to where it runs: mostly the folder of its log, or that of the check.
                 folders = (Path(entry.source_file).parent, self._checked.path.parent)
                 there = (folder / named for folder in folders)
-                yield next((path for path in there if path.is_file()), folders[0] / named)
+                # A name that is too long raises nothing here.
+                yield next((path for path in there if os.path.isfile(path)), folders[0] / named)  # noqa: PTH113
 
     def _read(self, file: Path, items: Sequence[Expectation]) -> bool:
         """Look for items in a file, and tell whether it can be read; the first line with an item counts."""

@@ -234,6 +234,14 @@ def test_without_items_each_entry_is_an_item_that_needs_a_file_with_content(fold
     ]
 
 
+@pytest.mark.parametrize("name", ["no.log", "a\0b", "x" * 5000])
+def test_an_extracted_name_that_names_no_file_is_missing(folder: Folder, name: str) -> None:
+    folder.write("a.log", f"reads {name}\n")
+    items = "[{name: n, match: 'reads (?P<value>.+)'}, {name: v, from: n, match: '.'}]"
+    missing = folder.check(f"description: d\ninput_files: [a.log]\nitems: {items}\n").missing
+    assert "is missing: its file cannot be read" in [each.reason for each in missing if each.item == "v"]
+
+
 def test_variables_and_brackets_stand_for_themselves(folder: Folder) -> None:
     folder.write("run[1]*/a[2].log", "x")
     entry = "description: d\ninput_files: ['${RUN}/a[2].log']\n"
