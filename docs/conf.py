@@ -42,6 +42,7 @@ NAVIGATION = {
             "upkeep",
             "agents",
             "mcp",
+            "store",
             "outputs",
             "killed-runs",
             "secrets",

@@ -17,14 +17,20 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.config import WikiConfig
     from pytest_dvwiki.wiki.finding.search import Filters, SearchResult, WikiSearchIndex
     from pytest_dvwiki.wiki.store import WikiStore
+    from pytest_dvwiki.wiki.store_memory import MemoryStore, MemoryWiki
+    from pytest_dvwiki.wiki.store_protocol import Readers, Store
 
 __all__ = [
     "Filters",
     "LintReport",
+    "MemoryStore",
+    "MemoryWiki",
     "PromptLoader",
+    "Readers",
     "SearchResult",
     "SpecGenerator",
     "SpecResult",
+    "Store",
     "WikiConfig",
     "WikiIngestResult",
     "WikiIngestService",
@@ -38,10 +44,14 @@ __all__ = [
 _HOMES = {
     "Filters": "wiki.finding.search",
     "LintReport": "upkeep.lint",
+    "MemoryStore": "wiki.store_memory",
+    "MemoryWiki": "wiki.store_memory",
     "PromptLoader": "agent.loader",
+    "Readers": "wiki.store_protocol",
     "SearchResult": "wiki.finding.search",
     "SpecGenerator": "specs.generate",
     "SpecResult": "specs.generate",
+    "Store": "wiki.store_protocol",
     "WikiConfig": "wiki.config",
     "WikiIngestResult": "intake.service",
     "WikiIngestService": "intake.service",

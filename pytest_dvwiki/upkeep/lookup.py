@@ -37,7 +37,7 @@ def pages_called(page_cache: PageCache, name: str, categories: Sequence[str] = C
     category = folder.rpartition("/")[2]
     wanted = (category,) if category in categories else categories
     by_name = (page_cache.get(f"{each}/{stem}.md") for each in wanted)
-    page = next((found for found in by_name if found), None)
+    page = next((found for found in by_name if found), None) or page_cache.below(stem, wanted)
     return [page] if page else page_cache.causes.formerly_named(stem)
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.upkeep.findings import BUILD, Finding
 from pytest_dvwiki.wiki import outside
-from pytest_dvwiki.wiki.index import FILES
+from pytest_dvwiki.wiki.index import FILES, OWN
 from pytest_dvwiki.wiki.kinds.bug import ORIGINS, STATUSES, is_pointer
 from pytest_dvwiki.wiki.kinds.coverage import ACTIONS
 from pytest_dvwiki.wiki.kinds.owned import OWNED
+from pytest_dvwiki.wiki.page_cache import page_files
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.text import conflicts
 
@@ -104,13 +105,14 @@ def check_causes(page_cache: PageCache) -> Iterator[Finding]:
 
 def check_conflicts(wiki: Path) -> Iterator[Finding]:
     """Yield unresolved merge conflicts; `dvwiki build` settles those in derived content."""
-    for path in sorted((*wiki.glob("*.md"), *(page for name in CATEGORIES for page in (wiki / name).glob("*.md")))):
-        place = path.relative_to(wiki).as_posix()
+    files = [path.name for path in wiki.glob("*.md")]
+    files += [OWN[name] for name in CATEGORIES] + [path for name in CATEGORIES for path, _ in page_files(wiki, name)]
+    for place in sorted(files):
         try:
             data = outside.read(wiki, place)
         except OSError:
             continue
-        for line, is_people_s in conflicts.markers(data, OWNED.get(path.parent.name, ())):
+        for line, is_people_s in conflicts.markers(data, OWNED.get(place.partition("/")[0], ())):
             if is_people_s and place not in FILES:
                 yield Finding(place, line, "conflict", "merge conflict in what people wrote")
             else:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.wiki.page_summary import page_name
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -31,7 +29,7 @@ class IndexRows:
     def commits(self) -> list[tuple[str, str]]:
         """Return each page of an open bug with the commit that introduced it, by name, if it is certain."""
         query = "SELECT path, came_with FROM pages WHERE came_with != '' ORDER BY path"
-        return [(page_name(path), commit) for path, commit in self._cache.db.execute(query)]
+        return [(path[len("bugs/") : -len(".md")], commit) for path, commit in self._cache.db.execute(query)]
 
     def changed(self) -> dict[str, tuple[str | None, str | None]]:
         """Return, by path, the old cells in the index files and the present ones, where they differ; None if absent."""

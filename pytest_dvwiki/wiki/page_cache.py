@@ -45,7 +45,7 @@ CREATE INDEX pages_with_problem ON pages (category, path) WHERE problem != '';
 CREATE TABLE causes (fingerprint TEXT, path TEXT, PRIMARY KEY (fingerprint, path)) WITHOUT ROWID;
 CREATE INDEX causes_by_page ON causes (path);
 CREATE INDEX causes_of_runs ON causes (fingerprint) WHERE instr(fingerprint, '/');
-CREATE TABLE folders (category TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
+CREATE TABLE folders (path TEXT PRIMARY KEY, mtime_ns INTEGER) WITHOUT ROWID;
 CREATE TABLE unlisted (path TEXT PRIMARY KEY, cells TEXT) WITHOUT ROWID;
 CREATE TABLE index_files (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER) WITHOUT ROWID
 """
@@ -88,11 +88,10 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             self._refresh(progress, quick=False)
 
     def _refresh(self, progress: Callable[[int], None] | None, *, quick: bool) -> None:
-        remembered = dict(self.db.execute("SELECT category, mtime_ns FROM folders"))
-        times = {category: self._time_of(category) for category in CATEGORIES}
-        pending = [
-            each for each in CATEGORIES if not quick or times[each] is None or remembered.get(each) != times[each]
-        ]
+        remembered = dict(self.db.execute("SELECT path, mtime_ns FROM folders"))
+        seen = {path.split("/", 1)[0] for path in remembered}
+        moved = {path.split("/", 1)[0] for path, time in remembered.items() if quick and self._time_of(path) != time}
+        pending = [each for each in CATEGORIES if not quick or each not in seen or each in moved]
         known = {
             path: (size, mtime)
             for path, size, mtime in self.db.execute(
@@ -100,12 +99,19 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
                 (json.dumps(pending),),
             )
         }
-        present = {path: state for category in pending for path, state in self._present(category)}
+        times: dict[str, int] = {}
+        present = {
+            path: (status.st_size, status.st_mtime_ns)
+            for category in pending
+            for path, status in page_files(self.wiki, category, times)
+        }
         changed = [path for path, state in present.items() if known.get(path) != state]
         gone = known.keys() - present.keys()
-        settled = {each: time for each, time in times.items() if time is not None and is_settled(time)}
-        read = {each: settled[each] for each in pending if each in settled and settled[each] != remembered.get(each)}
-        if not (changed or gone or read):
+        # A folder that may yet change within the same tick gets a time that none has, so that it is read again.
+        times = {path: time if is_settled(time) else 0 for path, time in times.items()}
+        read = {path: time for path, time in times.items() if time != remembered.get(path)}
+        left = [path for path in remembered if path.split("/", 1)[0] in pending and path not in times]
+        if not (changed or gone or read or left):
             return
         with self.batch():
             for path in gone:
@@ -115,26 +121,14 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
                 if progress and number % _PROGRESS_EVERY == 0:
                     progress(number)
             self.db.executemany("INSERT OR REPLACE INTO folders VALUES (?, ?)", read.items())
+            self.db.executemany("DELETE FROM folders WHERE path = ?", [(path,) for path in left])
 
-    def _time_of(self, category: str) -> int | None:
+    def _time_of(self, folder: str) -> int | None:
         """Return the modification time of a folder in ns; None if it does not exist."""
         try:
-            return (self.wiki / category).stat().st_mtime_ns
+            return (self.wiki / folder).stat().st_mtime_ns
         except OSError:
             return None
-
-    def _present(self, category: str) -> Iterator[tuple[str, tuple[int, int]]]:
-        try:
-            with os.scandir(self.wiki / category) as entries:
-                for entry in entries:
-                    # A broken link is no page, and must not stop the scan.
-                    with contextlib.suppress(OSError):
-                        if is_page(entry.name) and not entry.is_dir():
-                            status = entry.stat()
-                            yield f"{category}/{entry.name}", (status.st_size, status.st_mtime_ns)
-        except OSError:
-            # A missing or unreadable folder has no pages.
-            return
 
     def look_at(self, paths: Iterable[str]) -> bool:
         """Read those of some pages that were changed in place; return whether there were any."""
@@ -153,12 +147,12 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
 
         A change by somebody else before the write stays visible.
         """
-        category = path.split("/", 1)[0]
-        before = self._time_of(category) if category in CATEGORIES else None
+        folder = path.rpartition("/")[0]
+        before = self._time_of(folder) if folder.split("/", 1)[0] in CATEGORIES else None
         yield
         if before is not None:
-            query = "UPDATE folders SET mtime_ns = ? WHERE category = ? AND mtime_ns = ?"
-            self.db.execute(query, (self._time_of(category), category, before))
+            query = "UPDATE folders SET mtime_ns = ? WHERE path = ? AND mtime_ns = ?"
+            self.db.execute(query, (self._time_of(folder), folder, before))
 
     def _remove(self, path: str) -> None:
         self.causes.forget_paths()
@@ -189,17 +183,9 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             state: Its size and modification time in ns, if it is on disk.
             problem: Why only the identity of the page counts, if the reason is not its content.
         """
-        category = path.split("/", 1)[0]
-        if category == "bugs":
+        if path.startswith("bugs/"):
             self.causes.forget_paths()
-        try:
-            page = pages.read(data)
-        except YamlError as error:
-            problem = problem or str(error).removeprefix("page:")
-        if problem:
-            listed = PageSummary(path, category, "", _recover_identity(data), problem)
-        else:
-            listed = PageSummary(path, category, title_of(page.body), page.metadata, "")
+        listed = summary_of(path, data, problem)
         self.index.note(path, cells(listed))
         self.db.execute("DELETE FROM causes WHERE path = ?", (path,))
         self.db.execute(f"INSERT OR REPLACE INTO pages VALUES ({'?, ' * 13}?)", _row(listed, state))  # noqa: S608
@@ -208,6 +194,12 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
     def get(self, path: str) -> PageSummary | None:
         """Return the page at a path relative to the wiki; None if there is none."""
         return next(self.select("WHERE path = ?", path), None)
+
+    def below(self, name: str, categories: Sequence[str]) -> PageSummary | None:
+        """Return the page of a name in a sub-folder; None if there is none, or several."""
+        where = "WHERE path LIKE '%/%/%' AND category IN (SELECT value FROM json_each(?))"
+        found = [page for page in self.select(where, json.dumps(categories)) if page.name == name]
+        return found[0] if len(found) == 1 else None
 
     def standing(self, categories: Sequence[str], paths: Collection[str]) -> set[str]:
         """Return those of some pages that are readable and not stale; a page that only cites missing code counts."""
@@ -248,6 +240,24 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             yield PageSummary(path, category, title, _metadata(metadata), problem)
 
 
+def summary_of(path: str, data: bytes, problem: str = "") -> PageSummary:
+    """Return a page without its text.
+
+    Args:
+        path: Relative to the wiki.
+        data: Its content.
+        problem: Why only the identity of the page counts, if the reason is not its content.
+    """
+    category = path.split("/", 1)[0]
+    try:
+        page = pages.read(data)
+    except YamlError as error:
+        problem = problem or str(error).removeprefix("page:")
+    if problem:
+        return PageSummary(path, category, "", _recover_identity(data), problem)
+    return PageSummary(path, category, title_of(page.body), page.metadata, "")
+
+
 def _row(page: PageSummary, state: tuple[int, int]) -> tuple[object, ...]:
     """Return the row of a page in the table `pages`."""
     is_current = page.metadata.get("stale") is not True or drifted(page) is not None
@@ -275,6 +285,37 @@ def _metadata(text: str) -> dict[str, Any]:
         # A person wrote `.nan`, which standard JSON does not have.
         found = json.loads(text)
     return found
+
+
+def page_files(wiki: Path, folder: str, times: dict[str, int] | None = None) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the pages in a folder and in its sub-folders, each with the state of its file.
+
+    Args:
+        wiki: The wiki.
+        folder: The folder, relative to the wiki.
+        times: Takes the modification time in ns of each folder, as it was before the folder was listed.
+    """
+    below: list[str] = []
+    # A missing or unreadable folder has no pages.
+    with contextlib.suppress(OSError):
+        time = (wiki / folder).stat().st_mtime_ns
+        with os.scandir(wiki / folder) as entries:
+            if times is not None:
+                times[folder] = time
+            for entry in entries:
+                # A broken link is no page, and must not stop the scan; a link to a folder could lead in a circle.
+                with contextlib.suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        below += [f"{folder}/{entry.name}"] if is_folder(entry.name) else []
+                    elif is_page(entry.name) and not entry.is_dir():
+                        yield f"{folder}/{entry.name}", entry.stat()
+    for each in below:
+        yield from page_files(wiki, each, times)
+
+
+def is_folder(name: str) -> bool:
+    """Tell by its name whether a sub-folder of a category may hold pages."""
+    return not name.startswith(".") and not any("\udc80" <= character <= "\udcff" for character in name)
 
 
 def is_page(name: str) -> bool:

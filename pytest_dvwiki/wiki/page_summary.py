@@ -30,6 +30,11 @@ def page_name(path: str) -> str:
     return path.rpartition("/")[2].removesuffix(".md")
 
 
+def place_of(path: str) -> str:
+    """Return the path of a page in the folder of its category, without suffix."""
+    return path.partition("/")[2].removesuffix(".md")
+
+
 @dataclass(frozen=True, slots=True)
 class PageSummary:
     """A page without its text."""
@@ -46,6 +51,11 @@ class PageSummary:
     def name(self) -> str:
         """Return the name of the file without suffix."""
         return page_name(self.path)
+
+    @property
+    def place(self) -> str:
+        """Return its path in the folder of its category, without suffix: its name, if it is in no sub-folder."""
+        return place_of(self.path)
 
     def text(self, key: str, default: str = "") -> str:
         """Return the value of a key as text; the default if it is missing or null."""

@@ -1,7 +1,8 @@
-"""Write permissions: the sections of `wiki/schema.yaml`, which a project may change.
+"""The contract of `wiki/schema.yaml`, which a project may change: sections, roles, and who hands work to whom.
 
-A section is a category (`bugs`), all pages of one (`bugs/*`), one page (`bugs/RTL_20261121_480127`), or the part of a
-page under a heading (`bugs/*#Resolution`). If several match, the most specific one decides.
+A section is a category (`bugs`), all pages of one (`bugs/*`, `specs/axi/*`), one page (`bugs/RTL_20261121_480127`), the
+part of a page under a heading (`bugs/*#Resolution`), or a file of its own beside the categories (`log`, `handoffs`, and
+any that a project adds with a title). If several match, the most specific one decides.
 """
 
 from __future__ import annotations
@@ -15,22 +16,25 @@ from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.writing.scaffold import SCHEMA_YAML
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-Role = Literal["ingest", "agent", "reviewer", "human"]
 Mode = Literal["snapshot", "log"]
-ROLES: tuple[Role, ...] = get_args(Role)
+ROLES = ("ingest", "agent", "reviewer", "human")
+"""The roles that every wiki has; a schema may name further ones."""
 MODES: tuple[Mode, ...] = get_args(Mode)
-LOG = "log"
+LOG, HANDOFFS = "log", "handoffs"
 NAME = "schema.yaml"
 READ_CAP = 4
-_KEYS = ("mode", "writable_by", "read_cap")
-_TOP = ("schema", "sections", "pipeline", "max_steps")
+_KEYS = ("title", "description", "mode", "writable_by", "read_cap")
+_TOP = ("schema", "sections", "roles", "pipeline", "max_steps")
 _VERSION = 1
 _DEPTH = 3
 """Levels of keys whose lines are looked up: `sections`, a section's name, and a key in it."""
-_SECTION = re.compile(r"(?P<category>[a-z]+)(?:/(?P<page>[^#/]+))?(?:#(?P<heading>.+))?")
+_SECTION = re.compile(r"(?P<category>[a-z][a-z0-9_-]*)(?:/(?P<page>[^#]*[^#/]))?(?:#(?P<heading>.+))?")
+_ROLE = re.compile(r"[a-z][a-z0-9_-]{0,30}")
+_TAKEN = frozenset({"flaky", "index", "review", "schema", "wiki"})
+"""Names of other files and folders of a wiki."""
 
 
 class SchemaError(ValueError):
@@ -43,7 +47,7 @@ class Address:
 
     category: str
     page: str | None = None
-    """The page's file name without suffix; `*` in a schema means every page."""
+    """Path of the page in its category, without suffix; `*` in a schema means every page, `axi/*` every one below."""
     heading: str | None = None
 
     @classmethod
@@ -54,9 +58,19 @@ class Address:
             None if the text is not an address.
         """
         found = _SECTION.fullmatch(text.strip())
-        if found is None or found["category"] not in {*CATEGORIES, LOG} or (found["heading"] and not found["page"]):
+        if found is None or found["category"] in _TAKEN:
             return None
-        return cls(found["category"], found["page"] and found["page"].removesuffix(".md"), found["heading"])
+        if found["category"] not in CATEGORIES and (found["page"] or found["heading"]):
+            return None
+        page = found["page"] and found["page"].removesuffix(".md")
+        if (found["heading"] and not page) or (page and not all(page.split("/"))):
+            return None
+        return cls(found["category"], page, found["heading"])
+
+    @property
+    def path(self) -> str:
+        """Return its file, relative to the wiki."""
+        return f"{self.category}/{self.page or '_index'}.md" if self.category in CATEGORIES else f"{self.category}.md"
 
     def __str__(self) -> str:
         page = f"/{self.page}" if self.page else ""
@@ -69,39 +83,70 @@ class Section:
 
     address: Address
     mode: Mode
-    writable_by: tuple[Role, ...]
+    writable_by: tuple[str, ...]
     read_cap: int
-    """Maximum number of reads of the section in one session of a store."""
+    """Maximum number of reads of the section in one turn of a reader."""
+    title: str = ""
+    description: str = ""
 
     def covers(self, address: Address) -> bool:
         """Tell whether the section applies to an address."""
         mine = self.address
         return (
             mine.category == address.category
-            and (mine.page in {None, address.page} or (mine.page == "*" and address.page is not None))
+            and (mine.page in {None, address.page} or _is_below(address.page, mine.page))
             and mine.heading in {None, address.heading}
         )
 
     @property
-    def rank(self) -> tuple[bool, bool, bool]:
-        """Return how specific the section is: a heading counts most, then one page, then all pages of a category."""
-        page = self.address.page
-        return self.address.heading is not None, page not in {None, "*"}, page is not None
+    def rank(self) -> tuple[bool, bool, int]:
+        """Return how specific the section is: a heading counts most, then one page, then all pages of a folder."""
+        page = self.address.page or ""
+        return self.address.heading is not None, bool(page) and not page.endswith("*"), len(page)
+
+
+def _is_below(page: str | None, folder: str | None) -> bool:
+    """Tell whether a page is one of those that `*` at the end of a section's name means."""
+    return page is not None and folder is not None and folder.endswith("*") and page.startswith(folder[:-1])
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The sections of a wiki."""
+    """The sections and roles of a wiki."""
 
     sections: tuple[Section, ...]
+    roles: tuple[str, ...] = ROLES
+    pipeline: tuple[str, ...] = ()
+    """The roles in the order in which they hand on their work; empty if the wiki has no such order."""
+    max_steps: int = 0
+    """Maximum number of handoffs of one task."""
 
     def section_of(self, address: Address) -> Section | None:
         """Return the section that decides about an address; None if none applies."""
         return max((each for each in self.sections if each.covers(address)), key=lambda each: each.rank, default=None)
 
-    def writable(self, role: Role) -> list[str]:
+    def writable(self, role: str) -> list[str]:
         """Return the sections that a role may write."""
         return [str(section.address) for section in self.sections if role in section.writable_by]
+
+    def files(self) -> list[Section]:
+        """Return the sections that are files beside the categories, such as `log`."""
+        return [section for section in self.sections if section.address.category not in CATEGORIES]
+
+
+def schema_text(wiki: Path) -> str:
+    """Return the text of a wiki's `schema.yaml`; if it has none, that of a new wiki.
+
+    Raises:
+        SchemaError: It cannot be read.
+    """
+    path = wiki / NAME
+    try:
+        return reading.read_text(path)
+    except FileNotFoundError:
+        return SCHEMA_YAML
+    except OSError as error:
+        raise SchemaError(f"{path}: {reading.reason(error)}") from error
 
 
 def load_schema(wiki: Path) -> Schema:
@@ -110,22 +155,59 @@ def load_schema(wiki: Path) -> Schema:
     Raises:
         SchemaError: It is invalid.
     """
-    path = wiki / NAME
+    return parsed(schema_text(wiki), str(wiki / NAME))
+
+
+def with_section(text: str, entry: str) -> str:
+    """Return the text of a schema with one more section, above the others.
+
+    Args:
+        text: The text.
+        entry: The section as one line: `name: {mode: …, …}`.
+
+    Raises:
+        SchemaError: The entry is not one new section, is invalid, or there is no place for it.
+    """
+    entry = entry.strip()
     try:
-        text = reading.read_text(path)
-    except FileNotFoundError:
-        text = SCHEMA_YAML
-    except OSError as error:
-        raise SchemaError(f"{path}: {reading.reason(error)}") from error
-    try:
-        document = yamlio.load(text, str(path))
+        document = yamlio.load(entry, "section")
     except yamlio.YamlError as error:
         raise SchemaError(str(error)) from error
-    return Schema(tuple(_SectionReader(str(path), yamlio.located(text, _DEPTH)).sections(document)))
+    if not isinstance(document, dict) or len(document) != 1 or "\n" in entry:
+        raise SchemaError("a section is one line, `name: {mode: log, writable_by: [agent]}`")
+    name = str(*document)
+    if str(Address.of(name)) in {str(section.address) for section in parsed(text).sections}:
+        raise SchemaError(f"there is a section {name} already; a person changes it in {NAME}")
+    lines = text.splitlines(keepends=True)
+    children = [line for place, line in yamlio.located(text, 2).items() if place[:1] == ("sections",) and place[1:]]
+    first = min(children, default=1) - 1
+    if not children or lines[first].startswith("sections"):
+        raise SchemaError(f"the sections of {NAME} do not stand on lines of their own; a person adds `{entry}`")
+    indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+    changed = "".join([*lines[:first], f"{indent}{entry}\n", *lines[first:]])
+    parsed(changed)
+    return changed
 
 
-class _SectionReader:
-    """Reader that makes sections from a document.
+def parsed(text: str, name: str = NAME) -> Schema:
+    """Return a schema from the text of its file.
+
+    Args:
+        text: The text.
+        name: The file, for error messages.
+
+    Raises:
+        SchemaError: It is invalid.
+    """
+    try:
+        document = yamlio.load(text, name)
+    except yamlio.YamlError as error:
+        raise SchemaError(str(error)) from error
+    return _Reader(name, yamlio.located(text, _DEPTH)).schema(document)
+
+
+class _Reader:
+    """Reader that makes a schema from a document; a key that would have no effect is an error.
 
     Args:
         path: The file, for error messages.
@@ -136,11 +218,11 @@ class _SectionReader:
         self._path = path
         self._lines = lines
 
-    def sections(self, document: Any) -> Iterator[Section]:
-        """Yield the sections.
+    def schema(self, document: Any) -> Schema:
+        """Return the schema.
 
         Raises:
-            SchemaError: One is invalid.
+            SchemaError: It is invalid.
         """
         if not isinstance(document, dict) or not isinstance(document.get("sections"), dict):
             raise SchemaError(
@@ -151,31 +233,83 @@ class _SectionReader:
             raise self._error(
                 f"schema {document['schema']!r:.60} is not one that this version reads; write {_VERSION}", ("schema",)
             )
-        for name, values in document["sections"].items():
-            yield self._section(str(name), values)
+        own = self._names(document, "roles", _ROLE.fullmatch, "a name of a role: small letters, digits, _ and -")
+        roles = (*ROLES, *(role for role in own if role not in ROLES))
+        sections = tuple(self._section(str(name), values, roles) for name, values in document["sections"].items())
+        pipeline = self._names(document, "pipeline", roles.__contains__, f"one of {', '.join(roles)}")
+        for role in own:
+            if role in ROLES or role not in {*pipeline, *(each for one in sections for each in one.writable_by)}:
+                raise self._error(f"{role!r} has no effect: every wiki has it, or no section names it", ("roles",))
+        found = Schema(sections, roles, pipeline, self._steps(document, pipeline))
+        self._check_handoffs(found)
+        return found
 
-    def _section(self, name: str, values: Any) -> Section:
+    def _names(
+        self, document: Mapping[str, Any], key: str, is_valid: Callable[[str], object], valid: str
+    ) -> tuple[str, ...]:
+        """Return the list under a key."""
+        values = document.get(key) or []
+        for value in values if isinstance(values, list) else [values]:
+            if not (isinstance(values, list) and isinstance(value, str) and is_valid(value)):
+                raise self._error(f"{key} {value!r:.60} is unknown; write a list, each {valid}", (key,))
+            if values.count(value) > 1:
+                raise self._error(f"{key} names {value!r} twice", (key,))
+        return tuple(values)
+
+    def _steps(self, document: Mapping[str, Any], pipeline: Sequence[str]) -> int:
+        steps = document.get("max_steps")
+        if steps is None:
+            return 2 * len(pipeline)
+        if not pipeline:
+            raise self._error("max_steps has no effect without a pipeline", ("max_steps",))
+        if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
+            raise self._error(f"max_steps {steps!r:.60} is not a number of handoffs; write 1 or more", ("max_steps",))
+        return steps
+
+    def _check_handoffs(self, schema: Schema) -> None:
+        """Check that each role of the pipeline may write the section that keeps the handoffs.
+
+        Raises:
+            SchemaError: One may not.
+        """
+        section = schema.section_of(Address(HANDOFFS))
+        for role in schema.pipeline:
+            if section is None or section.mode != "log" or role not in section.writable_by:
+                remedy = f"`{HANDOFFS}: {{title: Handoffs, mode: log, writable_by: [{', '.join(schema.pipeline)}]}}`"
+                raise self._error(
+                    f"the role {role} of the pipeline cannot hand on its work; write the section {remedy}",
+                    ("pipeline",),
+                )
+
+    def _section(self, name: str, values: Any, roles: Sequence[str]) -> Section:
         place = ("sections", name)
         address = Address.of(name)
-        if address is None:
-            known = f"{', '.join(CATEGORIES)} or {LOG}, with `/page` and `#Heading`"
-            raise self._error(f"there is no such section; write one of {known}", place)
+        is_own = address is not None and address.category not in {*CATEGORIES, LOG, HANDOFFS}
+        if address is None or (is_own and not (isinstance(values, dict) and values.get("title"))):
+            known = f"{', '.join((*CATEGORIES, LOG))} or {HANDOFFS}, with `/page` and `#Heading`"
+            raise self._error(
+                f"there is no such section; write one of {known}, or give it a title if it is a file of its own", place
+            )
         if not isinstance(values, dict):
             raise self._error(f"it has no keys; give it {', '.join(_KEYS)}", place)
         self._reject_unknown(values, _KEYS, place)
         mode = values.get("mode", "snapshot")
         if mode not in MODES:
             raise self._error(f"mode {mode!r:.60} is unknown; write one of {', '.join(MODES)}", (*place, "mode"))
-        roles = values.get("writable_by", [])
-        strange = [role for role in roles if role not in ROLES] if isinstance(roles, list) else [roles]
+        writers = values.get("writable_by", [])
+        strange = [role for role in writers if role not in roles] if isinstance(writers, list) else [writers]
         if strange:
             raise self._error(
-                f"writable_by {strange[0]!r:.60} is unknown; write one of {', '.join(ROLES)}", (*place, "writable_by")
+                f"writable_by {strange[0]!r:.60} is unknown; write one of {', '.join(roles)}", (*place, "writable_by")
             )
         cap = values.get("read_cap", READ_CAP)
         if not isinstance(cap, int) or isinstance(cap, bool) or cap < 1:
             raise self._error(f"read_cap {cap!r:.60} is not a number of reads; write 1 or more", (*place, "read_cap"))
-        return Section(address, mode, tuple(roles), cap)
+        for key in ("title", "description"):
+            text = values.get(key, "")
+            if not isinstance(text, str) or len(text.splitlines()) > 1:
+                raise self._error(f"{key} {text!r:.60} is not a line of text", (*place, key))
+        return Section(address, mode, tuple(writers), cap, values.get("title", ""), values.get("description", ""))
 
     def _reject_unknown(self, values: Mapping[str, Any], keys: tuple[str, ...], place: tuple[str, ...] = ()) -> None:
         """Reject unknown keys.

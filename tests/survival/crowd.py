@@ -16,7 +16,7 @@ from unit.samples import CAUSE, layout, occurrence, record
 from pytest_dvwiki import WikiConfig, WikiStore
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.records.archive import Archive
-from pytest_dvwiki.wiki.store import Fetched
+from pytest_dvwiki.wiki.store_protocol import Fetched
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
 

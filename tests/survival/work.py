@@ -18,7 +18,7 @@ from pytest_dvwiki.records import WikiError
 from pytest_dvwiki.records.store import write_record
 from pytest_dvwiki.upkeep.compact import compact
 from pytest_dvwiki.wiki.kinds.spec import Clarification
-from pytest_dvwiki.wiki.store import Fetched
+from pytest_dvwiki.wiki.store_protocol import Fetched
 from pytest_dvwiki.wiki.writing.build import archive, build, init
 from pytest_dvwiki.wiki.writing.reclassify import reclassify
 
@@ -97,7 +97,7 @@ def _by_an_agent(place: Layout) -> None:
     store = WikiStore(config, "agent")
     if store.append(f"{bug}#Resolution", "Ready was late.").status == "done":
         done("text", f"{bug}.md Ready was late.")
-    if store.create("specs", "burst", SPEC).status == "done":
+    if WikiStore(config, "human").create("specs", "burst", SPEC).status == "done":
         done("text", "specs/burst.md # Bursts")
     answer = store.fetch("specs/burst#Answer")
     if isinstance(answer, Fetched):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import WikiError, store
 from pytest_dvwiki.report.site import make_site
+from pytest_dvwiki.wiki.page_cache import page_files
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 
 if TYPE_CHECKING:
@@ -91,14 +92,12 @@ def state(layout: Layout) -> tuple[object, ...]:
     """Return what differs when records, pages or waivers have changed."""
     pages = []
     for category in CATEGORIES:
-        folder = layout.wiki / category
-        if folder.is_dir():
-            with os.scandir(folder) as entries:
-                pages += sorted((entry.name, *_times(entry)) for entry in entries)
+        found = page_files(layout.wiki, category)
+        pages += sorted((path, status.st_size, status.st_mtime_ns) for path, status in found)
     return store.folder_times(layout.tasks), pages, _times(layout.waivers)
 
 
-def _times(file: Path | os.DirEntry[str]) -> tuple[int, int]:
+def _times(file: Path) -> tuple[int, int]:
     try:
         found = file.stat()
     except OSError:

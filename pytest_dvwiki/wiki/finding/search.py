@@ -8,7 +8,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import hashlib
-import os
+import stat
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date
@@ -19,7 +19,7 @@ from pytest_dvwiki.search import keyword
 from pytest_dvwiki.search.snippet import snippet
 from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki import outside
-from pytest_dvwiki.wiki.page_cache import is_page, title_of
+from pytest_dvwiki.wiki.page_cache import page_files, title_of
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, check_category, status_of
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import one_line, plain
@@ -254,11 +254,9 @@ class WikiSearchIndex(abc.ABC):
         """Return every page with the state of its file."""
         found: dict[str, State] = {}
         for category in CATEGORIES:
-            with contextlib.suppress(OSError), os.scandir(self.wiki_dir / category) as entries:
-                for entry in entries:
-                    if is_page(entry.name) and entry.is_file():
-                        status = entry.stat()
-                        found[f"{category}/{entry.name}"] = State(status.st_size, status.st_mtime_ns)
+            for path, status in page_files(self.wiki_dir, category):
+                if stat.S_ISREG(status.st_mode):
+                    found[path] = State(status.st_size, status.st_mtime_ns)
         for path, given in tuple(self._given.items()):
             if found.get(path) == given.disk:
                 found[path] = given.state

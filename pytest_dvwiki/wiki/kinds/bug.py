@@ -226,7 +226,7 @@ def is_pointer(page: PageSummary) -> bool:
 
 def pointer_regions(page: PageSummary, keeper: PageSummary) -> dict[str, str]:
     """Return the content of the region of such a page."""
-    link = f"[{keeper.name}]({keeper.name}.md)"
+    link = f"[{keeper.name}]({keeper.place}.md)"
     if page.leads_to:
         reason = f" ({why(page)})" if why(page) else ""
         text = (

@@ -113,7 +113,7 @@ def why(page: PageSummary) -> str:
 def _taken_in(other: PageSummary) -> str:
     """Return a line for the kept page that names a page leading to it."""
     reason = f"merged into this page: {why(other)}" if why(other) else "has the same cause"
-    return f"- [{other.name}]({other.name}.md): {reason}; what people wrote there stays there"
+    return f"- [{other.name}]({other.place}.md): {reason}; what people wrote there stays there"
 
 
 def _evidence(history: CauseHistory, stated: Sequence[tuple[Statement, str]], sources: _Sources) -> str:

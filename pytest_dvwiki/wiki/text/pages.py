@@ -170,6 +170,12 @@ def read(data: bytes) -> Page:
     return Page(metadata, body)
 
 
+def body(text: str) -> str:
+    """Return the text of a page without its frontmatter, which is not parsed."""
+    found = _split(text.removeprefix(_BOM))
+    return text.removeprefix(_BOM)[found[2] :] if found else text
+
+
 def edit(
     data: bytes, keys: Mapping[str, Any], regions: Mapping[str, str], known: Mapping[str, Any] | None = None
 ) -> bytes | Refused:

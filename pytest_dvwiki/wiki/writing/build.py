@@ -6,13 +6,18 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
+from pytest_dvwiki.records.disk import append_line, explained
+from pytest_dvwiki.records.disk import replace as replace_file
 from pytest_dvwiki.records.store import write_record, write_suite
 from pytest_dvwiki.records.verdicts import Apart, Rulings, write
+from pytest_dvwiki.runs import today
 from pytest_dvwiki.version import TOOL
+from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
 from pytest_dvwiki.wiki.supersession import MergeError
 from pytest_dvwiki.wiki.writing import joining
-from pytest_dvwiki.wiki.writing.log import add_to_log, ingested
+from pytest_dvwiki.wiki.writing.log import add_to_log, ingested, log_file
 from pytest_dvwiki.wiki.writing.rebuild import rebuild, sweep
 from pytest_dvwiki.wiki.writing.run import ArchivedRun
 from pytest_dvwiki.wiki.writing.scaffold import keep_out_of_git, scaffold
@@ -315,14 +320,30 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
         return sorted(set(writer.files.changed))
 
 
-def note(layout: Layout, operation: str, text: str, *, lock_timeout: float = TIMEOUT_S) -> None:
-    """Add a line to the log.
+def add_line(
+    layout: Layout, path: str, title: str, make: Callable[[str], str | None], *, lock_timeout: float = TIMEOUT_S
+) -> None:
+    """Add a line to a file of lines, such as the log, after the day.
+
+    Args:
+        layout: Where the wiki is.
+        path: The file, relative to the wiki; it is made if it is missing.
+        title: The title of a new file.
+        make: Returns the line, given the present text of the file; None means no change.
+        lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
         WikiError: It could not be written, or the lock could not be taken.
     """
     with locked(layout.wiki, lock_timeout):
-        add_to_log(layout, operation, text)
+        file = log_file(layout, path)
+        with explained(file):
+            text = reading.read_bytes(file, outside.MOST).decode("utf-8", "replace") if file.exists() else ""
+        line = make(text)
+        if line is not None:
+            if not text:
+                replace_file(file, f"# {title}\n\n".encode())
+            append_line(file, f"## [{today()}] {line}")
 
 
 def _result(writer: WikiWriter, began: float) -> BuildResult:

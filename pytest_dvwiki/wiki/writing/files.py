@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _CITED = re.compile(rb"[A-Za-z0-9_.-]{1,180}_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_[0-9a-f]{12})\b")
 """A task id in a page."""
+_LINK = re.compile(r"(?<=\]\()(?=[\w./-]+\.md\b)")
+"""The place before the target of a link to a page."""
 _OTHER = (
     "its comments carry the id of {0}: git took one page for the other, so that text of people's may stand on the wrong"
     " one; compare it with the last commit that has {0}.md, then write this page's name into its comments"
@@ -95,6 +97,9 @@ class Files:
         if self.looks_again:
             self._page_cache.look_at((path,))
         data, known = self.read(path), self._page_cache.get(path)
+        deeper = "../" * (path.count("/") - 1)
+        if deeper:
+            regions = {name: _LINK.sub(deeper, text) for name, text in regions.items()}
         edited: bytes | Refused = data
         if former.RECORDS in regions:
             known_as = {page_name(path), *keys.get("aliases", ())}

@@ -34,13 +34,13 @@ def add_to_log(layout: Layout, operation: str, text: str, task: str = "-", *, da
     append_line(log_file(layout), f"## [{date[:10] if date else today()}] {operation} | {task} | {text}")
 
 
-def log_file(layout: Layout) -> Path:
-    """Return the path of the log.
+def log_file(layout: Layout, path: str = "log.md") -> Path:
+    """Return the path of the log, or of another file of lines.
 
     Raises:
         WikiError: It is a link that leads out of the wiki; writing there could change any file.
     """
-    log = layout.wiki / "log.md"
+    log = layout.wiki / path
     if outside.leads_out(layout.wiki, log):
         raise WikiError(f"cannot write {log}: {outside.REASON}")
     return log

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
+from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import aggregate, disk, merged, store, subtype_history, verdicts
 from pytest_dvwiki.records.bins import holes
-from pytest_dvwiki.wiki import outside
+from pytest_dvwiki.wiki import outside, review
 from pytest_dvwiki.wiki.kinds import pattern
 from pytest_dvwiki.wiki.kinds.owned import OWNED
-from pytest_dvwiki.wiki.page_cache import is_page
+from pytest_dvwiki.wiki.page_cache import page_files
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.text import conflicts
 from pytest_dvwiki.wiki.text.names import file_name
@@ -50,7 +51,7 @@ def sweep(layout: Layout) -> None:
     """Remove temporary files that a killed process left behind."""
     wiki, tasks = layout.wiki, layout.tasks
     holders = (tasks / name for name in (store.SUITES, verdicts.FOLDER))
-    for folder in (wiki, *(wiki / category for category in CATEGORIES), *store.folders(tasks), *holders):
+    for folder in (wiki, *(wiki / each for each in (*CATEGORIES, review.FOLDER)), *store.folders(tasks), *holders):
         disk.sweep(folder)
 
 
@@ -120,21 +121,19 @@ def _subtype_of(writer: WikiWriter, fingerprint: str) -> str | None:
 def _settle(writer: WikiWriter) -> None:
     """Settle the conflicts in the tool's lines of all pages."""
     for category in CATEGORIES:
-        for path in sorted((writer.layout.wiki / category).glob("*.md")):
+        for path, status in sorted(page_files(writer.layout.wiki, category)):
             # `lint` reports what is no file, such as a broken link; it must not stop the other pages.
-            if not is_page(path.name) or not path.is_file() or outside.leads_out(writer.layout.wiki, path):
+            if not S_ISREG(status.st_mode) or outside.leads_out(writer.layout.wiki, writer.layout.wiki / path):
                 continue
-            data = writer.files.read(f"{category}/{path.name}")
+            data = writer.files.read(path)
             settled = conflicts.settle(data, OWNED.get(category, ()))
             if settled is None:
                 continue
-            anew = sides.merged(writer.layout.wiki, f"{category}/{path.name}") if settled.open_lines else None
+            anew = sides.merged(writer.layout.wiki, path) if settled.open_lines else None
             if anew is not None:
                 settled = conflicts.settle(anew, OWNED.get(category, ())) or conflicts.Settled(anew, ())
             if settled.open_lines:
                 lines = ", ".join(map(str, settled.open_lines))
-                writer.files.refused.append(
-                    (f"{category}/{path.name}", f"conflict in people's lines, to be settled by hand: line {lines}")
-                )
+                writer.files.refused.append((path, f"conflict in people's lines, to be settled by hand: line {lines}"))
             if settled.data != data:
-                writer.files.write(f"{category}/{path.name}", settled.data)
+                writer.files.write(path, settled.data)

@@ -30,7 +30,8 @@ lies, and what fixed them. pytest-dvwiki keeps it; people and agents read it and
 - `coverage/`: coverage holes and what filled them.
 - `specs/`: clarifications of the specification.
 - `topics/`: lessons that belong to no single kind of failure, by topic.
-- `log.md`: one line per event, only ever appended to.
+- `log.md`: one line per event, only ever appended to; `handoffs.md`: work passed from role to role.
+- `review/`: proposals that wait for a person (`dvwiki review`), and what was decided.
 - `schema.yaml`: who may write what.
 - `../tasks/`: one record per archived run. Every number on a page is counted from them, none is kept on a page alone.
 
@@ -64,9 +65,10 @@ Where one source covers a whole section, it stands there once, in a paragraph of
 """
 
 SCHEMA_YAML = """\
-# Who may write what. A section is a category, a page of one (`category/*`) or a part of a page (`page#Heading`).
-# mode: snapshot (the content is replaced) or log (it is only appended to).
-# writable_by: ingest, agent, reviewer, human. read_cap: reads of a section in one session of a store.
+# Who may write what. A section is a category, a page of one (`category/*`), a part of a page (`page#Heading`), or a
+# file beside the categories. mode: snapshot (the content is replaced) or log (it is only appended to).
+# writable_by: ingest, agent, reviewer, human, and those that you name under `roles: [...]`.
+# read_cap: reads of a section in one turn, which ends when the reader writes. title, description: shown in lists.
 schema: 1
 sections:
   bugs: {mode: snapshot, writable_by: [ingest, reviewer, human], read_cap: 4}
@@ -76,9 +78,10 @@ sections:
   coverage: {mode: snapshot, writable_by: [ingest, reviewer, human], read_cap: 4}
   specs: {mode: snapshot, writable_by: [agent, reviewer, human], read_cap: 4}
   topics: {mode: snapshot, writable_by: [agent, reviewer, human], read_cap: 4}
-  log: {mode: log, writable_by: [ingest], read_cap: 4}
-pipeline: null   # reserved
-max_steps: null  # reserved
+  log: {title: Log, description: What happened when, mode: log, writable_by: [ingest, agent, reviewer, human]}
+  handoffs: {title: Handoffs, description: Who passed what on, mode: log, writable_by: [agent, reviewer, human]}
+# Each role hands its work to a later one; after max_steps handoffs of a task (default: twice as many as roles) it ends.
+pipeline: [agent, reviewer, human]
 """
 
 _GITIGNORE = """\
@@ -92,6 +95,7 @@ _GITIGNORE = """\
 _GITATTRIBUTES = """\
 # Lines of both branches stay; the two kinds of index are then rebuilt by `dvwiki build`.
 log.md merge=union
+handoffs.md merge=union
 index.md merge=union
 flaky.md merge=union
 _index.md merge=union

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import absence, aggregate, bins, proposals, subtype_history
 from pytest_dvwiki.wiki.kinds import bug, bug_region, coverage, marks, pattern
-from pytest_dvwiki.wiki.page_summary import page_name
+from pytest_dvwiki.wiki.page_summary import page_name, place_of
 from pytest_dvwiki.wiki.text.markdown import code
 from pytest_dvwiki.wiki.text.names import bug_name, file_name
 
@@ -172,7 +172,7 @@ class Views:
         if subtype is None or not (exists or may_create):
             return
         linked = [row.fingerprint for row in subtype.rows] + [cause for cause, *_ in subtype.fixes if cause]
-        names = {cause: page_name(page) for cause, page in self._bug_paths(linked).items() if page}
+        names = {cause: place_of(page) for cause, page in self._bug_paths(linked).items() if page}
         keys, regions = pattern.keys(subtype), pattern.regions(subtype, names.get, self._fix_of)
         if exists:
             self.files.edit(path, keys, regions)
@@ -201,7 +201,7 @@ class Views:
 
     def _bug_name(self, fingerprint: str) -> str | None:
         path = self.bug_path(fingerprint)
-        return page_name(path) if path else None
+        return place_of(path) if path else None
 
     def bug_path(self, fingerprint: str) -> str | None:
         """Return the path of a cause's page; None if it has none."""

@@ -13,7 +13,7 @@ from pytest_dvwiki.upkeep.lint import lint
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.kinds.spec import Clarification
 from pytest_dvwiki.wiki.query import WikiHistory
-from pytest_dvwiki.wiki.writing.build import archive, build, note
+from pytest_dvwiki.wiki.writing.build import add_line, archive, build
 
 from ..samples import archived, failed, files, layout, occurrence, record
 
@@ -79,7 +79,7 @@ def test_a_log_that_leads_out_of_the_wiki_stops_a_write_before_it_begins(tmp_pat
     for write in (
         lambda: archive(place, record(2, occurrence())),
         lambda: build(place),
-        lambda: note(place, "status", "words"),
+        lambda: add_line(place, "log.md", "Log", lambda _: "status | - | words"),
     ):
         with pytest.raises(WikiError, match="it is a link that leads out of the wiki; replace it by a file"):
             write()

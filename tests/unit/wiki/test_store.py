@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki import WikiConfig, WikiStore
-from pytest_dvwiki.wiki.store import Fetched, Written, version_of
+from pytest_dvwiki.wiki.store_protocol import Fetched, Written
+from pytest_dvwiki.wiki.store_rules import version_of
 from pytest_dvwiki.wiki.writing.build import archive, build, merge
 
 from ..samples import layout, occurrence, record
@@ -27,7 +28,7 @@ def wiki(tmp_path: Path) -> Path:
 
 
 def store(wiki: Path, role: str = "agent") -> WikiStore:
-    return WikiStore(WikiConfig(wiki_dir=wiki), role)  # type: ignore[arg-type]  # a text, as callers have it
+    return WikiStore(WikiConfig(wiki_dir=wiki), role)
 
 
 def bug_page(wiki: Path) -> Path:
@@ -176,13 +177,13 @@ def test_a_session_reads_a_section_no_more_often_than_its_read_cap(wiki: Path) -
     fetched(store(wiki).fetch(resolution(wiki)))
 
 
-def test_an_agent_makes_a_spec_page_that_the_index_lists(wiki: Path) -> None:
-    done = store(wiki).create("specs", "burst length/[3:0]", SPEC)
+def test_a_person_makes_a_spec_page_that_the_index_lists(wiki: Path) -> None:
+    done = store(wiki, "human").create("specs", "burst length/[3:0]", SPEC)
     assert done.status == "done"
     assert fetched(store(wiki).fetch(done.address)).content == SPEC
     assert (wiki / f"{done.address}.md").is_file()
     assert "burst" in (wiki / "specs" / "_index.md").read_text("utf-8")
-    again = store(wiki).create("specs", "burst length/[3:0]", SPEC)
+    again = store(wiki, "human").create("specs", "burst length/[3:0]", SPEC)
     assert (again.status, again.content) == ("conflict", SPEC)
 
 
@@ -215,7 +216,7 @@ def test_a_link_that_leads_out_of_the_wiki_is_neither_read_nor_written(wiki: Pat
 
 def test_a_page_of_a_long_name_and_one_that_people_named_are_read_and_written(wiki: Path) -> None:
     (wiki / "specs" / "burst (old).md").write_text(SPEC, "utf-8")
-    assert store(wiki).create("specs", "x" * 300, SPEC).status == "done"
+    assert store(wiki, "human").create("specs", "x" * 300, SPEC).status == "done"
     for entry in store(wiki).list("specs"):
         assert store(wiki).commit(entry.address, f"{SPEC}\nmore\n", version_of(SPEC)).status == "done"
         assert fetched(store(wiki).fetch(entry.address)).content == f"{SPEC}\nmore\n"

@@ -1,0 +1,235 @@
+"""The contract of a store of pages: what its readers and writers call, and what they get."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.wiki.schema import READ_CAP
+from pytest_dvwiki.wiki.text import parts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pytest_dvwiki.wiki.schema import Schema, Section
+
+_MOST_READERS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageEntry:
+    """A page in a list, without its text; or a sub-folder, where a list would be too long otherwise."""
+
+    address: str
+    """The name by which it is read and written; of a sub-folder, with a slash at its end."""
+    category: str
+    title: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """Its frontmatter."""
+    age: str = ""
+    """How long its content has been known, as of today."""
+    summary: str = ""
+    """What it says first, on one line."""
+    version: str = ""
+    last_author: str = ""
+    """The role that last wrote it through a store; `ingest` where only runs did; empty where that is not on record."""
+    words: int = 0
+    status: str = ""
+    pages: int = 0
+    """Number of pages in the sub-folder; 0 for a page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """A page, or a part of one, as read."""
+
+    address: str
+    content: str
+    version: str
+    """To be passed to a later write; empty if a part of the content was left out."""
+    leads_to: str = ""
+    """Address of the page that keeps its cause, if this one only points there."""
+    left_out: str = ""
+    """What was left out, and how to read it."""
+
+    def shortened(self, budget: int, count_tokens: Callable[[str], int]) -> Fetched:
+        """Return it with as many of its first lines as a budget of tokens allows.
+
+        A content that is not complete has no version: a commit of it would delete the rest.
+        """
+        if count_tokens(self.content) <= budget:
+            return self
+        lines = self.content.splitlines(keepends=True)
+        kept, room = 0, budget
+        for line in lines:
+            room -= count_tokens(line)
+            if room < 0:
+                break
+            kept += 1
+        rest = "".join(lines[kept:])
+        named = [found.words for _, line in parts.unfenced(lines[kept:]) if (found := parts.heading_of(line))]
+        ways = f"; its parts: {', '.join(f'`{self.address}#{each}`' for each in named)}" if named else ""
+        left_out = f"{count(len(lines) - kept, 'line')} left out, about {count_tokens(rest)} tokens{ways}"
+        return replace(self, content="".join(lines[:kept]), version="", left_out=left_out)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The outcome of a write."""
+
+    status: Literal["done", "proposed", "conflict", "denied"]
+    """`proposed`: it waits in the review queue for a person."""
+    address: str
+    version: str = ""
+    """Version of the present content; empty if it was not read."""
+    content: str = ""
+    """The present content, if it is not what the writer had read."""
+    reason: str = ""
+    """Why nothing was written, and what to do instead; or what a person has to do."""
+    proposal: str = ""
+    """Id of the proposal that waits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedOff:
+    """The outcome of a handoff."""
+
+    status: Literal["done", "denied"]
+    by: str
+    to: str = ""
+    """The role that has the work now."""
+    asked_for: str = ""
+    """The role that was asked for, if it is not the one that has the work."""
+    task: str = ""
+    step: int = 0
+    """Number of handoffs of the task, this one included."""
+    max_steps: int = 0
+    reason: str = ""
+    """Why another role has the work, or why nobody has; and what to do."""
+
+
+class Turn:
+    """What one reader has read since its last write; it ends with a commit, an append or a handoff."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, list[str]] = {}
+
+    def refusal(self, section: Section) -> str | None:
+        """Return why a section cannot be read once more in this turn; None if it can."""
+        read = self._read.get(str(section.address), ())
+        if len(read) < section.read_cap:
+            return None
+        return (
+            f"this turn has read {section.address} {count(len(read), 'time')}, which is its read_cap:"
+            f" {', '.join(dict.fromkeys(read))}; write what you found (a commit, an append or a handoff ends the turn),"
+            " or choose from the list, which costs nothing"
+        )
+
+    def note(self, section: Section, address: str) -> None:
+        """Count a read."""
+        self._read.setdefault(str(section.address), []).append(address)
+
+    def end(self) -> None:
+        """Begin the next turn."""
+        self._read.clear()
+
+
+class Readers:
+    """The turns of several readers, each known by a token; the oldest of very many are forgotten."""
+
+    def __init__(self) -> None:
+        self._turns: OrderedDict[str, Turn] = OrderedDict()
+
+    def turn(self, token: str = "") -> tuple[str, Turn]:
+        """Return a reader's token and turn; an unknown or empty token gets a new one."""
+        if token not in self._turns:
+            token = token_hex(8)
+            self._turns[token] = Turn()
+            if len(self._turns) > _MOST_READERS:
+                self._turns.popitem(last=False)
+        self._turns.move_to_end(token)
+        return token, self._turns[token]
+
+
+class Store(Protocol):
+    """A session of one reader and writer of pages; a refusal is a return value.
+
+    An address is `category`, `category/page` or `category/page#Heading`, for example
+    `bugs/RTL_20261121_480127#Resolution`, or the name of a section that is a file of its own, such as `handoffs`.
+    """
+
+    @property
+    def schema(self) -> Schema:
+        """Return the sections and roles."""
+        ...
+
+    def list(self, folder: str | None = None) -> list[PageEntry]:
+        """Return the pages of a category or sub-folder, or of all, by name.
+
+        Where there are more than 50, each sub-folder is one entry. An unreadable page has only its cause as metadata.
+        """
+        ...
+
+    def fetch(self, address: str) -> Fetched | Written:
+        """Read a page or a part of one.
+
+        Returns:
+            The content; or a refusal if there is no such place, or if the turn has reached the section's `read_cap`.
+        """
+        ...
+
+    def commit(self, address: str, content: str, expected_version: str) -> Written:
+        """Replace the content of a page or a part of one, or make a page.
+
+        Args:
+            address: A page or a part.
+            content: The complete new content.
+            expected_version: Version of the content that the new one is based on; empty for a new page.
+
+        Returns:
+            `done` with the new version; `proposed` for a new page that a person has to accept; `conflict` with the
+            present content; or `denied` with the reason.
+        """
+        ...
+
+    def append(self, address: str, text: str) -> Written:
+        """Add a text at the end of a part whose mode is `log`, or a line to a section such as `log`.
+
+        Returns:
+            `done` with the new version, or `denied` with the reason.
+        """
+        ...
+
+    def create_section(
+        self,
+        name: str,
+        *,
+        mode: str,
+        writable_by: Sequence[str],
+        reason: str,
+        title: str = "",
+        description: str = "",
+        read_cap: int = READ_CAP,
+    ) -> Written:
+        """Propose a new section; it takes effect when a person accepts it.
+
+        Returns:
+            `proposed`, or `denied` with the reason.
+        """
+        ...
+
+    def handoff(self, target: str, summary: str, task: str = "") -> HandedOff:
+        """Pass the work on to a later role of the pipeline.
+
+        Args:
+            target: The role; for the same one or an earlier one the next role takes its place, the last one stays.
+            summary: What the next role has to know.
+            task: What the work is about; the handoffs of each task are counted apart.
+
+        Returns:
+            `done` with the role that has the work now; `denied` after `max_steps` handoffs, or without a summary.
+        """
+        ...
