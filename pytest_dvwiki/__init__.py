@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.finding.search import Filters, SearchResult, WikiSearchIndex
     from pytest_dvwiki.wiki.store import WikiStore
     from pytest_dvwiki.wiki.store_memory import MemoryStore, MemoryWiki
-    from pytest_dvwiki.wiki.store_protocol import Readers, Store
+    from pytest_dvwiki.wiki.store_protocol import Store
 
 __all__ = [
     "Filters",
@@ -26,7 +26,6 @@ __all__ = [
     "MemoryStore",
     "MemoryWiki",
     "PromptLoader",
-    "Readers",
     "SearchResult",
     "SpecGenerator",
     "SpecResult",
@@ -47,7 +46,6 @@ _HOMES = {
     "MemoryStore": "wiki.store_memory",
     "MemoryWiki": "wiki.store_memory",
     "PromptLoader": "agent.loader",
-    "Readers": "wiki.store_protocol",
     "SearchResult": "wiki.finding.search",
     "SpecGenerator": "specs.generate",
     "SpecResult": "specs.generate",

@@ -7,7 +7,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 from anyio import to_thread
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from pytest_dvwiki.mcp.tools import Project
-    from pytest_dvwiki.wiki.schema import Role
 
 READ_ONLY = "read-only"
 WITHOUT_READER = 1000
@@ -152,8 +151,8 @@ class WikiServer:
             return denied(f"the wiki could not be asked ({type(error).__name__}); the server's log has the details")
 
     @property
-    def _store_role(self) -> Role:
-        return "agent" if self._role == READ_ONLY else cast("Role", self._role)
+    def _store_role(self) -> str:
+        return "agent" if self._role == READ_ONLY else self._role
 
     def _problem(self, name: str, arguments: dict[str, Any]) -> str:
         """Return what is wrong with a call; empty if nothing is."""

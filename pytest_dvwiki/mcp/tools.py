@@ -29,7 +29,8 @@ from pytest_dvwiki.upkeep.lint import lint, report
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.finding.search import Facets, Filters, WikiSearchIndex
-from pytest_dvwiki.wiki.store import WikiStore, Written
+from pytest_dvwiki.wiki.store import WikiStore
+from pytest_dvwiki.wiki.store_protocol import Written
 from pytest_dvwiki.wiki.text import parts
 
 if TYPE_CHECKING:

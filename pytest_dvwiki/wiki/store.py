@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.config import WikiConfig
     from pytest_dvwiki.wiki.page_summary import PageSummary
     from pytest_dvwiki.wiki.review import Kind
-    from pytest_dvwiki.wiki.store_protocol import Turn
 
 
 class WikiStore(CheckedStore):
@@ -34,20 +33,17 @@ class WikiStore(CheckedStore):
         config: Which wiki.
         role: `ingest`, `agent`, `reviewer`, `human`, or a role of the wiki's `schema.yaml`.
         lock_timeout: Seconds to wait for another process that writes.
-        turn: What the reader has read so far, if it reads through several sessions.
 
     Raises:
         ValueError: The role does not exist.
         SchemaError: The wiki's `schema.yaml` is invalid.
     """
 
-    def __init__(
-        self, config: WikiConfig, role: str, *, lock_timeout: float = TIMEOUT_S, turn: Turn | None = None
-    ) -> None:
+    def __init__(self, config: WikiConfig, role: str, *, lock_timeout: float = TIMEOUT_S) -> None:
         self._layout = config.layout
         self._lock_timeout = lock_timeout
         self._loaded: tuple[object, Schema] | None = None
-        super().__init__(role, turn)
+        super().__init__(role)
 
     @property
     def schema(self) -> Schema:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.wiki.page_summary import PageSummary
     from pytest_dvwiki.wiki.review import Kind
-    from pytest_dvwiki.wiki.store_protocol import Turn
 
 
 @dataclass(kw_only=True)
@@ -36,16 +35,15 @@ class MemoryStore(CheckedStore):
     Args:
         wiki: The pages.
         role: A role of its schema.
-        turn: What the reader has read so far, if it reads through several sessions.
 
     Raises:
         ValueError: The role does not exist.
         SchemaError: The schema is invalid.
     """
 
-    def __init__(self, wiki: MemoryWiki, role: str, *, turn: Turn | None = None) -> None:
+    def __init__(self, wiki: MemoryWiki, role: str) -> None:
         self._wiki = wiki
-        super().__init__(role, turn)
+        super().__init__(role)
 
     @property
     def schema(self) -> Schema:

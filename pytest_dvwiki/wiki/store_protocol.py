@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field, replace
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pytest_dvwiki.model.sentences import count
@@ -15,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pytest_dvwiki.wiki.schema import Schema, Section
-
-_MOST_READERS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,23 +131,6 @@ class Turn:
     def end(self) -> None:
         """Begin the next turn."""
         self._read.clear()
-
-
-class Readers:
-    """The turns of several readers, each known by a token; the oldest of very many are forgotten."""
-
-    def __init__(self) -> None:
-        self._turns: OrderedDict[str, Turn] = OrderedDict()
-
-    def turn(self, token: str = "") -> tuple[str, Turn]:
-        """Return a reader's token and turn; an unknown or empty token gets a new one."""
-        if token not in self._turns:
-            token = token_hex(8)
-            self._turns[token] = Turn()
-            if len(self._turns) > _MOST_READERS:
-                self._turns.popitem(last=False)
-        self._turns.move_to_end(token)
-        return token, self._turns[token]
 
 
 class Store(Protocol):

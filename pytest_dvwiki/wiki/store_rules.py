@@ -58,17 +58,16 @@ class CheckedStore(abc.ABC):
 
     Args:
         role: A role of the schema.
-        turn: What the reader has read so far, if it reads through several sessions.
 
     Raises:
         ValueError: The role does not exist.
     """
 
-    def __init__(self, role: str, turn: Turn | None = None) -> None:
+    def __init__(self, role: str) -> None:
         if role not in self.schema.roles:
             raise ValueError(f"there is no role {role!r}; there are {', '.join(self.schema.roles)}")
         self.role = role
-        self._turn = turn or Turn()
+        self._turn = Turn()
 
     # The place of the pages
 

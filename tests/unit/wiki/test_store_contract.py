@@ -10,7 +10,7 @@ from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.review import ReviewQueue
 from pytest_dvwiki.wiki.store import WikiStore
 from pytest_dvwiki.wiki.store_memory import MemoryStore, MemoryWiki
-from pytest_dvwiki.wiki.store_protocol import Fetched, Readers, Store, Turn, Written
+from pytest_dvwiki.wiki.store_protocol import Fetched, Store, Written
 from pytest_dvwiki.wiki.store_rules import version_of
 from pytest_dvwiki.wiki.writing.build import init
 
@@ -45,10 +45,10 @@ class Place:
             init(self.layout)
             (self.layout.wiki / "schema.yaml").write_text(SCHEMA, "utf-8")
 
-    def open(self, role: str = "planner", turn: Turn | None = None) -> Store:
+    def open(self, role: str = "planner") -> Store:
         if self.memory is not None:
-            return MemoryStore(self.memory, role, turn=turn)
-        return WikiStore(WikiConfig(wiki_dir=self.layout.wiki), role, turn=turn)
+            return MemoryStore(self.memory, role)
+        return WikiStore(WikiConfig(wiki_dir=self.layout.wiki), role)
 
     def put(self, path: str, text: str) -> None:
         if self.memory is not None:
@@ -185,18 +185,6 @@ def test_a_turn_ends_with_a_write_and_not_with_a_refusal(place: Place) -> None:
     fetched(session.fetch("specs/burst"))
     assert session.handoff("architect", "Read the page.").status == "done"
     fetched(session.fetch("specs/burst"))
-
-
-def test_readers_with_a_token_keep_their_turn_over_sessions(place: Place) -> None:
-    place.put("specs/burst.md", SPEC)
-    readers = Readers()
-    token, turn = readers.turn()
-    for _ in range(2):
-        fetched(place.open(turn=turn).fetch("specs/burst"))
-    assert "read_cap" in denied(place.open(turn=readers.turn(token)[1]).fetch("specs/burst"))
-    other, fresh = readers.turn("invented")
-    assert other not in {token, "invented"}
-    fetched(place.open(turn=fresh).fetch("specs/burst"))
 
 
 def test_a_content_cut_to_a_budget_has_no_version_and_names_what_is_missing(place: Place) -> None:
