@@ -253,7 +253,8 @@ class CheckedStore(abc.ABC):
         """Make a page; what an agent writes waits for a person."""
         if place.category in OWNED and self.role != "ingest":
             return _denied(
-                place, f"pages of {place.category} are made from records; call WikiIngestService, or write to specs"
+                place,
+                f"pages of {place.category} are made from records; call WikiIngestService, or write to specs or topics",
             )
         problem = _problem_of(content, place)
         if problem:
