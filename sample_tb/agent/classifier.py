@@ -33,7 +33,7 @@ class BugClassifier:
         self._wiki = wiki
 
     async def run(self, failure_summary: str) -> str:
-        """Returns the model's answer."""
+        """Return the model's answer."""
         # Reading pages takes milliseconds, but they are a disk's: other agents of this loop go on meanwhile.
         system = await asyncio.to_thread(PromptLoader(self._wiki).render, PROMPT)
         similar = await asyncio.to_thread(self._similar, failure_summary)
@@ -42,11 +42,11 @@ class BugClassifier:
     def _similar(self, failure_summary: str) -> str:
         found = WikiQueryService(self._wiki).search(failure_summary[:200], category="bugs", top_k=3)
         # What a page quotes from a log was written by nobody who may give orders to a model.
-        told = [
+        lines = [
             f"- {hit.frontmatter['id']} ({hit.frontmatter['status']}), quoted from its page:\n  > {hit.excerpt}\n"
             for hit in found
         ]
-        return "".join(["\n## Similar bugs on record\n", *told]) if told else ""
+        return "".join(["\n## Similar bugs on record\n", *lines]) if lines else ""
 
 
 if __name__ == "__main__":

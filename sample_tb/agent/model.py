@@ -15,6 +15,6 @@ rationale: no model was asked
 
 
 async def show(prompt: str) -> str:
-    """Prints a prompt, and answers what is safe to archive."""
+    """Print a prompt, and return an answer that is safe to archive."""
     print(prompt)
     return ANSWER

@@ -27,7 +27,7 @@ class Orchestrator:
         self._reporter = Reporter(ask, wiki)
 
     async def run(self, task_id: str, failure_summary: str) -> str:
-        """Returns the report of the session."""
+        """Return the report of the session."""
         check = asyncio.create_task(self._check())
         classification = await self._classifier.run(failure_summary)
         await check  # long done, and before this session writes into what it looks at

@@ -23,7 +23,7 @@ class Reporter:
         self._archiving: set[asyncio.Task[WikiIngestResult]] = set()
 
     async def run(self, task_id: str, failure_summary: str, classification: str | None = None) -> str:
-        """Returns the report as soon as it is there; what is archived meanwhile is awaited by `archived`."""
+        """Return the report as soon as it is there; what is archived meanwhile is awaited by `archived`."""
         report = await self._ask(f"Write the report of session {task_id}.\n\n{failure_summary}\n{classification or ''}")
         if self._wiki.enabled and self._wiki.auto_ingest:
             work = self._service.ingest_session(report, failure_summary, classification, None, task_id)
@@ -32,12 +32,12 @@ class Reporter:
         return report
 
     async def archived(self) -> list[WikiIngestResult]:
-        """Waits for what is still being archived: once, before the process ends."""
+        """Wait for what is still being archived: once, before the process ends."""
         return list(await asyncio.gather(*self._archiving))
 
 
 async def main(task_id: str, failure_summary: str) -> None:
-    """Archives a failure that the command line tells of."""
+    """Archive the failure that the command line describes."""
     reporter = Reporter(show, WikiConfig.from_project())
     await reporter.run(task_id, failure_summary)
     for result in await reporter.archived():
