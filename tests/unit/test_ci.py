@@ -95,14 +95,16 @@ def test_the_artifact_holds_the_records_of_its_own_run_alone(tmp_path: Path) -> 
     (script,) = (step["run"] for step in action["runs"]["steps"] if "RUNNER_TEMP" in step.get("run", ""))
     project, temporary = tmp_path / "project", tmp_path / "temporary"
     tasks = project / ".agent" / "tasks"
+    month = tasks / "2026" / "11"
     git(tmp_path, "init", "-q", str(project))
     for _ in range(2):  # a project without records has none to upload
         environment = {"PATH": os.environ["PATH"], "RUNNER_TEMP": str(temporary)}
         subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=project, env=environment, check=True)
-        tasks.mkdir(parents=True, exist_ok=True)
-        commit_record(tasks, "earlier")
-        (tasks / "mine of today.yaml").write_text("mine")
-    assert [path.name for path in temporary.rglob("*.yaml")] == ["mine of today.yaml"]
+        month.mkdir(parents=True, exist_ok=True)
+        commit_record(month, "earlier")
+        (month / "mine of today.yaml").write_text("mine")
+    # Below a hidden folder, `dvwiki ingest` would not look for it.
+    assert list(temporary.rglob("*.yaml")) == [temporary / "dvwiki" / "2026" / "11" / "mine of today.yaml"]
 
 
 _GH = """\
