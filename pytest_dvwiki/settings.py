@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_dvwiki import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 Kind = Literal["bool", "int", "float", "string", "archive", "branch"]
 Archive = Literal["no", "record", "yes"]
@@ -28,6 +28,7 @@ GATES = ("none", "unwaived", "new")
 _TRUE = frozenset({"1", "yes", "y", "on", "true"})
 _FALSE = frozenset({"0", "no", "n", "off", "false"})
 _BLOCK = re.compile(r"^['\"]?wiki['\"]?[ \t]*:", re.MULTILINE)
+_NO_WORD = re.compile(r"[^a-z0-9]+")
 _REVISION = re.compile(r"@?\w[\w.:/+-]{0,99}")
 _NO_KEY = r"[ \t]*(?:#.*)?"
 _KEY = r"[ \t]+([a-z_]+):[ \t]+([\w.*/-]+)(?:[ \t]+#.*)?[ \t]*"
@@ -308,7 +309,8 @@ OPTIONS: tuple[Option, ...] = (
         default="",
         flag="--dvwiki-ip-type",
         metavar="NAME",
-        help="Kind of design under test, for records and pages (axi, pcie, ddr, …).",
+        help="Kind of design under test, for records and pages (axi, pcie, ddr, …). Empty: the one that `ip_types` of "
+        "the block `composition` lists, of several the one that stands in the test's name.",
     ),
     Option(
         "coverage",
@@ -480,6 +482,8 @@ class Settings:
     gate: Literal["none", "unwaived", "new"] = "none"
     gate_base: str = ""
     ip_type: str = ""
+    ip_types: tuple[str, ...] = ()
+    """`ip_type`, else the list `composition.ip_types` of project.yaml."""
     coverage: str = ""
     codequality: str = ""
     github: bool = True
@@ -533,7 +537,8 @@ def resolve(
         SettingsError: A value or a key cannot be used.
     """
     environ = os.environ if environ is None else environ
-    project = read_project_file(root / PROJECT_FILE)
+    document, text = _document(root / PROJECT_FILE)
+    project = _block(root / PROJECT_FILE, document, text, "wiki", ())
     values: dict[str, Any] = {}
     for option in OPTIONS:
         places: tuple[tuple[str, object], ...] = (
@@ -550,6 +555,7 @@ def resolve(
                 raise ProjectFileError(str(error)) from None
             raise
     _share_budget(values)
+    values["ip_types"] = (values["ip_type"],) if values["ip_type"] else _ip_types(document)
     values["archive"] = values["archive"] or ("yes" if values["auto_ingest"] else "no")
     values["auto_ingest"] = values["archive"] == "yes"
     # Not `Path.expanduser`, which raises if there is no home folder.
@@ -557,6 +563,20 @@ def resolve(
     if wiki in {root, *root.parents}:
         raise SettingsError(f"wiki_dir {values['wiki_dir']!r}: the wiki needs a folder of its own below {root}")
     return Settings(layout=Layout(root=root, wiki=wiki), **values)
+
+
+def _ip_types(document: Any) -> tuple[str, ...]:
+    """Return the kinds of design that the block `composition` lists, as far as it can be read: it belongs to others."""
+    block = document.get("composition") if isinstance(document, dict) else None
+    listed = block.get("ip_types") if isinstance(block, dict) else None
+    return tuple(each for each in listed if isinstance(each, str) and each) if isinstance(listed, list) else ()
+
+
+def ip_type_of(nodeid: str, ip_types: Sequence[str]) -> str | None:
+    """Return the kind of design that a test is for: the project's only one, of several that in its name."""
+    words = set(_NO_WORD.split(nodeid.lower()))
+    named = [each for each in ip_types if each.lower() in words] if len(ip_types) > 1 else ip_types
+    return named[0] if len(named) == 1 else None
 
 
 def _share_budget(values: dict[str, Any]) -> None:
@@ -607,18 +627,26 @@ def read_project_file(path: Path, name: str = "wiki", keys: Iterable[str] = ()) 
     Raises:
         SettingsError: The file cannot be read, or a key in the block is unknown.
     """
+    return _block(path, *_document(path), name, keys)
+
+
+def _document(path: Path) -> tuple[Any, str]:
+    """Return the content of project.yaml, parsed and as text; nothing if there is no file."""
     try:
         text = reading.read_text(path)
     except (FileNotFoundError, NotADirectoryError):
-        return {}
+        return None, ""
     except OSError as error:
         raise ProjectFileError(f"{path}: {reading.reason(error)}") from None
     from pytest_dvwiki import yamlio  # noqa: PLC0415  # takes 19 ms; loaded only in a project with such a file
 
     try:
-        document = yamlio.load(text, str(path))
+        return yamlio.load(text, str(path)), text
     except yamlio.YamlError as error:
         raise ProjectFileError(str(error)) from None
+
+
+def _block(path: Path, document: Any, text: str, name: str, keys: Iterable[str]) -> Mapping[str, object]:
     block = document.get(name) if isinstance(document, dict) else None
     if block is None:
         return {}
@@ -627,6 +655,8 @@ def read_project_file(path: Path, name: str = "wiki", keys: Iterable[str] = ()) 
     known = sorted(keys or (option.name for option in OPTIONS))
     for key in block:
         if key not in known:
+            from pytest_dvwiki import yamlio  # noqa: PLC0415
+
             line = yamlio.line_of((name, str(key)), yamlio.located(text, 2))
             raise ProjectFileError(f"{path}:{line}: {name}.{key}: no such setting; {yamlio.nearest(key, known)}")
     return block

@@ -29,6 +29,8 @@ class PageFacts:
     """Whether people decided the type: by the page's status, or by changing the tool's type."""
     owner: str = ""
     """Who works on it, as people say."""
+    spec_section: str = ""
+    """The section of the specification that it violates, as people say."""
     links: tuple[str, ...] = ()
     """URLs of its tickets, as people say."""
 

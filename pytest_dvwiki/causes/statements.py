@@ -111,10 +111,11 @@ class Infrastructure(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tracked(Statement):
-    """People say on the page who works on the cause, and where."""
+    """People say on the page who works on the cause, where, and which section of the specification it violates."""
 
     owner: str
     links: tuple[str, ...]
+    spec_section: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,8 +195,9 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
         yield from _known(cause, now, dirty=dirty)
     if cause.is_infrastructure:
         yield _infrastructure(cause, now)
-    if cause.page is not None and (cause.page.owner or cause.page.links):
-        yield Tracked(owner=cause.page.owner, links=cause.page.links)
+    page = cause.page
+    if page is not None and (page.owner or page.links or page.spec_section):
+        yield Tracked(owner=page.owner, links=page.links, spec_section=page.spec_section)
     # The source of a cause of the present run is the run itself.
     record = cause.history if cause.news is None else None
     newest = record.rows[0].task_id if record is not None else ""

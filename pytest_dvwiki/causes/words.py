@@ -124,7 +124,8 @@ def _infrastructure(statement: of.Infrastructure, style: Style = PLAIN) -> str:
 def _tracked(statement: of.Tracked, style: Style = PLAIN) -> str:
     owner = f"owner {style.quote(statement.owner)}" if statement.owner else ""
     links = ", ".join(link if _BARE_URL.fullmatch(link) else style.name(link) for link in statement.links)
-    return "; ".join(filter(None, (owner, links and f"see {links}")))
+    section = f"specification {style.quote(statement.spec_section)}" if statement.spec_section else ""
+    return "; ".join(filter(None, (owner, links and f"see {links}", section)))
 
 
 @text.register

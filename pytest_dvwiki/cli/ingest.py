@@ -423,12 +423,12 @@ class _Ingest:
             self._show(replace(archived, causes=causes))
 
     def _run_of(self, leftovers: Leftovers) -> Run:
-        ip_type = self._settings.ip_type or None
+        from pytest_dvwiki import pipeline  # noqa: PLC0415
+
         return replace(
             self._run(leftovers.sources, leftovers.times),
             failures=tuple(
-                replace(self._masks.failure(failure), ip_type=failure.ip_type or ip_type)
-                for failure in leftovers.failures
+                pipeline.with_ip_type(self._masks.failure(each), self._settings) for each in leftovers.failures
             ),
             results=tuple(leftovers.results),
             simulators=tuple(leftovers.simulators),

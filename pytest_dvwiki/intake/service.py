@@ -25,6 +25,7 @@ from pytest_dvwiki.records import bins
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.redact import redact, shorten_paths
 from pytest_dvwiki.runs import epoch, utc
+from pytest_dvwiki.settings import ip_type_of
 from pytest_dvwiki.version import TOOL
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.kinds.spec import Clarification
@@ -355,7 +356,10 @@ class WikiIngestService:
             tests=tests,
             excerpt="\n".join(kept),
             log=_log(word(values.get("log", "")), root),
-            ip_type=redact(word(values.get("ip_type", ""))) or None,
+            ip_type=_text(values, "ip_type") or ip_type_of(tests[0].nodeid if tests else "", self.config.ip_types),
+            title=_text(values, "title"),
+            spec_section=_text(values, "spec_section"),
+            owner=_text(values, "owner"),
         )
 
 
@@ -419,6 +423,10 @@ def _result(layout: Layout, task_id: str, identity: str, done: ArchiveResult, *,
 
 def _identity(of: Callable[..., str], error_class: str, primary: str) -> str:
     return of(report_class=error_class, file=None, message_id=None, function=None, source_line=None, text=primary)
+
+
+def _text(values: Mapping[str, str], name: str) -> str | None:
+    return redact(word(values.get(name, ""))) or None
 
 
 def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:

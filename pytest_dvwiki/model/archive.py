@@ -96,6 +96,12 @@ class Occurrence:
     """HDL and Python files that the failing simulation read, relative to the repository's top; none where unknown."""
     place: Place | None = None
     """The statement that reported the cause, where that is known."""
+    title: str | None = None
+    """Title that a reporter gave it."""
+    spec_section: str | None = None
+    """Section of the specification that it violates, as reported."""
+    owner: str | None = None
+    """Who works on it, as reported."""
 
 
 @dataclass(frozen=True, kw_only=True)

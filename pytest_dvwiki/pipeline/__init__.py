@@ -19,6 +19,7 @@ from pytest_dvwiki.pipeline.returns import Returns
 from pytest_dvwiki.records.kinds import is_beyond_sources, is_infrastructure
 from pytest_dvwiki.records.store import suite_id
 from pytest_dvwiki.runs import seconds_between, utc
+from pytest_dvwiki.settings import ip_type_of
 from pytest_dvwiki.triage.settle import settle
 from pytest_dvwiki.version import TOOL
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.causes.history import History
     from pytest_dvwiki.causes.statements import Passed, Statement
     from pytest_dvwiki.model import (
+        Failure,
         FirstBad,
         Interest,
         News,
@@ -350,6 +352,11 @@ def adopt(
     return replace(archived, seconds=time.monotonic() - began)
 
 
+def with_ip_type(failure: Failure, settings: Settings) -> Failure:
+    """Return a failure with the kind of design that its test is for, unless the test says it."""
+    return replace(failure, ip_type=failure.ip_type or ip_type_of(failure.nodeid, settings.ip_types))
+
+
 def run_of(orphan: Orphan, settings: Settings, interest: Interest) -> Run:
     """Return the run that a killed process left in a journal.
 
@@ -361,12 +368,11 @@ def run_of(orphan: Orphan, settings: Settings, interest: Interest) -> Run:
     from pytest_dvwiki.capture.interrupted.takeover import remains_of  # noqa: PLC0415  # loaded only for a takeover
 
     remains = remains_of(orphan, root=settings.layout.root, interest=interest)
-    ip_type = settings.ip_type or None
     return Run(
         task_id=orphan.task_id,
         started=utc(orphan.started),
         finished=utc(orphan.ended),
-        failures=tuple(replace(failure, ip_type=failure.ip_type or ip_type) for failure in remains.failures),
+        failures=tuple(with_ip_type(failure, settings) for failure in remains.failures),
         results=remains.results,
         simulators=remains.simulators,
         # The killed run may have been at any commit.

@@ -38,8 +38,9 @@ def encode(record: RunRecord) -> bytes:
     for occurrence in values["occurrences"]:
         if not occurrence["reproduce"]:
             del occurrence["reproduce"]
-        if occurrence["quickest"] is None:
-            del occurrence["quickest"]
+        for key in ("quickest", "title", "spec_section", "owner"):
+            if occurrence[key] is None:
+                del occurrence[key]
     for key in ("sources", "fixes", "coverage"):
         values[key] = [{k: v for k, v in row.items() if v is not None or k == "priority"} for row in values[key]]
     if record.gate is None:

@@ -38,12 +38,24 @@ class SubtypeHistory:
     """The newest fixes, newest first: fingerprint (None for one of the whole subtype), fix, task id."""
     held: int
     failed: int
+    reported: int = 0
+    """Those of `held` and `failed` that agents reported, and no run showed."""
 
     @property
     def held_fix(self) -> Fix | None:
         """Return the newest fix that held, preferably one whose cause has not returned."""
-        held = [fix for _, fix, _ in self.fixes if fix.result == "held"]
+        held = [fix for cause, fix, _ in self.fixes if fix.result == "held" and not is_reported(cause, fix)]
         return min(held, key=lambda fix: fix.returned is not None, default=None)
+
+    @property
+    def reported_fix(self) -> Fix | None:
+        """Return the newest fix of which an agent reported that it helped."""
+        return next((fix for cause, fix, _ in self.fixes if fix.result == "held" and is_reported(cause, fix)), None)
+
+
+def is_reported(cause: str | None, fix: Fix) -> bool:
+    """Tell whether only an agent's report gives the result of a fix; no run of a cause showed it."""
+    return cause is None and fix.by == "agent"
 
 
 def history_of(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()) -> SubtypeHistory | None:
@@ -101,6 +113,7 @@ def history_of(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()
         fixes=done,
         held=held,
         failed=failed,
+        reported=sum(fix.by == "agent" and fix.result != "open" for fix, _ in _stated(archive, name)),
     )
 
 

@@ -149,8 +149,7 @@ class Archivist:
             self._guard.note(f"archived what a killed run had left behind: {orphan.task_id}")
 
     def _of_kind(self, failures: Sequence[Failure]) -> tuple[Failure, ...]:
-        ip_type = self._settings.ip_type or None
-        return tuple(replace(failure, ip_type=failure.ip_type or ip_type) for failure in failures)
+        return tuple(pipeline.with_ip_type(failure, self._settings) for failure in failures)
 
 
 def _machine() -> RunId:

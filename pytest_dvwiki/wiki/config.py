@@ -40,6 +40,8 @@ class WikiConfig:
     summary_context_tokens: int | None = None
     tokenizer: Path | None = None
     """The `tokenizer.json` that counts tokens; if None, a rule counts them."""
+    ip_types: tuple[str, ...] = ()
+    """The kinds of design of the project (axi, ddr, …), for failures that name none."""
 
     def __post_init__(self) -> None:
         try:
@@ -69,6 +71,7 @@ class WikiConfig:
             coverage_context_tokens=settings.coverage_context_tokens,
             summary_context_tokens=settings.summary_context_tokens,
             tokenizer=settings.tokenizer,
+            ip_types=settings.ip_types,
         )
 
     @classmethod

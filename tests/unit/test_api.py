@@ -45,7 +45,7 @@ SIGNATURES = {
     "WikiIngestService.ingest_bug": "self classification_result evidence task_id log_path",
     "WikiIngestService.ingest_coverage_hole": "self covergroup bin_name action_class scenario filled task_id",
     "WikiIngestResult": "task_id pages_created pages_updated log_entry index_updated search_index_updated",
-    "WikiQueryService": "wiki_config",
+    "WikiQueryService": "wiki_config followed",
     "WikiQueryService.get_known_error_patterns": "self error_class failure_subtype top_k",
     "WikiQueryService.get_known_rtl_bugs": "self ip_type status top_k",
     "WikiQueryService.get_coverage_history": "self covergroup top_k",
@@ -58,7 +58,7 @@ SIGNATURES = {
     "SearchResult": "page_path score excerpt frontmatter snippet title",
     "WikiConfig": (
         "enabled wiki_dir max_context_tokens auto_ingest search_backend lint_on_startup lint_interval_sessions "
-        "pattern_context_tokens bug_context_tokens coverage_context_tokens summary_context_tokens tokenizer"
+        "pattern_context_tokens bug_context_tokens coverage_context_tokens summary_context_tokens tokenizer ip_types"
     ),
 }
 """What agent systems call by these names; parameters beyond them have to come behind and be optional."""

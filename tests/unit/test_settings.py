@@ -11,6 +11,7 @@ from pytest_dvwiki.settings import (
     OPTIONS,
     Settings,
     SettingsError,
+    ip_type_of,
     is_switched_on_by_project,
     read_project_file,
     resolve,
@@ -26,7 +27,8 @@ def write_project(root: Path, text: str) -> None:
 
 
 def test_the_table_and_the_settings_have_the_same_names() -> None:
-    assert [option.name for option in OPTIONS] == [each.name for each in fields(Settings) if each.name != "layout"]
+    derived = {"layout", "ip_types"}
+    assert [option.name for option in OPTIONS] == [each.name for each in fields(Settings) if each.name not in derived]
 
 
 def test_defaults_are_those_of_the_specification(tmp_path: Path) -> None:
@@ -182,3 +184,14 @@ def test_a_project_file_that_may_mean_to_switch_on_is_no_silent_no(tmp_path: Pat
     with pytest.raises(SettingsError) as error:
         is_switched_on_by_project(tmp_path)
     assert str(error.value).startswith(f"{tmp_path / '.agent' / 'project.yaml'}{said}")
+
+
+def test_the_kinds_of_design_come_from_the_composition_of_the_project(tmp_path: Path) -> None:
+    write_project(tmp_path, "composition:\n  team: x\n  ip_types: [axi, ddr, 3]\n")
+    assert resolve(tmp_path, environ={}).ip_types == ("axi", "ddr")
+    assert resolve(tmp_path, command_line={"ip_type": "pcie"}, environ={}).ip_types == ("pcie",)
+    assert ip_type_of("tests/test_fifo.py::test_x", ("axi",)) == "axi"
+    assert ip_type_of("tests/DDR/test_x.py::test_axis", ("axi", "ddr")) == "ddr"
+    assert ip_type_of("tests/test_axi_ddr.py::test_x", ("axi", "ddr")) is None
+    write_project(tmp_path, "composition: [1]\n")
+    assert resolve(tmp_path, environ={}).ip_types == ()

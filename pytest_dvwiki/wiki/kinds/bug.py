@@ -52,6 +52,7 @@ OWNED = (
     "stale_reason",
 )
 _KEY = 100
+_TITLE = 160
 _SAME_CAUSE = "same fingerprint"
 _REPLACED = "superseded by "
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
@@ -111,6 +112,7 @@ def facts(page: PageSummary) -> PageFacts:
         type=cast("OriginType", kind) if (kind := effective_type(page)) in _TYPES else None,
         is_decided=is_decided(page),
         owner=one_line(page.text("owner")),
+        spec_section=one_line(page.text("spec_section"), _KEY),
         links=links(page),
     )
 
@@ -140,17 +142,19 @@ def new(name: str, origin: str, occurrence: Occurrence, description: str) -> byt
         description: What the subtype means, empty where nothing is known of it.
     """
     words = in_words(occurrence.primary) or f"{occurrence.error_class} {occurrence.failure_subtype}"
+    title = one_line(occurrence.title or "", _TITLE) or words
     label = f"`{occurrence.error_class}` / `{occurrence.failure_subtype}`"
     message = in_words(occurrence.primary, 400)
     shown = own_words(message) if is_own(occurrence.primary) else code(message or words, 400)
     # On one line: git divides long lines, and what follows different words is different, too.
     symptom = f"{shown} ({label}){f': {description}' if description else ''}"
     people = {"type": origin, "status": "open", "spec_section": None, "owner": None}
+    people |= {key: one_line(value, _KEY) for key in ("spec_section", "owner") if (value := getattr(occurrence, key))}
     allowed = {"type": f"{name}: {', '.join(ORIGINS)}", "status": f"{name}: {', '.join(STATUSES)}"}
     resolution = "\n".join(line.format(page=name) for line in _RESOLUTION)
     sections = (("Symptom", symptom), ("Resolution", resolution), (former.NOTES, ""))
     ending = pages.region(former.RECORDS, name)
-    return pages.new(people, OWNED, escape(words), sections, page=name, ending=ending, notes=allowed)
+    return pages.new(people, OWNED, escape(title), sections, page=name, ending=ending, notes=allowed)
 
 
 def keys(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki.causes.words import ends, fix_text
 from pytest_dvwiki.records.aggregate import NEWEST_ROWS
 from pytest_dvwiki.records.fixes import success_rate
+from pytest_dvwiki.records.subtype_history import is_reported
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import cite, code, escape, masked_in_words, one_line, prose, table
 from pytest_dvwiki.wiki.text.names import file_name
@@ -14,6 +15,7 @@ from pytest_dvwiki.wiki.text.names import file_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pytest_dvwiki.model import Fix
     from pytest_dvwiki.patterns.schema import Subtype
     from pytest_dvwiki.records.subtype_history import SubtypeHistory
 
@@ -122,11 +124,12 @@ def _history(subtype: SubtypeHistory, page_of: Callable[[str], str | None]) -> s
                 code(task, 120),
                 _cause(fingerprint, page_of) if fingerprint else "all",
                 escape(one_line(fix_text(fix))),
-                fix.result + (f", returned {fix.returned[:10]}" if fix.returned else ""),
+                _result(fingerprint, fix),
             )
             for fingerprint, fix, task in subtype.fixes
         ]
         tallied = ends(subtype.held, subtype.failed)
+        tallied += f", {subtype.reported} of them as reported" if subtype.reported else ""
         parts.append(
             f"{_shown('fixes', rows)}{f' ({tallied})' if tallied else ''}:\n\n"
             + table(("Date", "Task", "Cause", "Fix Applied", "Result"), rows)
@@ -146,6 +149,12 @@ def _history(subtype: SubtypeHistory, page_of: Callable[[str], str | None]) -> s
     header = ("Date", "Task", "Cause", "Class", "Failing tests")
     parts.append(f"{_shown('occurrences', seen)}:\n\n{table(header, seen)}")
     return "\n\n".join(parts)
+
+
+def _result(fingerprint: str | None, fix: Fix) -> str:
+    if is_reported(fingerprint, fix):
+        return f"{'PASS' if fix.result == 'held' else 'FAIL'} (reported)"
+    return fix.result + (f", returned {fix.returned[:10]}" if fix.returned else "")
 
 
 def _shown(what: str, rows: Sequence[object]) -> str:

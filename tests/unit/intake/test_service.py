@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.intake.service import WikiIngestService
 from pytest_dvwiki.records import codec
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.lock import locked
+from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
 
@@ -335,3 +337,37 @@ def test_a_classification_without_a_dictionary_is_read(config: WikiConfig, servi
     path = asyncio.run(service.ingest_bug(Slotted("TB_BUG"), ["x"], "t", ""))
     assert path.startswith("bugs/TB_")
     assert layout(config.layout.root) == config.layout
+
+
+def test_a_reported_fix_is_history_marked_as_reported_and_never_one_that_held(
+    config: WikiConfig, service: WikiIngestService
+) -> None:
+    for task, success in (("cov_fix_001", True), ("tb_fix_007", False), ("cov_fix_042", True)):
+        asyncio.run(pattern(service, task, fix_applied="Added timescale", success=success))
+    page = (config.wiki_dir / "patterns" / "missing_timescale.md").read_text()
+    assert metadata(config, "patterns/missing_timescale.md")["fix_success_rate"] == pytest.approx(0.67, abs=0.01)
+    assert page.count("| Added timescale | PASS (reported) |") == 2
+    assert page.count("| Added timescale | FAIL (reported) |") == 1
+    assert "(2 fixes held, 1 failed, 3 of them as reported)" in page
+    with WikiHistory(config.layout) as history:
+        known = history.subtype("missing_timescale")
+        assert known is not None
+        assert known.held_fix is None
+    text = WikiQueryService(config).get_known_error_patterns()
+    assert "**missing_timescale** (hit_count: 3, fix_rate: 67% as reported)" in text
+    assert "Reported to have helped: `Added timescale`" in text
+    assert "(held" not in text
+
+
+def test_a_bug_page_has_title_section_and_owner_as_they_were_given(config: WikiConfig) -> None:
+    given = {"bug_type": "RTL_BUG", "confidence": 0.92, "spec_section": "3.4.2", "owner": "ann", "test": "test_burst"}
+    call = WikiIngestService(replace(config, ip_types=("axi",))).ingest_bug(
+        given | {"title": "AXI SLVERR on 256-byte Boundary Write"}, ["BRESP = 2'b10", "AWADDR=0xFF00"], "debug_042", ""
+    )
+    path = asyncio.run(call)
+    found = metadata(config, path)
+    assert (found["spec_section"], found["owner"], found["ip_type"]) == ("3.4.2", "ann", "axi")
+    page = (config.wiki_dir / path).read_text()
+    assert "\n# AXI SLVERR on 256-byte Boundary Write\n" in page
+    assert "AWADDR=0xFF00" in page
+    assert "wner `ann`; specification `3.4.2`" in WikiQueryService(config).get_known_rtl_bugs()
