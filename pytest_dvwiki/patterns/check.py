@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.model.sentences import shortened
 from pytest_dvwiki.patterns.matcher import Matcher, Rule
 from pytest_dvwiki.patterns.registry import BUILTIN_FOLDER
 
@@ -108,4 +109,4 @@ def _named(pattern: Pattern) -> str:
 
 def _shown(text: str) -> str:
     line = " ".join(text.split())
-    return repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]} …")
+    return repr(shortened(line, _SHOWN))

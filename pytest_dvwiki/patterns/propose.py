@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.expressions import ExpressionError
 from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.logtext.messages import assemble, strip_line
+from pytest_dvwiki.model.sentences import shortened
 from pytest_dvwiki.patterns import expression
 from pytest_dvwiki.patterns.schema import UNKNOWN, Pattern
 from pytest_dvwiki.patterns.search import of_people
@@ -72,13 +73,13 @@ def propose(
                 failure_subtype=UNKNOWN,
                 tier="cause",
                 match=(source,),
-                description=f"To be written: what it means that {_plain(examples[0])!r}.",
+                description=f"To be written: what it means that {shortened(examples[0], _SHOWN)!r}.",
                 fix=cluster.fix or "To be written: what to do about it.",
                 examples=examples[:EXAMPLES],
                 counterexamples=_nearest(examples[0], others),
             )
     if clash:
-        return NoPattern(f"no expression distinguishes it from {_plain(clash)!r}, which is another failure")
+        return NoPattern(f"no expression distinguishes it from {shortened(clash, _SHOWN)!r}, which is another failure")
     return NoPattern("its text holds no words that stay the same from run to run")
 
 
@@ -157,7 +158,3 @@ def _nearest(example: str, others: Iterable[str]) -> tuple[str, ...]:
 
 def _words(text: str) -> set[str]:
     return set(re.findall(r"[a-z]{4,}", text.lower()))
-
-
-def _plain(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"
