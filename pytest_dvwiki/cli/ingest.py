@@ -213,7 +213,12 @@ class _Ingest:
         from pytest_dvwiki.report.brief import briefs_of  # noqa: PLC0415
         from pytest_dvwiki.report.github import summary  # noqa: PLC0415
 
-        return summary(briefs_of(Archived(causes=tuple(self._causes.values())), self._settings.layout.root))
+        text = summary(briefs_of(Archived(causes=tuple(self._causes.values())), self._settings.layout.root))
+        if not self._problems:
+            return text
+        text = text if self._causes else "### dvwiki: no failure in what could be read\n"
+        problems = count(self._problems, "problem")
+        return f"{text}\n**Incomplete**: {problems} while reading; there may be further causes.\n"
 
     def _collect(self, causes: Iterable[Cause]) -> None:
         """Keep causes for the summary; one that several runs have is one, with the tests of all."""

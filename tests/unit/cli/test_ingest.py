@@ -77,6 +77,15 @@ def test_the_summary_counts_the_tests_of_all_runs_with_a_cause(
     for _ in ("new", "archived before"):
         assert main(["ingest", "--summary", "a", "b", "c"]) == 0
         assert capsys.readouterr().out.startswith("### dvwiki: 1 cause behind 3 failed tests: 1 ")
+    write(project, {"d/results.xml": results()[:200], "e/results.xml": PASSED})
+    for paths, headline in (
+        ("c d", "1 cause behind 1 failed test: 1 known"),
+        ("d e", "no failure in what could be read"),
+    ):
+        assert main(["ingest", "--summary", *paths.split()]) == 1
+        text = capsys.readouterr().out
+        assert text.startswith(f"### dvwiki: {headline}\n")
+        assert text.endswith("\n**Incomplete**: 1 problem while reading; there may be further causes.\n")
 
 
 def test_the_same_contents_are_the_same_record_under_any_name_and_time(
