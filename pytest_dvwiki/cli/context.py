@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     import argparse
 
     from pytest_dvwiki.settings import Settings
+
+_BLOCK = 1 << 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what is known of this test; without its parameters or the test inside the simulator, of all that match",
     )
     parser.add_argument("--category", choices=CATEGORIES, help="only pages of this category")
+    parser.add_argument("--log", metavar="FILE", help="name the failure in this log (- reads standard input)")
+    parser.add_argument(
+        "--newest", action="store_true", help="the causes of the newest run, new and regressed ones first"
+    )
     parser.add_argument(
         "--template",
         metavar="FILE",
@@ -54,9 +62,14 @@ def run(args: argparse.Namespace) -> int:
     if not settings.layout.wiki.is_dir():
         # No error, since scripts need their prompt without a wiki too; a hint, since the folder may be the wrong one.
         print(f"dvwiki context: {without_wiki(settings.layout)}", file=sys.stderr)
+    kinds = {"--template": args.template, "--log": args.log, "--newest": args.newest}
+    chosen = [name for name, value in kinds.items() if value]
+    if chosen and (len(chosen) > 1 or args.query or args.test or args.category):
+        raise UsageError(f"{chosen[0]} stands alone: it says what to print")
+    if args.log or args.newest:
+        print(_failures(args.log, settings, args.budget))
+        return 0
     if args.template is not None:
-        if args.query or args.test or args.category:
-            raise UsageError("--template takes no query, --test or --category: its placeholders say what to print")
         sys.stdout.write(_filled(args.template, settings, args.budget))
         return 0
     from pytest_dvwiki.agent.prompts import gather  # noqa: PLC0415
@@ -81,6 +94,24 @@ def run(args: argparse.Namespace) -> int:
     for page, reason in found.passed_over.items():
         print(f"skipped: {page}: {reason}", file=sys.stderr)
     return 0
+
+
+def _failures(log: str | None, settings: Settings, budget: int | None) -> str:
+    """Return what failed in a log, or in the newest run, and what is known of it."""
+    from pytest_dvwiki import reading  # noqa: PLC0415
+    from pytest_dvwiki.mcp.answers import fitted  # noqa: PLC0415
+    from pytest_dvwiki.mcp.tools import Project  # noqa: PLC0415
+
+    project = Project(settings)
+    if log is None:
+        found = project.newest_run()
+    else:
+        try:
+            with contextlib.nullcontext(sys.stdin.buffer) if log == "-" else reading.open_regular(log) as stream:
+                found = project.match_failure(iter(partial(stream.read, _BLOCK), b""))
+        except OSError as error:
+            raise UsageError(f"--log {log}: {reading.reason(error)}") from error
+    return fitted(found, settings.max_context_tokens if budget is None else budget, project.count)[1]
 
 
 def _filled(name: str, settings: Settings, budget: int | None) -> str:

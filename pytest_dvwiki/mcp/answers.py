@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_dvwiki.agent.budget import cut
 from pytest_dvwiki.mcp.schemas import VERSION
+from pytest_dvwiki.redact import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,13 +83,26 @@ def fitted(answer: Answer, budget: int, count: Count, reader: str = "") -> tuple
         "schema": VERSION,
         "status": answer.status,
         **({"reason": answer.reason} if answer.reason else {}),
-        **answer.data,
-        **({answer.key: [row.data for row in answer.rows[:shown]]} if answer.key else {}),
+        **cleaned(answer.data),
+        **({answer.key: [cleaned(row.data) for row in answer.rows[:shown]]} if answer.key else {}),
         "tokens": count(text),
         "left_out": left_out,
         **({"reader": reader} if reader else {}),
     }
     return data, text
+
+
+def cleaned(value: Any) -> Any:
+    """Return data without escape sequences and invisible characters in their texts."""
+    match value:
+        case str():
+            return clean(value)
+        case dict():
+            return {key: cleaned(each) for key, each in value.items()}
+        case list():
+            return [cleaned(each) for each in value]
+        case _:
+            return value
 
 
 def _rest(answer: Answer, number: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,7 @@ class Project:
             case "dvwiki_get":
                 return self.get(store, arguments["page"], arguments.get("section"), self.budget(arguments))
             case "dvwiki_match_failure":
-                return self.match_failure(arguments.get("text"), arguments.get("path"))
+                return self._match(arguments.get("text"), arguments.get("path"))
             case _:
                 return self._lint(arguments.get("depth", "quick"))
 
@@ -113,7 +114,7 @@ class Project:
             data = {
                 "address": entry.address,
                 "category": entry.category,
-                "title": clean(entry.title),
+                "title": entry.title,
                 "status": status,
                 "age": entry.age,
             }
@@ -172,24 +173,33 @@ class Project:
             kept += 1
         return "\n".join(lines[:kept]), (f"{len(lines) - kept} {note}",)
 
-    def match_failure(self, log: str | None = None, path: str | None = None) -> Answer:
-        """Return what failed in a log, or in the newest run, and what is known of it."""
-        if log is not None and len(log) > MOST_OF_A_TEXT:
-            return denied(f"text has {len(log)} characters, more than {MOST_OF_A_TEXT}; give the path of the log")
+    def _match(self, log: str | None, path: str | None) -> Answer:
         if log is not None and path is not None:
             return denied("give text or path, not both")
-        if log is None and path is None:
-            return self._newest_run()
-        try:
-            pieces = _divided(log.encode("utf-8", "surrogatepass")) if log is not None else self._read(path or "")
-            with self._services() as services:
-                classifier = services.text_classifier
-                sieve = classifier.sieve()
-                for block in blocks(pieces):
-                    sieve.feed(block)
-                return self._named(classifier.conclude(sieve.finish()), services.history)
-        except OSError as error:
-            return denied(f"{path}: {reading.reason(error)}")
+        if path is not None:
+            try:
+                return self.match_failure(self._read(path))
+            except OSError as error:
+                return denied(f"{path}: {reading.reason(error)}")
+        if log is None:
+            return self.newest_run()
+        if len(log) > MOST_OF_A_TEXT:
+            return denied(f"text has {len(log)} characters, more than {MOST_OF_A_TEXT}; give the path of the log")
+        data = log.encode("utf-8", "surrogatepass")
+        return self.match_failure(data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))
+
+    def match_failure(self, log: Iterator[bytes]) -> Answer:
+        """Return what failed in a log, and what is known of it.
+
+        Raises:
+            OSError: The log cannot be read.
+        """
+        with self._services() as services:
+            classifier = services.text_classifier
+            sieve = classifier.sieve()
+            for block in blocks(log):
+                sieve.feed(block)
+            return self._named(classifier.conclude(sieve.finish()), services.history)
 
     def _services(self) -> Services:
         notes: list[str] = []  # `dvwiki patterns test` reports them
@@ -214,7 +224,7 @@ class Project:
             if os.fstat(stream.fileno()).st_size > MOST_OF_A_LOG:
                 size = f"is larger than {MOST_OF_A_LOG >> 20} MiB; `dvwiki scan` reads logs of any size"
                 raise reading.UnreadableError(1, size, path)
-            yield from iter(lambda: stream.read(_BLOCK), b"")
+            yield from iter(partial(stream.read, _BLOCK), b"")
 
     def _named(self, found: Reading, history: WikiHistory) -> Answer:
         """Return the causes in a text: the first one with all that the verdict says, then the others."""
@@ -243,7 +253,8 @@ class Project:
         text = "" if rows else "no failure found in this text"
         return Answer(data={"run": None}, text=text, key="causes", rows=rows, more=", give a larger budget")
 
-    def _newest_run(self) -> Answer:
+    def newest_run(self) -> Answer:
+        """Return the causes of the newest run, new and regressed ones first, and what is known of them."""
         with ProjectData(self.layout) as sources:
             history = sources.history
             run = overview.newest_run(history.archive)
@@ -359,7 +370,3 @@ def _headings(content: str) -> Iterator[str]:
         found = parts.heading_of(line)
         if found is not None and found.level > 1:
             yield found.words
-
-
-def _divided(data: bytes) -> Iterator[bytes]:
-    return (data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))

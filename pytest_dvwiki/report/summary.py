@@ -73,7 +73,7 @@ def _item(item: AttentionItem) -> list[str]:
         f"- **{escape(item.cause.label)}**, {count(item.tests, 'test')}, since {item.since}{page}",
         f"  - {code(item.first_cause)}",
         *(f"  - {each}" for each in item.sentences(_STYLE)),
-        *([f"  - Who should look: {escape(shown(item.lookers))}"] if item.is_failing else []),
+        *([f"  - Who should look: {escape(one_line(shown(item.lookers)))}"] if item.is_failing else []),
         *([f"  - Run it again: {code(item.command, 1000)}"] if item.is_failing and item.command else []),
     ]
 

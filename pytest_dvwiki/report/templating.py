@@ -1,10 +1,12 @@
-"""The templates of the report, by Jinja2 with every value escaped."""
+"""The templates of the report, by Jinja2 with every value cleaned and escaped."""
 
 from __future__ import annotations
 
 import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pytest_dvwiki.redact import clean
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -38,4 +40,11 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=_cleaned,
     )
+
+
+def _cleaned(value: object) -> object:
+    """Return a value that a template shows, without escape sequences and invisible characters."""
+    # Markup is a string, too, and stays markup.
+    return type(value)(clean(value)) if isinstance(value, str) else value

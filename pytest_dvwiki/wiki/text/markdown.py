@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 LONGEST_LINE = 300
-_MARKUP = re.compile(r"[\\`*\[\]<>|~&#!$]|(?<!\w)_|_(?!\w)")
+_MARKUP = re.compile(r"[\\`*\[\]<>|~&#!$]|(?<!\w)_+|_+(?!\w)")
 _TOKENS = re.compile(r"\b(?:V|T|UUID|DATE)\b")
 _DOTS = re.compile(r"…(?:[\s,]*…)+")
 _PLACES = re.compile(r"\s*(?:\(…\)|@ ?…(?=\W|$))")
@@ -44,7 +44,7 @@ def one_line(text: str, limit: int = LONGEST_LINE) -> str:
 
 def escape(text: str) -> str:
     """Escape a text so that Markdown shows it as it is."""
-    return _MARKUP.sub(lambda found: f"\\{found[0]}", text)
+    return _MARKUP.sub(lambda found: "".join(f"\\{each}" for each in found[0]), text)
 
 
 def plain(text: str) -> str:
