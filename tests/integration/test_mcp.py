@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 MODES = {"legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
+CLIENTS = {"@modelcontextprotocol/sdk": "^1.32", "@modelcontextprotocol/client": "^2.4"}
+"""Clients of npm: the first speaks 2025-11-25, the second is asked to speak 2026-07-28."""
 TOKEN = "a token of this test"  # noqa: S105
 
 
@@ -126,6 +129,42 @@ def test_a_request_needs_host_origin_and_token(url: str, version: str, changed: 
     assert PRIMARY not in answer.text
     if status == 200:
         assert "result" in answer.json()
+
+
+@pytest.fixture(scope="module")
+def node_modules() -> Path:
+    """The clients of npm, in a cache folder; only the first run gets them."""
+    npm = shutil.which("npm")
+    if npm is None or shutil.which("node") is None:
+        pytest.skip("needs node and npm")
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pytest-dvwiki" / "mcp-clients"
+    if not all((folder / "node_modules" / name).is_dir() for name in CLIENTS):
+        folder.mkdir(parents=True, exist_ok=True)
+        command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder)]
+        got = subprocess.run([*command, *(f"{name}@{version}" for name, version in CLIENTS.items())], check=False)
+        if got.returncode:
+            pytest.skip("npm has no connection")
+    return folder
+
+
+@pytest.mark.further_mode
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize("name", CLIENTS)
+def test_an_independent_client_sees_the_same(
+    root: Path, url: str, node_modules: Path, name: str, transport: str
+) -> None:
+    server = [sys.executable, "-m", "pytest_dvwiki", "mcp", "--root", str(root)]
+    target = server if transport == "stdio" else [url, TOKEN]
+    script = str(Path(__file__).with_name("mcp_client.mjs"))
+    command = ["node", script, str(node_modules), name.rpartition("/")[2], transport, *target]
+    seen = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert seen["tools"] == ["dvwiki_list", "dvwiki_search", "dvwiki_get", "dvwiki_match_failure", "dvwiki_lint"]
+    assert seen["newest"] == PRIMARY
+    assert PRIMARY in seen["page"]["content"]
+    assert seen["refused"]["isError"] is True
+    assert "has no parameter 'deep'" in seen["refused"]["structuredContent"]["reason"]
+    assert PRIMARY in seen["resource"]
+    assert seen["resource"] in seen["prompt"]
 
 
 def test_without_a_token_in_the_environment_one_is_made_and_printed(
