@@ -41,6 +41,7 @@ NAVIGATION = {
             "librarian",
             "upkeep",
             "agents",
+            "reports",
             "mcp",
             "store",
             "outputs",

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from pytest_dvwiki.cli.known_files import KnownFiles
 from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.place import add_place, layout_of
 from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import new_task_id, today, utc
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.leftovers import Leftovers, ReadLog
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
     from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.intake.service import WikiIngestService
     from pytest_dvwiki.model import Run, RunRecord, Vcs, Waived
     from pytest_dvwiki.pipeline import Archived
     from pytest_dvwiki.pipeline.services import Services
@@ -51,7 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="results files of cocotb, JUnit XML, what regression runners leave behind (dvsim, VUnit, SVUnit, FuseSoC, "
         "riscv-dv), simulator logs, coverage reports (cocotb-coverage, UCIS XML), records and journals "
-        "of other machines, folders, archives (.tar, .tar.gz, .zip, .gz), globs, URLs",
+        "of other machines, reports on a session (Markdown, JSON), folders, archives (.tar, .tar.gz, .zip, .gz), "
+        "globs, URLs",
     )
     parser.add_argument(
         "--log",
@@ -199,6 +203,8 @@ class _Ingest:
                     self._take_journal(group)
                 case "coverage":
                     self._take_coverage(group)
+                case "report":
+                    self._take_report(group)
                 case _:
                     self._ingest_run(group, tuple(given.values()))
         if self._several:
@@ -390,6 +396,55 @@ class _Ingest:
         run = self._run(group.artefacts, [report.modified for report in group.artefacts])
         self._archive(group, replace(run, coverage=coverage.bins, whole=not coverage.problems))
 
+    def _take_report(self, group: _Group) -> None:
+        """Archive the failures and coverage holes that the report of a session tells of."""
+        from pytest_dvwiki import pipeline  # noqa: PLC0415
+        from pytest_dvwiki.llm.model import ModelError  # noqa: PLC0415
+
+        for file in group.artefacts:
+            task = self._settings.task or file.path.stem
+            try:
+                text = reading.read_text(file.path)
+                done = self._intake.archive_session((text, None, None, None), task)
+            except ModelError as error:
+                self._complain(f"{file.shown}: kept, and read again by the next ingest, since {error}")
+                self._ends["not archived"] += 1
+                continue
+            except (OSError, WikiError) as error:
+                self._complain(f"{file.shown}: {reading.described(error)}")
+                self._ends["not archived"] += 1
+                continue
+            if done is None:
+                self._ends["not archived"] += 1
+                _say(f"{file.shown}: not archived, since it tells of no failure")
+                continue
+            self._ends["archived before" if done.was_known else "archived"] += 1
+            if done.was_known:
+                _say(f"{file.shown}: already archived as {done.identity}; nothing changed")
+            else:
+                _say(f"{file.shown}: {done.result.log_entry.rpartition(' | ')[2]}\narchived as {done.identity}")
+            record = pipeline.on_record(done.identity, self._settings)
+            if record is not None:
+                self._shown |= {each.fingerprint for each in record.occurrences}
+                if self._args.summary:
+                    self._collect(pipeline.causes_of_record(record, self._services))
+
+    @cached_property
+    def _intake(self) -> WikiIngestService:
+        """Return what reads reports: by rules, and by the model of the project if it has one."""
+        from pytest_dvwiki.intake.service import WikiIngestService  # noqa: PLC0415
+        from pytest_dvwiki.llm.client import connect  # noqa: PLC0415
+        from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415
+        from pytest_dvwiki.settings import SettingsError  # noqa: PLC0415
+        from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
+
+        try:
+            librarian = LibrarianSettings.of(self._settings.layout)
+        except SettingsError as error:
+            raise UsageError(str(error)) from error
+        model = connect(librarian, lambda event: print(f"dvwiki ingest: {event}", file=sys.stderr))
+        return WikiIngestService(WikiConfig.of(self._settings), model)
+
     def _report_known(self, group: _Group, task_ids: Iterable[str], run: Run | None = None) -> None:
         """Say that runs are archived already, show what failed, and make pages that a killed call has left out.
 
@@ -557,6 +612,7 @@ def _groups(artefacts: Sequence[Artefact], task: str | None) -> Iterator[_Group]
         of_kind.setdefault(kind, []).append(artefact)
     yield from _runs(of_kind.get("records", ()), None)
     yield from _runs(of_kind.get("journal", ()), None)
+    yield from (_Group(report.shown, (report,)) for report in of_kind.get("report", ()))
     yield from _runs(of_kind.get("run", ()), task)
     # In order of time, since a later report may fill a hole of an earlier one.
     reports = _runs(of_kind.get("coverage", ()), task)

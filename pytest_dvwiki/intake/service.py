@@ -17,9 +17,10 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.backends import BackendError
 from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, fingerprint
 from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
-from pytest_dvwiki.intake import findings
+from pytest_dvwiki.intake import findings, waiting
 from pytest_dvwiki.intake.fields import of_result, word
 from pytest_dvwiki.intake.session import Session, lines_of
+from pytest_dvwiki.llm.model import ModelError
 from pytest_dvwiki.model import BinRow, FailedTest, FixRow, LogReference, Occurrence, Origin, RunRecord
 from pytest_dvwiki.records import bins
 from pytest_dvwiki.records.disk import WikiError
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
     from concurrent.futures import Future
 
+    from pytest_dvwiki.intake.waiting import Texts
     from pytest_dvwiki.llm.model import Model
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.config import WikiConfig
@@ -51,8 +53,6 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{12}")
 _COMMA = re.compile(r",\s+")
 _LOG_LINE = re.compile(r"(.+?):(\d+)")
 _Result = TypeVar("_Result")
-Texts = tuple[str | None, str | None, str | None, str | None]
-"""Report, failure summary, classification and coverage summary of a session."""
 _logger = logging.getLogger(__name__)
 
 
@@ -109,22 +109,60 @@ class WikiIngestService:
         texts = (session_report, failure_summary, classification, coverage_summary)
 
         def work() -> WikiIngestResult:
-            occurrences = self._session(texts)
-            coverage = tuple(findings.holes(coverage_summary))
-            if not (occurrences or coverage):
-                _logger.info("nothing was archived: the report of %s tells of no failure", task_id)
-                return WikiIngestResult(task_id=task_id)
-            done = self._archive(
-                "session",
-                task_id,
-                {"texts": texts},
-                occurrences=occurrences,
-                coverage=coverage,
-                evidence=tuple(redact(text)[:_EVIDENCE] for text in texts if text),
-            )
-            return done.result
+            done = self.archive_session(texts, task_id)
+            return done.result if done else WikiIngestResult(task_id=task_id)
 
         return self._begin(work, WikiIngestResult(task_id=task_id))
+
+    def archive_session(self, texts: Texts, task_id: str) -> Done | None:
+        """Do at once what `ingest_session` does, and then the same with the reports that wait for a model.
+
+        Args:
+            texts: Its four texts.
+            task_id: The caller's task id.
+
+        Returns:
+            None if the texts tell of no failure and of no coverage hole.
+
+        Raises:
+            ModelError: The report is prose, and no model answered: it is kept, and the next call reads it again.
+            WikiError: The wiki could not be written.
+        """
+        done = self._archive_session(texts, task_id)
+        if self.llm is not None:
+            for task, kept in waiting.all_waiting(self.config.layout):
+                try:
+                    self._archive_session(kept, task)
+                except ModelError as error:
+                    _logger.warning("%s still waits: %s", task, error)
+                    break
+        return done
+
+    def _archive_session(self, given: Texts, task_id: str) -> Done | None:
+        layout = self.config.layout
+        report, failure_summary, classification, coverage_summary = (text and redact(text) for text in given)
+        texts = (report, failure_summary, classification, coverage_summary)
+        identity = _identity_of("session", task_id, {"texts": texts})
+        is_known = _known(layout, identity) is not None
+        try:
+            occurrences = () if is_known else self._failures(report, failure_summary, classification)
+        except ModelError as error:
+            if not error.rules:
+                waiting.keep(layout, identity, task_id, texts)
+                raise
+            occurrences = ()
+        rows = {(row.covergroup, row.bin): row for text in (report, coverage_summary) for row in findings.holes(text)}
+        coverage = tuple(rows.values())
+        done = None
+        if occurrences or coverage or is_known:
+            evidence = tuple(text[:_EVIDENCE] for text in texts if text)
+            done = self._archive(
+                "session", task_id, {"texts": texts}, occurrences=occurrences, coverage=coverage, evidence=evidence
+            )
+        else:
+            _logger.info("nothing was archived: the report of %s tells of no failure", task_id)
+        waiting.place_of(layout, identity).unlink(missing_ok=True)
+        return done
 
     def ingest_pattern(  # noqa: PLR0917 (the specification's signature)
         self,
@@ -277,13 +315,12 @@ class WikiIngestService:
         arguments: Mapping[str, Any],
         clarification: Clarification | None = None,
         **parts: Any,
-    ) -> _Done:
+    ) -> Done:
         """Archive the record of a call and update the pages; if the call is on record already, use that record."""
         layout = self.config.layout
-        call = json.dumps([kind, task_id, arguments], sort_keys=True, default=str).encode("utf-8", "backslashreplace")
-        name = _NO_NAME.sub("-", task_id).strip("-.")[:60] or "agent"
-        identity = f"{name}_{kind}_{hashlib.sha256(call).hexdigest()[:12]}"
-        known, now = _known(layout, identity), _now(layout, parts.get("coverage", ()))
+        identity = _identity_of(kind, task_id, arguments)
+        before = known = _known(layout, identity)
+        now = _now(layout, parts.get("coverage", ()))
         fixed = _fixed(layout, parts.get("occurrences", ()))
         record = RunRecord(
             task_id=identity,
@@ -306,7 +343,7 @@ class WikiIngestService:
                 raise
             done = archive(layout, known, clarification=_of_record(clarification, known))
         result = _result(layout, task_id, identity, done, searchable=self._index(layout))
-        return _Done(result, done.page_of, done.refused)
+        return Done(identity, result, done.page_of, done.refused, before is not None)
 
     def _index(self, layout: Layout) -> bool:
         """Bring the search index up to date; return whether there is one."""
@@ -316,9 +353,10 @@ class WikiIngestService:
             _logger.warning("pages were archived, and cannot be searched: %s", error)
             return False
 
-    def _session(self, texts: Texts) -> tuple[Occurrence, ...]:
+    def _failures(
+        self, report: str | None, failure_summary: str | None, classification: str | None
+    ) -> tuple[Occurrence, ...]:
         """Return the failures that a session reports, one for each cause."""
-        report, failure_summary, classification, _ = texts
         found: dict[str, Occurrence] = {}
         with Session(self.config.layout, self.llm) as session:
             for values in session.failures(report, failure_summary, classification):
@@ -364,19 +402,30 @@ class WikiIngestService:
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
+class Done:
     """The outcome of a call."""
 
+    identity: str
+    """The name of its record."""
     result: WikiIngestResult
     pages: Mapping[str, str]
     """Path of the page of each fingerprint."""
     refused: Sequence[tuple[str, str]]
     """Pages that were left alone, each with the reason."""
+    was_known: bool
+    """Whether the call was on record before."""
 
 
 async def _wait(future: Future[_Result]) -> _Result:
     # Cancelling the wait, or closing the loop, must not cancel the work.
     return await asyncio.shield(asyncio.wrap_future(future))
+
+
+def _identity_of(kind: str, task_id: str, arguments: Mapping[str, Any]) -> str:
+    """Return the name of the record of a call: the caller's task id, and what makes the same call the same record."""
+    call = json.dumps([kind, task_id, arguments], sort_keys=True, default=str).encode("utf-8", "backslashreplace")
+    name = _NO_NAME.sub("-", task_id).strip("-.")[:60] or "agent"
+    return f"{name}_{kind}_{hashlib.sha256(call).hexdigest()[:12]}"
 
 
 def _words(text: str) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.runners.runner import Runner
 
-Kind = Literal["results", "log", "coverage", "records", "journal"]
+Kind = Literal["results", "log", "coverage", "records", "journal", "report"]
 
 _HEAD = 4096
 _BLOCK = 1 << 20
@@ -41,6 +41,8 @@ _ARCHIVE_DEPTH = 4
 _JOURNAL = ".jsonl"
 _DATA = frozenset({".xml", ".json", _JOURNAL})
 """Suffixes of files that are artefacts only by their content."""
+_REPORTS = frozenset({".md", ".markdown", ".json"})
+"""Suffixes of files that are what an agent or a person writes on a session, if they are given by name."""
 _JOURNAL_HEAD = b'{"event":"start"'
 _SPOOLS = frozenset({".out", ".err"})
 """Suffixes of spooled output of a run's children; it is read with the journal beside it."""
@@ -98,8 +100,8 @@ def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> FoundA
     """Find artefacts, each once, sorted by name.
 
     In folders and archives only files count that look like a results file or a coverage report or have the name of a
-    log; hidden folders are skipped. A file given by name is a log unless it is XML or YAML; a results file given by
-    name adds the logs beside it.
+    log; hidden folders are skipped. A file given by name is a report if it is Markdown or JSON, and a log unless it is
+    XML or YAML; a results file given by name adds the logs beside it.
 
     Args:
         paths: Files, folders, archives, or globs with `*`, `**`, `?` and `[…]`.
@@ -386,7 +388,9 @@ def _kind(path: Path, *, named: bool) -> Kind | None:
         # A folder may be full of other XML; an empty file was created for a run that never wrote it.
         return "results" if named or not head else None
     is_binary = b"\0" in head and not head.startswith(_UTF16)
-    return None if is_binary or (path.suffix.lower() in _DATA and not named) else "log"
+    if is_binary or (path.suffix.lower() in _DATA and not named):
+        return None
+    return "report" if named and path.suffix.lower() in _REPORTS else "log"
 
 
 def _kind_of_content(path: Path, head: bytes) -> Kind | None:

@@ -1,0 +1,91 @@
+"""`dvwiki ingest` of what an agent or a person writes on a session: its failures are archived, once."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from llm_server import serving
+
+from pytest_dvwiki.cli import main
+
+from ..samples import files, written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+REPORT = """\
+# Session
+
+Two failures.
+
+## Failure 1: test_axi_burst
+
+error_class: uvm_error
+failure_subtype: protocol_violation
+
+## Coverage
+
+| Covergroup | Bin | Action class |
+| --- | --- | --- |
+| axi | late | actionable |
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / ".agent").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_report_is_archived_once(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "nightly_7.md").write_text(REPORT)
+    assert main(["ingest", "nightly_7.md", "--summary"]) == 0
+    out, err = capsys.readouterr()
+    assert "nightly_7.md: 1 cause, 1 new, 1 coverage bin: bugs/UNK_" in err
+    assert "protocol_violation" in out
+    assert (root / ".agent" / "wiki" / "coverage" / "axi_late.md").exists()
+    assert main(["ingest", "nightly_7.md"]) == 0
+    assert "nightly_7.md: already archived as nightly_7_session_" in capsys.readouterr().out
+    (found,) = written(root)
+    assert found["caller_task"] == "nightly_7"
+
+
+@pytest.mark.parametrize(("name", "text"), [("report.md", "# Session\n\nAll 40 tests passed.\n"), ("r.json", "[]")])
+def test_a_report_without_a_failure_makes_no_record_and_the_command_says_so(
+    root: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
+) -> None:
+    (root / name).write_text(text)
+    assert main(["ingest", name]) == 0
+    assert capsys.readouterr().out == f"{name}: not archived, since it tells of no failure\n"
+    assert files(root / ".agent") == {}
+
+
+def test_a_json_list_is_read_and_a_folder_is_not_full_of_reports(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "r").mkdir()
+    rows = [{"test": name, "error_class": "sim_error", "subtype": "timeout"} for name in ("a_test", "b_test")]
+    (root / "r" / "list.json").write_text(json.dumps(rows))
+    (root / "r" / "README.md").write_text(REPORT)
+    assert main(["ingest", "r"]) == 1
+    assert main(["ingest", "r/list.json", "--task", "nightly"]) == 0
+    assert "r/list.json: 2 causes, 2 new" in capsys.readouterr().out
+    assert written(root)[0]["caller_task"] == "nightly"
+
+
+def test_the_model_of_the_project_reads_prose(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "r.md").write_text("The burst test came back with SLVERR on the response channel.\n")
+    with serving() as server:
+        server.set_up(root)
+        server.say("no list")
+        assert main(["ingest", "r.md"]) == 1
+        assert (
+            "r.md: kept, and read again by the next ingest, since the answer is not as asked" in capsys.readouterr().err
+        )
+        server.say('[{"message": "SLVERR on the response channel"}]')
+        assert main(["ingest", "r.md"]) == 0
+    assert "r.md: 1 cause, 1 new" in capsys.readouterr().out
+    assert written(root)[0]["occurrences"][0]["primary"] == "SLVERR on the response channel"
