@@ -21,24 +21,31 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
+    "append": "add a text to a part of a page, or a line to the log",
     "build": "regenerate all derived content of the wiki from records and pages",
     "check": "run log checks (*.check.yaml)",
     "classify": "name the failure in a log",
+    "commit": "replace a page or a part of one, or make a page",
     "compact": "roll old records up into one file per month",
     "context": "print what the wiki knows, for a prompt",
     "fix": "record how a cause was fixed",
     "gate": "join the gate's decisions on the runs of several shards",
+    "get": "print a page or a part of one, with its version",
+    "handoff": "pass work on to the next role, with a summary",
     "ingest": "archive what earlier runs left behind: results files, logs, coverage reports, folders, archives",
     "init": "make the wiki's folders and files",
     "link": "put the URL of a ticket on a bug page",
     "lint": "check the wiki: pages, links, sources, history, derived content",
+    "list": "name the pages of the wiki, without their text",
     "mcp": "serve the wiki to agents, as a server of the Model Context Protocol",
     "merge": "merge two bug pages that stand for the same cause",
     "patterns": "list, explain, check and propose the patterns that name failures",
     "report": "make a report: a site of pages, or the summary of a morning",
     "rerun": "print the commands that run the shortest failing test of each cause again",
+    "review": "list what waits for a person, and accept, edit or reject it",
     "scan": "scan logs of any size and say what failed in them",
     "search": "search the pages of the wiki",
+    "sections": "list which role may write what, and propose a section",
     "serve": "show the report in a browser of this machine, and follow changes",
     "status": "show on one screen what is open, what is new, what expires and who should look",
     "spec": "have a model write specifications of checks, and record clarifications",
@@ -60,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         Its exit status; 2 for a mistake in the call.
     """
     if argv is not None:
-        return _run(list(argv))
+        return _run([*argv])  # `list` is a command's module here
     # In a process of its own most of the time goes into imports. Garbage collection among them takes a tenth of that
     # time, and the collection at exit another tenth.
     gc.set_threshold(_GARBAGE)

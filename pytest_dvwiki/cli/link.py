@@ -56,8 +56,7 @@ def run(args: argparse.Namespace) -> int:
         known = metadata.get("link")
         urls = [*(known if isinstance(known, list) else [known] if known else [])]
         value = urls if url in urls else [*urls, url]
-        people = {key: metadata[key] for key in bug.PEOPLE if isinstance(metadata.get(key, ...), str | None)}
-        edited = pages.edit(data or b"", people | {"link": value if len(value) > 1 else value[0]}, {})
+        edited = bug.with_keys(data or b"", {"link": value if len(value) > 1 else value[0]})
         if isinstance(edited, pages.Refused):
             refused.append(edited.reason)
             return None

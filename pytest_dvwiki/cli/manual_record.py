@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,8 @@ from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.version import TOOL
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.model import RunRecord
 
@@ -56,3 +59,15 @@ def required_text(text: str, where: str, advice: str) -> str:
     if not words:
         raise UsageError(f"{where} is empty; {advice}")
     return words
+
+
+def user_of(root: Path) -> str:
+    """Return the name by which git knows the user, else that of the account."""
+    from pytest_dvwiki.capture.git.command import git  # noqa: PLC0415
+    from pytest_dvwiki.redact import redact  # noqa: PLC0415
+
+    try:
+        account = getpass.getuser()
+    except (OSError, KeyError):
+        account = "somebody"
+    return " ".join(redact(git(root, "config", "user.name") or account).split())

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout, Settings
 
 
-def add_place(parser: argparse.ArgumentParser) -> None:
-    """Add the options that locate the wiki."""
+def add_place(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """Add the options that locate the wiki; an action of a command that has them, too, gives `argparse.SUPPRESS`."""
     parser.add_argument(
         "--root",
         type=Path,
+        default=default,
         metavar="DIR",
         help="folder of the project (default: the nearest parent with .agent, else the top of the git repository, "
         "else the current folder)",
@@ -28,6 +29,7 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wiki-dir",
         type=Path,
+        default=default,
         metavar="DIR",
         help=f"folder of the wiki, relative to the root (default: wiki_dir of project.yaml, else {DEFAULT_WIKI_DIR})",
     )

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     except ValueError as error:
         raise UsageError(f"--{error}") from error
     index = index_of(settings)
-    found = index.search(" ".join(args.query), args.limit, filters=filters)
+    found = index.search(" ".join(args.query), args.limit, filters=filters, unreviewed=True)
     if args.format == "json":
         print(json.dumps([asdict(result) for result in found], indent=2, default=str))
         return 0 if found else 1
@@ -138,4 +138,6 @@ def _status(result: SearchResult) -> list[str]:
     shown = [text for text in (kind, Facets.of(page.path, metadata).status) if text]
     if metadata.get("hit_count") is not None:
         shown.append(f"hit_count {metadata['hit_count']}")
+    if metadata.get("target"):
+        shown.append(f"for {metadata['target']}")
     return [*shown, tag(page, today())] if metadata.get("first_seen") else shown

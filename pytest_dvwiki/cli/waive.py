@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import getpass
 from datetime import date
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.causes import add_cause, cause_called
-from pytest_dvwiki.cli.manual_record import required_text
+from pytest_dvwiki.cli.manual_record import required_text, user_of
 from pytest_dvwiki.cli.place import add_place, require_content, settings_of, shown, writing
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki.page_summary import page_name
 
 if TYPE_CHECKING:
     import argparse
-    from pathlib import Path
 
 _ADVICE = "others need it later"
 
@@ -43,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         for key in ("reason", "owner", "expires", "approved_by", "ticket")
         if (given := getattr(args, key)) is not None
     }
-    keys |= {"expires": _day(args.expires), "added_by": _user(layout.root), "added": str(today())}
+    keys |= {"expires": _day(args.expires), "added_by": user_of(layout.root), "added": str(today())}
     fingerprint, page = cause_called(layout, args.cause)
     called = page_name(page) if page else fingerprint
     match = {"page": called} if page else {"fingerprint": fingerprint}
@@ -61,15 +59,3 @@ def _day(given: str) -> str:
     if day < today():
         raise UsageError(f"--expires {given}: this day has passed")
     return day.isoformat()
-
-
-def _user(root: Path) -> str:
-    """Return the name by which git knows the user, else that of the account."""
-    from pytest_dvwiki.capture.git.command import git  # noqa: PLC0415
-    from pytest_dvwiki.redact import redact  # noqa: PLC0415
-
-    try:
-        account = getpass.getuser()
-    except (OSError, KeyError):
-        account = "somebody"
-    return " ".join(redact(git(root, "config", "user.name") or account).split())

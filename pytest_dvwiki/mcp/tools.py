@@ -131,7 +131,7 @@ class Project:
         except BackendError as error:
             return denied(str(error))
         rows = []
-        for found in index.search(query, limit, filters=Filters(**chosen)):
+        for found in index.search(query, limit, filters=Filters(**chosen), unreviewed=True):
             status = Facets.of(found.page_path, found.frontmatter).status
             data = {"page_path": found.page_path, "score": found.score, "status": status, "snippet": found.snippet}
             shown = f"- {named(found.page_path)}{f' ({prose(status)})' if status else ''}: {quoted(found.snippet)}"

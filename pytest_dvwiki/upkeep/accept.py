@@ -1,16 +1,35 @@
-"""What accepting a proposal of the review queue does, by its kind."""
+"""What accepting does: a proposal of the review queue, by its kind, or the page of an RTL bug."""
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.patterns.schema import PatternError
+from pytest_dvwiki.records import disk
+from pytest_dvwiki.runs import today
 from pytest_dvwiki.upkeep import drafts
+from pytest_dvwiki.upkeep.lookup import page_named
+from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.kinds import bug
+from pytest_dvwiki.wiki.lock import locked
+from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.review import Kind, Proposal, ReviewError, ReviewQueue
+from pytest_dvwiki.wiki.schema import NAME, SchemaError, schema_text, with_section
+from pytest_dvwiki.wiki.store import WikiStore
+from pytest_dvwiki.wiki.supersession import MergeError
+from pytest_dvwiki.wiki.text.names import file_name
+from pytest_dvwiki.wiki.text.pages import Refused
+from pytest_dvwiki.wiki.writing import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.page_cache import PageCache
+    from pytest_dvwiki.wiki.page_summary import PageSummary
 
 
 def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
@@ -38,6 +57,90 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
     return done
 
 
+def confirm(layout: Layout, name: str, *, by: str) -> str:
+    """Set the status of an RTL bug that nobody has judged to `confirmed`, with the person and the day.
+
+    Raises:
+        ReviewError: There is no such page, it is judged already, or it cannot be edited.
+        WikiError: The wiki cannot be written.
+    """
+    with WikiHistory(layout) as history:
+        found = [page for page in unjudged(history.page_cache) if name in {page.name, page.path}]
+    if not found:
+        raise ReviewError(f"no proposal and no unjudged RTL bug {name!r:.80}; `dvwiki review` lists them")
+    path, keys = found[0].path, {"status": "confirmed", "confirmed_by": by, "confirmed_on": today().isoformat()}
+    refused: list[str] = []
+
+    def confirmed(data: bytes | None) -> bytes | None:
+        edited = bug.with_keys(data or b"", keys)
+        if isinstance(edited, Refused):
+            refused.append(edited.reason)
+            return None
+        return edited
+
+    problem = build.change_page(layout, path, confirmed, log_text=f"{path}: confirmed by {by}")
+    if problem or refused:
+        raise ReviewError(f"{path} cannot be edited: {problem or refused[0]}")
+    return f"{path} is confirmed"
+
+
+def unjudged(page_cache: PageCache) -> list[PageSummary]:
+    """Return the pages of open RTL bugs that nobody has judged, by name."""
+    return [
+        page
+        for page in page_cache.all("bugs")
+        if not (page.problem or bug.is_pointer(page) or bug.is_decided(page) or page.metadata.get("stale") is True)
+        and page.status == "open"
+        and bug.effective_type(page) == "RTL_BUG"
+    ]
+
+
+def _page(layout: Layout, proposal: Proposal, _: str) -> str:
+    """Write a page or a part of one, as the person who accepts it."""
+    store = WikiStore(WikiConfig(wiki_dir=layout.wiki), "human")
+    outcome = store.commit(proposal.target, f"{proposal.text}\n", proposal.base)
+    if outcome.status != "done":
+        raise ReviewError(f"{proposal.target}: {outcome.reason}")
+    return f"{proposal.target} is {'changed' if proposal.base else 'a page now'}"
+
+
+def _section(layout: Layout, proposal: Proposal, _: str) -> str:
+    with locked(layout.wiki):
+        try:
+            text = with_section(schema_text(layout.wiki), proposal.text)
+        except SchemaError as error:
+            raise ReviewError(str(error)) from error
+        disk.replace(layout.wiki / NAME, text.encode())
+    return f"{proposal.target} is a section now"
+
+
+def _merge(layout: Layout, proposal: Proposal, _: str) -> str:
+    """Merge the bug page that the text names into the target."""
+    try:
+        with WikiHistory(layout) as history:
+            kept, other = (page_named(history.page_cache, name) for name in (proposal.target, proposal.text))
+        build.merge(layout, kept.path, other.path, proposal.reason)
+    except MergeError as error:
+        raise ReviewError(str(error)) from error
+    return f"{other.path} leads to {kept.path}; to undo it: `dvwiki merge --undo {kept.name} {other.name}`"
+
+
+def _pattern(layout: Layout, proposal: Proposal, _: str) -> str:
+    """Make a file of patterns, if the patterns in it are valid."""
+    name = f"{file_name(proposal.target)}.yaml"
+    with tempfile.TemporaryDirectory() as folder:
+        tried = Path(folder) / name
+        tried.write_text(f"{proposal.text}\n", "utf-8")
+        try:
+            load_registry([tried])
+        except PatternError as error:
+            raise ReviewError(str(error).replace(f"{folder}/", "")) from error
+    if (layout.patterns / name).exists():
+        raise ReviewError(f"{layout.patterns / name} exists already; add the pattern to it by hand")
+    disk.create(layout.patterns / name, f"{proposal.text}\n".encode())
+    return f"{layout.patterns.name}/{name} is in force; `dvwiki patterns test` tries its examples"
+
+
 def _noted(_: Layout, proposal: Proposal, by: str) -> str:
     """Do nothing: the finding is a person's to act on, and the decision says that somebody took it up."""
     return f"{proposal.target}: taken up by {by}"
@@ -48,10 +151,10 @@ def _not_yet(_: Layout, proposal: Proposal, __: str) -> str:
 
 
 _WAYS: Mapping[Kind, Callable[[Layout, Proposal, str], str]] = {
-    "page": _not_yet,
-    "section": _not_yet,
-    "merge": _not_yet,
-    "pattern": _not_yet,
+    "page": _page,
+    "section": _section,
+    "merge": _merge,
+    "pattern": _pattern,
     "check": drafts.accept,
     "compiled": _not_yet,
     "drift": _noted,

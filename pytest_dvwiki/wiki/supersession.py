@@ -109,9 +109,7 @@ def undone(kept: PageSummary, other: PageSummary, read: Callable[[str], bytes]) 
 
 
 def _edited(page: PageSummary, keys: dict[str, Any], read: Callable[[str], bytes]) -> tuple[str, bytes]:
-    # A key that the page does not have yet goes below the others of people's.
-    present = {key: page.metadata[key] for key in bug.PEOPLE if isinstance(page.metadata.get(key, ...), str | None)}
-    data = pages.edit(read(page.path), present | keys, {})
+    data = bug.with_keys(read(page.path), keys)
     if isinstance(data, pages.Refused):
         raise MergeError(f"{page.path} cannot be edited: {data.reason}")
     return page.path, data

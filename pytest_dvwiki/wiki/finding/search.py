@@ -21,6 +21,7 @@ from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.page_cache import page_files, title_of
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, check_category, status_of
+from pytest_dvwiki.wiki.review import FOLDER
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import one_line, plain
 from pytest_dvwiki.yamlio import YamlError
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.search.relevance import Ranking, Words
 
 EXCERPT = 200
+UNREVIEWED = "unreviewed"
+"""Status of a proposal that waits for a person."""
 _TITLE, _LABEL, _TEXT = 3, 2, 1
 
 
@@ -72,9 +75,11 @@ class Facets(NamedTuple):
         def text(*keys: str) -> str:
             return next((str(metadata[key]) for key in keys if metadata.get(key) is not None), "")
 
+        category = path.partition("/")[0]
+        status = "filled" if metadata.get("filled") is True else status_of(metadata) or text("action_class")
         return cls(
-            category=path.partition("/")[0],
-            status="filled" if metadata.get("filled") is True else status_of(metadata) or text("action_class"),
+            category=category,
+            status=status if category != FOLDER else text("decision") or UNREVIEWED,
             error_class=text("error_class"),
             failure_subtype=text("failure_subtype"),
             ip_type=text("ip_type"),
@@ -215,7 +220,13 @@ class WikiSearchIndex(abc.ABC):
         """Return the paths of all pages that share a word with the query, with their scores, the best first."""
 
     def search(
-        self, query: str, top_k: int = 5, *, category: str | None = None, filters: Filters | None = None
+        self,
+        query: str,
+        top_k: int = 5,
+        *,
+        category: str | None = None,
+        filters: Filters | None = None,
+        unreviewed: bool = False,
     ) -> list[SearchResult]:
         """Return the best pages for a query.
 
@@ -224,6 +235,8 @@ class WikiSearchIndex(abc.ABC):
             top_k: Maximum number of results.
             category: Only pages of this category.
             filters: Only pages that meet these conditions.
+            unreviewed: Find proposals that wait for a person, too; their status is `unreviewed`. Such text may come
+                from a model: show it as such, and keep it out of prompts.
 
         Returns:
             The results, the best first; each contains at least one word of the query.
@@ -239,6 +252,8 @@ class WikiSearchIndex(abc.ABC):
                 break
             if category is not None and not path.startswith(f"{category}/"):
                 continue
+            if path.startswith(f"{FOLDER}/") and not (unreviewed and self.facets(path).status == UNREVIEWED):
+                continue
             if filters is not None and not filters.take(self.facets(path)):
                 continue
             page = self.page(path)
@@ -253,7 +268,7 @@ class WikiSearchIndex(abc.ABC):
     def present(self) -> dict[str, State]:
         """Return every page with the state of its file."""
         found: dict[str, State] = {}
-        for category in CATEGORIES:
+        for category in (*CATEGORIES, FOLDER):
             for path, status in page_files(self.wiki_dir, category):
                 if stat.S_ISREG(status.st_mode):
                     found[path] = State(status.st_size, status.st_mtime_ns)

@@ -19,13 +19,24 @@ from pytest_dvwiki.wiki.text.markdown import code, escape, in_words, one_line
 from pytest_dvwiki.wiki.text.names import bug_origin
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pytest_dvwiki.model import Occurrence, OriginType
     from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
-PEOPLE = ("type", "status", "spec_section", "owner", "link", "supersedes", "superseded_by", "superseded_reason")
+PEOPLE = (
+    "type",
+    "status",
+    "spec_section",
+    "owner",
+    "link",
+    "confirmed_by",
+    "confirmed_on",
+    "supersedes",
+    "superseded_by",
+    "superseded_reason",
+)
 OWNED = (
     "id",
     "error_class",
@@ -122,6 +133,17 @@ def links(page: PageSummary) -> tuple[str, ...]:
     value = page.metadata.get("link")
     given = value if isinstance(value, list) else [value]
     return tuple(dict.fromkeys(one_line(str(each)) for each in given if each))
+
+
+def with_keys(data: bytes, keys: Mapping[str, Any]) -> bytes | pages.Refused:
+    """Return a page with values of people's keys; a key that it does not have yet goes below the others of people's.
+
+    Raises:
+        YamlError: Its frontmatter cannot be read.
+    """
+    metadata = pages.read(data).metadata
+    present = {key: metadata[key] for key in PEOPLE if isinstance(metadata.get(key, ...), str | None)}
+    return pages.edit(data, present | dict(keys), {})
 
 
 def words_of_title(page: PageSummary) -> str:

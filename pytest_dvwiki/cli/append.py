@@ -1,0 +1,26 @@
+"""`dvwiki append`: adds a text to a part of a page, or a line to a section such as `log`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli.place import writing
+from pytest_dvwiki.cli.store import ADDRESS, add_store, answer, store_of, text_of
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("address", help=ADDRESS)
+    parser.add_argument("--text", help="the text (default: standard input)")
+    add_store(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Add the text; return 1 if it was refused."""
+    with writing():
+        outcome = store_of(args).append(args.address, args.text if args.text is not None else text_of("-"))
+    version = f", version {outcome.version}" if outcome.version else ""
+    return answer(args, outcome, f"{outcome.address}: added{version}")

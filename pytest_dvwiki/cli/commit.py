@@ -1,0 +1,35 @@
+"""`dvwiki commit`: replaces a page or a part of one, or makes a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli.place import writing
+from pytest_dvwiki.cli.store import ADDRESS, add_store, answer, store_of, text_of
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("address", help=ADDRESS)
+    parser.add_argument(
+        "file", nargs="?", default="-", help="file with the complete new content (default: standard input)"
+    )
+    parser.add_argument(
+        "--version", default="", metavar="VERSION", help="version that `dvwiki get` named; without it a page is made"
+    )
+    add_store(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the content if nobody else has written meanwhile.
+
+    Returns:
+        1 if it was refused; the reason says what to do, and a conflict prints the present content.
+    """
+    with writing():
+        outcome = store_of(args).commit(args.address, text_of(args.file), args.version)
+    version = f", version {outcome.version}" if outcome.version else ""
+    return answer(args, outcome, f"{outcome.address}: {'waits' if outcome.proposal else 'written'}{version}")

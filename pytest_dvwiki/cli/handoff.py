@@ -1,0 +1,28 @@
+"""`dvwiki handoff`: passes work on to the next role."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli.place import writing
+from pytest_dvwiki.cli.store import add_store, answer, store_of
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("target", help="the role that goes on, a later one of the pipeline in schema.yaml")
+    parser.add_argument("summary", help="what it has to know")
+    parser.add_argument(
+        "--task", default="", metavar="NAME", help="what the work is about; the handoffs of each task are counted apart"
+    )
+    add_store(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Note the handoff, and name the role that has the work now; return 1 if it was refused."""
+    with writing():
+        outcome = store_of(args).handoff(args.target, args.summary, args.task)
+    return answer(args, outcome, f"{outcome.by} -> {outcome.to}, handoff {outcome.step} of at most {outcome.max_steps}")

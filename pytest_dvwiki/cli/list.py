@@ -1,0 +1,27 @@
+"""`dvwiki list`: names the pages, without their text."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli.store import add_store, entry_line, print_json, store_of
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("folder", nargs="?", help="a category or a sub-folder, such as specs/axi (default: all pages)")
+    add_store(parser, writes=False)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the pages, each with what a reader needs to choose; return 1 if there are none."""
+    entries = store_of(args).list(args.folder)
+    if args.format == "json":
+        print_json([asdict(entry) for entry in entries])
+    for entry in entries if args.format == "text" else ():
+        print(entry_line(entry), *([f"  {entry.summary}"] if entry.summary and not entry.pages else []), sep="\n")
+    return 0 if entries else 1

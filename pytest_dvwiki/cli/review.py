@@ -1,0 +1,148 @@
+"""`dvwiki review`: what waits for a person, and the decisions."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.manual_record import required_text, user_of
+from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, writing
+from pytest_dvwiki.cli.store import print_json, text_of
+from pytest_dvwiki.model.sentences import count
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.review import Proposal, ReviewQueue
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument("--all", action="store_true", help="list what is decided, too")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format")
+    add_place(parser)
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    show = actions.add_parser("show", help="print a proposal; one that changes a page, as a difference to the page")
+    edit = actions.add_parser("edit", help="change the text of a proposal, with the editor of $VISUAL or $EDITOR")
+    edit.add_argument("--file", metavar="FILE", help="file with the new text (- reads standard input)")
+    accept = actions.add_parser("accept", help="carry out a proposal, or confirm an RTL bug")
+    reject = actions.add_parser("reject", help="decide that a proposal is not carried out")
+    for action in (show, edit, accept, reject):
+        several = "+" if action in {accept, reject} else None
+        action.add_argument("id", nargs=several, help="id of a proposal, or its first digits")
+        add_place(action, argparse.SUPPRESS)
+    for action in (edit, accept, reject):
+        action.add_argument("--by", metavar="NAME", help="who decides (default: the user as git knows them)")
+    for action in (accept, reject):
+        action.add_argument("--note", default="", help="why, in one sentence")
+
+
+def run(args: argparse.Namespace) -> int:
+    """List what waits for a person, or write down a decision.
+
+    Returns:
+        1 if a proposal cannot be read.
+    """
+    from pytest_dvwiki.wiki.review import ReviewError, ReviewQueue  # noqa: PLC0415 (YAML loads with it)
+
+    settings = settings_of(args)
+    require_wiki(settings.layout)
+    queue = ReviewQueue(settings.layout, lock_timeout=settings.lock_timeout)
+    try:
+        with writing():
+            if args.action is None:
+                return _listed(args, settings.layout, queue)
+            if args.action == "show":
+                print(_shown(settings.layout, queue.get(args.id)))
+                return 0
+            by = required_text(args.by or user_of(settings.layout.root), "--by", "give your name")
+            if args.action == "edit":
+                proposal = queue.get(args.id)
+                text = text_of(args.file) if args.file is not None else _edited(proposal)
+                queue.edit(proposal.id, text, by=by)
+                print(f"{proposal.id} is edited; `dvwiki review accept {proposal.id}` carries it out")
+                return 0
+            for name in args.id:
+                print(_decided(args, settings.layout, queue, name, by))
+    except ReviewError as error:
+        raise UsageError(str(error)) from error
+    return 0
+
+
+def _decided(args: argparse.Namespace, layout: Layout, queue: ReviewQueue, name: str, by: str) -> str:
+    """Carry out a decision, and return what was done."""
+    from pytest_dvwiki.upkeep.accept import accept, confirm  # noqa: PLC0415
+
+    is_proposal = any(each.id.startswith(name) for each in queue.all())
+    if args.action == "reject":
+        if not is_proposal:
+            raise UsageError(f"{name}: no proposal; to judge a bug, set `type` or `status` on its page")
+        return f"{queue.decide(name, 'rejected', by=by, note=args.note).id} is rejected"
+    return accept(layout, name, by=by, note=args.note) if is_proposal else confirm(layout, name, by=by)
+
+
+def _listed(args: argparse.Namespace, layout: Layout, queue: ReviewQueue) -> int:
+    from pytest_dvwiki.upkeep.accept import unjudged  # noqa: PLC0415
+    from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
+
+    proposals, problems = queue.all() if args.all else queue.pending(), queue.problems()
+    with WikiHistory(layout) as history:
+        bugs = unjudged(history.page_cache)
+    for problem in problems:
+        print(f"cannot be read: {problem}", file=sys.stderr)
+    if args.format == "json":
+        pages = [{"page": page.path, "title": page.title, "metadata": page.metadata} for page in bugs]
+        print_json({"proposals": [asdict(each) for each in proposals], "unjudged": pages})
+        return 1 if problems else 0
+    for each in proposals:
+        state = f", {each.decision} by {each.decided_by} on {each.decided_on[:10]}" if each.decision else ""
+        print(f"{each.id}  {each.kind} {each.target}, by {each.by} on {each.made_on[:10]}{state}: {each.reason}")
+    if bugs:
+        print(f"{count(len(bugs), 'RTL bug')} that nobody has judged; accept those that are right:")
+    for page in bugs:
+        runs, last = page.metadata.get("hit_count"), page.text("last_updated")
+        print(f"{page.name}  {page.title}, seen in {runs} run{'' if runs == 1 else 's'}, last on {last}")
+    if not (proposals or bugs or problems):
+        print("nothing waits for a person")
+    return 1 if problems else 0
+
+
+def _shown(layout: Layout, proposal: Proposal) -> str:
+    """Return a proposal: who made it and why, then its text."""
+    from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
+    from pytest_dvwiki.wiki.store import WikiStore  # noqa: PLC0415
+    from pytest_dvwiki.wiki.store_protocol import Fetched  # noqa: PLC0415
+
+    keys = {key: value for key, value in asdict(proposal).items() if value and key not in {"text", "sources"}}
+    head = [f"{key}: {value}" for key, value in keys.items()] + [f"source: {each}" for each in proposal.sources]
+    text = proposal.text
+    present = WikiStore(WikiConfig(wiki_dir=layout.wiki), "human").fetch(proposal.target) if proposal.base else None
+    if isinstance(present, Fetched):
+        lines = (present.content.strip().splitlines(), text.splitlines())
+        text = "\n".join(difflib.unified_diff(*lines, "present", "proposed", lineterm=""))
+    return "\n".join([*head, "", text])
+
+
+def _edited(proposal: Proposal) -> str:
+    """Return the text of a proposal as a person changed it in an editor."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        raise UsageError("set EDITOR to your editor, or give the new text with --file")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"{proposal.id}.md"
+        file.write_text(f"{proposal.text}\n", "utf-8")
+        try:
+            status = subprocess.run([*shlex.split(editor), str(file)], check=False).returncode
+        except OSError as error:
+            raise UsageError(f"{editor}: {error.strerror}") from error
+        if status:
+            raise UsageError(f"{editor} ended with {status}; nothing was changed")
+        return text_of(str(file))

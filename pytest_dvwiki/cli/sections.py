@@ -1,0 +1,62 @@
+"""`dvwiki sections`: lists what may be written by whom, and proposes a new section."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from pytest_dvwiki.cli.place import add_place, writing
+from pytest_dvwiki.cli.store import add_store, answer, print_json, store_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
+    add_store(parser, writes=False)
+    propose = actions.add_parser("propose", help="propose a section; it takes effect when a person accepts it")
+    propose.add_argument("name", help="specs/axi/*, bugs/*#Heading, or the name of a file beside the categories")
+    propose.add_argument("--mode", required=True, choices=("snapshot", "log"), help="replaced, or appended to")
+    propose.add_argument(
+        "--writable-by", required=True, nargs="+", metavar="ROLE", help="roles of schema.yaml that may write it"
+    )
+    propose.add_argument("--reason", required=True, help="what it is for")
+    propose.add_argument("--title", default="", help="title; a file beside the categories needs one")
+    propose.add_argument("--description", default="", help="one line about its content")
+    propose.add_argument("--read-cap", type=int, default=4, metavar="N", help="reads in one turn (default %(default)s)")
+    propose.add_argument("--role", default="agent", help="the role that proposes it (default: %(default)s)")
+    propose.add_argument("--format", choices=("text", "json"), default=argparse.SUPPRESS, help="output format")
+    add_place(propose, argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the sections, or propose one.
+
+    Returns:
+        1 if the proposal was refused.
+    """
+    store = store_of(args)
+    if args.action == "propose":
+        with writing():
+            outcome = store.create_section(
+                args.name,
+                mode=args.mode,
+                writable_by=args.writable_by,
+                reason=args.reason,
+                title=args.title,
+                description=args.description,
+                read_cap=args.read_cap,
+            )
+        return answer(args, outcome, f"{outcome.address}: waits")
+    schema = store.schema
+    if args.format == "json":
+        sections = [{**asdict(section), "address": str(section.address)} for section in schema.sections]
+        print_json({"sections": sections, "pipeline": schema.pipeline, "max_steps": schema.max_steps})
+        return 0
+    for section in schema.sections:
+        about = ": ".join(filter(None, (section.title, section.description)))
+        writers = ", ".join(section.writable_by) or "nobody"
+        shown = f"{section.address}  {section.mode}, written by {writers}, {section.read_cap} reads in a turn"
+        print(shown, *([f"  {about}"] if about else []), sep="\n")
+    if schema.pipeline:
+        print(f"handoffs: {' -> '.join(schema.pipeline)}, at most {schema.max_steps} for a task")
+    return 0

@@ -1,0 +1,95 @@
+"""What the commands that read and write single pages have in common: the store of a role, texts, and answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pytest_dvwiki.wiki.store import WikiStore
+    from pytest_dvwiki.wiki.store_protocol import HandedOff, PageEntry, Written
+
+REFUSED = 1
+ADDRESS = "category/page, or category/page#Heading for a part of it, or a section such as log"
+
+
+def add_store(parser: argparse.ArgumentParser, *, writes: bool = True) -> None:
+    """Add the options that every one of these commands has."""
+    if writes:
+        parser.add_argument(
+            "--role", default="agent", help="the role that writes, one of schema.yaml (default: %(default)s)"
+        )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format")
+    add_place(parser)
+
+
+def store_of(args: argparse.Namespace) -> WikiStore:
+    """Return the store of a role.
+
+    Raises:
+        UsageError: There is no wiki or no such role, or `schema.yaml` is invalid.
+    """
+    from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415 (YAML and the caches load with these)
+    from pytest_dvwiki.wiki.store import WikiStore  # noqa: PLC0415
+
+    settings = settings_of(args)
+    require_wiki(settings.layout)
+    try:
+        return WikiStore(WikiConfig.of(settings), getattr(args, "role", "agent"), lock_timeout=settings.lock_timeout)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def text_of(name: str) -> str:
+    """Return the text of a file, or of standard input for `-`.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
+    from pytest_dvwiki import reading  # noqa: PLC0415
+
+    try:
+        return sys.stdin.read() if name == "-" else reading.read_text(Path(name), reading.MOST)
+    except OSError as error:
+        raise UsageError(f"{name}: {reading.reason(error)}") from error
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON."""
+    print(json.dumps(value, indent=2, default=str))
+
+
+def entry_line(entry: PageEntry) -> str:
+    """Return a page of a list in one line."""
+    if entry.pages:
+        return f"{entry.address}  {entry.summary}"
+    facts = (entry.status, f"{entry.words} words", entry.last_author and f"by {entry.last_author}", entry.version)
+    return f"{entry.address}  {entry.title}  ({', '.join(filter(None, facts))})"
+
+
+def answer(args: argparse.Namespace, outcome: Written | HandedOff, done: str) -> int:
+    """Print the outcome of a write; the present content of a conflict goes to standard output.
+
+    Returns:
+        0 if it was done or waits for a person, 1 if it was refused.
+    """
+    is_refused = outcome.status in {"conflict", "denied"}
+    if args.format == "json":
+        print_json(asdict(outcome))
+        return REFUSED if is_refused else 0
+    content = getattr(outcome, "content", "")
+    if content:
+        print(content)
+    if is_refused:
+        print(f"dvwiki {args.command}: {outcome.status}: {outcome.reason}", file=sys.stderr)
+        return REFUSED
+    print(f"{done}{f'; {outcome.reason}' if outcome.reason else ''}")
+    return 0
