@@ -96,6 +96,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="print the causes of all runs in Markdown, for a comment on a pull request; what was done goes "
         "to standard error",
     )
+    parser.add_argument(
+        "--transcript",
+        metavar="FILE",
+        help="the full session of an agent, as text or with a JSON object on each line (- reads standard input): "
+        "lessons are taken from it, by the model of the block `librarian:`, or those that it lists itself",
+    )
     add_farm(parser)
     add_place(parser)
 
@@ -106,6 +112,10 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         1 if a file could not be read, or the wiki could not be written.
     """
+    if args.transcript:
+        from pytest_dvwiki.cli.transcript import ingest_transcript  # noqa: PLC0415
+
+        return ingest_transcript(args)
     if not (args.paths or args.log):
         raise UsageError("give files, folders, archives or globs, or a log with --log")
     check_farm(args)

@@ -19,6 +19,7 @@ from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, fingerprint
 from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
 from pytest_dvwiki.intake import findings, waiting
 from pytest_dvwiki.intake.fields import of_result, word
+from pytest_dvwiki.intake.learning import Learning
 from pytest_dvwiki.intake.session import Session, lines_of
 from pytest_dvwiki.llm.model import ModelError
 from pytest_dvwiki.model import BinRow, FailedTest, FixRow, LogReference, Occurrence, Origin, RunRecord
@@ -68,6 +69,10 @@ class WikiIngestResult:
     """The line of `log.md`."""
     index_updated: bool = False
     search_index_updated: bool = False
+    lessons: list[str] = field(default_factory=list)
+    """The page of each lesson that a transcript added or confirmed."""
+    problem: str = ""
+    """Why no lessons were taken from a transcript; the same call again tries it once more."""
 
 
 class WikiIngestService:
@@ -81,7 +86,8 @@ class WikiIngestService:
 
     Args:
         wiki_config: Which wiki. Its `enabled` and `auto_ingest` are not checked here but by the caller.
-        llm: A model that reads a session's report in which the rules find no failure; None for rules alone.
+        llm: A model that reads reports in which the rules find no failure, and takes lessons from transcripts;
+            None for rules alone.
     """
 
     def __init__(self, wiki_config: WikiConfig, llm: Model | None = None) -> None:
@@ -89,13 +95,14 @@ class WikiIngestService:
         self.llm = llm
         self._threads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="dvwiki-ingest")
 
-    def ingest_session(
+    def ingest_session(  # noqa: PLR0917 (the specification's signature)
         self,
         session_report: str,
         failure_summary: str | None,
         classification: str | None,
         coverage_summary: str | None,
         task_id: str,
+        transcript: str | None = None,
     ) -> Coroutine[Any, Any, WikiIngestResult]:
         """Archive the findings of one session: its failures, their origins, and coverage holes; nothing without any.
 
@@ -105,12 +112,14 @@ class WikiIngestService:
             classification: Fields such as `bug_type`, `confidence`, `rationale`.
             coverage_summary: Fields `covergroup`, `bin`, `action_class`, `scenario`, `priority`, `filled`.
             task_id: The caller's task id.
+            transcript: The full session, from which lessons are taken: by the model, or those that it lists itself.
         """
         texts = (session_report, failure_summary, classification, coverage_summary)
 
         def work() -> WikiIngestResult:
             done = self.archive_session(texts, task_id)
-            return done.result if done else WikiIngestResult(task_id=task_id)
+            result = done.result if done else WikiIngestResult(task_id=task_id)
+            return self._with_lessons(result, transcript, texts) if transcript else result
 
         return self._begin(work, WikiIngestResult(task_id=task_id))
 
@@ -163,6 +172,15 @@ class WikiIngestService:
             _logger.info("nothing was archived: the report of %s tells of no failure", task_id)
         waiting.place_of(layout, identity).unlink(missing_ok=True)
         return done
+
+    def _with_lessons(self, result: WikiIngestResult, transcript: str, texts: Texts) -> WikiIngestResult:
+        """Archive a transcript that has lessons, then put these on their pages; they cite its record."""
+        given = {"transcript": transcript}
+        learning = Learning(self.config.layout, _identity_of("transcript", result.task_id, given), self.llm)
+        kept = learning.read(transcript, texts)
+        if kept:
+            self._archive("transcript", result.task_id, given, evidence=(kept,))
+        return replace(result, lessons=learning.learn(), problem=learning.problem)
 
     def ingest_pattern(  # noqa: PLR0917 (the specification's signature)
         self,

@@ -10,7 +10,7 @@ from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.patterns.schema import PatternError
 from pytest_dvwiki.records import disk
 from pytest_dvwiki.runs import today
-from pytest_dvwiki.upkeep import drafts
+from pytest_dvwiki.upkeep import compiled, drafts
 from pytest_dvwiki.upkeep.lookup import page_named
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.kinds import bug
@@ -146,17 +146,13 @@ def _noted(_: Layout, proposal: Proposal, by: str) -> str:
     return f"{proposal.target}: taken up by {by}"
 
 
-def _not_yet(_: Layout, proposal: Proposal, __: str) -> str:
-    raise ReviewError(f"nothing is known about how to accept a proposal of kind {proposal.kind}")
-
-
 _WAYS: Mapping[Kind, Callable[[Layout, Proposal, str], str]] = {
     "page": _page,
     "section": _section,
     "merge": _merge,
     "pattern": _pattern,
     "check": drafts.accept,
-    "compiled": _not_yet,
+    "compiled": compiled.accept,
     "drift": _noted,
 }
 """A function for each kind, which changes the wiki and says what it did; it raises `ReviewError` to refuse."""

@@ -195,6 +195,12 @@ def _read(section: str, title: str, lines: Iterable[str]) -> Lesson:
     )
 
 
+def version(data: bytes) -> str:
+    """Return what changes when a lesson of a page changes."""
+    shown = "\0".join(each.markdown() for each in lessons(data.decode("utf-8", "replace")))
+    return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 def new(topic: str) -> bytes:
     """Return a new topic page."""
     people = {"type": "topic", "topic": topic}
@@ -221,7 +227,17 @@ def with_lessons(data: bytes, listed: Sequence[Lesson]) -> bytes:
             text = "\n\n".join(filter(None, pieces)) + "\n"
         elif shown:
             text = f"{text.rstrip()}\n\n## {section}\n\n{shown}\n"
-    return text.replace("\n", newline).encode()
+    return _with_status(text.replace("\n", newline).encode(), listed)
+
+
+def _with_status(data: bytes, listed: Iterable[Lesson]) -> bytes:
+    """Return a topic page whose status says whether a lesson on it waits for a person; other pages stay."""
+    metadata = pages.read(data).metadata
+    wanted = UNREVIEWED if any(each.unreviewed for each in listed) else None
+    if metadata.get("type") != "topic" or metadata.get("status") == wanted:
+        return data
+    edited = pages.edit(data, {"status": wanted}, {})
+    return data if isinstance(edited, pages.Refused) else edited
 
 
 def _above(body: str) -> Iterator[str]:
@@ -230,13 +246,6 @@ def _above(body: str) -> Iterator[str]:
         if heading and heading.level <= _LEVEL:
             return
         yield line
-
-
-def changed(listed: Iterable[Lesson], new: Lesson) -> list[Lesson]:
-    """Return the lessons with one of them replaced, or with a further one."""
-    known = {each.id: each for each in listed}
-    known[new.id] = new
-    return list(known.values())
 
 
 def confirmed(known: Lesson, more: Iterable[str]) -> Lesson:

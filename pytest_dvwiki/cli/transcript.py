@@ -1,0 +1,74 @@
+"""`dvwiki ingest --transcript`: takes lessons from the transcript of a session."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.place import settings_of
+from pytest_dvwiki.model.sentences import count
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pytest_dvwiki.llm.configuration import LibrarianSettings
+    from pytest_dvwiki.llm.model import Event
+    from pytest_dvwiki.settings import Settings
+
+
+def ingest_transcript(args: argparse.Namespace) -> int:
+    """Archive a session and its lessons.
+
+    Returns:
+        1 if no model answered that was to answer; the same call then tries it again.
+    """
+    from pytest_dvwiki.intake.service import WikiIngestService  # noqa: PLC0415  # only for this option
+    from pytest_dvwiki.llm.client import connect  # noqa: PLC0415
+    from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
+
+    if args.paths or args.log:
+        raise UsageError("--transcript takes no further files; ingest these in a call of their own")
+    text = sys.stdin.read() if args.transcript == "-" else _text(Path(args.transcript))
+    settings = settings_of(args)
+    model = connect(librarian_settings(settings), print_event)
+    service = WikiIngestService(WikiConfig.of(replace(settings, enabled=True)), model)
+    task = args.task or Path(args.transcript).stem.strip("-") or "session"
+    done = asyncio.run(service.ingest_session("", None, None, None, task, transcript=text))
+    if done.problem:
+        print(f"{args.transcript}: kept, and no lesson was taken: {done.problem}", file=sys.stderr)
+        return 1
+    where = f": {', '.join(sorted(set(done.lessons)))}" if done.lessons else ", or all were taken before"
+    print(f"{args.transcript}: {count(len(done.lessons), 'lesson')}{where}")
+    return 0
+
+
+def librarian_settings(settings: Settings) -> LibrarianSettings:
+    """Return the settings of the librarian.
+
+    Raises:
+        UsageError: They cannot be used.
+    """
+    from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415
+    from pytest_dvwiki.settings import SettingsError  # noqa: PLC0415
+
+    try:
+        return LibrarianSettings.of(settings.layout)
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
+
+
+def print_event(event: Event) -> None:
+    """Show what a model does on the terminal."""
+    print(event, file=sys.stderr)
+
+
+def _text(path: Path) -> str:
+    try:
+        return reading.read_bytes(path).decode("utf-8", "replace")
+    except OSError as error:
+        raise UsageError(f"--transcript {path}: {reading.reason(error)}") from error

@@ -1,0 +1,63 @@
+"""The text of a session's transcript, as lessons are taken from it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_ROLE = r"(?:user|human|assistant|agent|system|tool)\b[^\n:]{0,40}:"
+_MESSAGE = re.compile(rf"^(?:#{{1,6}} |\*{{0,2}}{_ROLE})", re.IGNORECASE | re.MULTILINE)
+_PARAGRAPH = re.compile(r"\n[ \t]*\n(?=\S)")
+_SAYS = ("text", "content", "output", "message")
+"""Keys of a message, or of a part of one, under which its text may stand."""
+_DEEPEST = 5
+
+
+def text_of(data: str) -> str:
+    """Return a transcript as text; of one with a JSON object on each line, who says what."""
+    lines = [line for line in data.splitlines() if line.strip()]
+    if not lines or not lines[0].lstrip().startswith("{"):
+        return data
+    found = []
+    for line in lines:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            return data
+        if not isinstance(message, dict):
+            return data
+        inner = message["message"] if isinstance(message.get("message"), dict) else message
+        said = _said(inner)
+        if said.strip():
+            found.append(f"{inner.get('role') or message.get('type') or 'message'}: {said.strip()}")
+    return "\n\n".join(found)
+
+
+def _said(value: Any, depth: int = 0) -> str:
+    if isinstance(value, str):
+        return value
+    if depth > _DEEPEST:
+        return ""
+    if isinstance(value, list):
+        return "\n".join(filter(None, (_said(each, depth + 1) for each in value)))
+    if isinstance(value, dict):
+        return "\n".join(filter(None, (_said(value.get(key), depth + 1) for key in _SAYS)))
+    return ""
+
+
+def tail(text: str, limit: int) -> str:
+    """Return the end of a transcript, from the beginning of a message on.
+
+    Args:
+        text: The transcript.
+        limit: Most characters.
+    """
+    if len(text) <= limit:
+        return text
+    kept = text[len(text) - limit :] if limit else ""
+    for border in (_MESSAGE, _PARAGRAPH):
+        found = border.search(kept)
+        if found:
+            return kept[found.start() :].lstrip("\n")
+    return kept.partition("\n")[2] or kept

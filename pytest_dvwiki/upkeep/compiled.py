@@ -1,0 +1,62 @@
+"""Text that a model wrote and a person accepts: a lesson on a page, or the lessons of a page made shorter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.wiki.kinds import topic
+from pytest_dvwiki.wiki.review import ReviewError
+from pytest_dvwiki.wiki.writing import build
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.kinds.topic import Lesson
+    from pytest_dvwiki.wiki.review import Proposal
+
+
+def accept(layout: Layout, proposal: Proposal, by: str) -> str:
+    """Put the text of a proposal of kind `compiled` into force.
+
+    Args:
+        layout: Where the wiki is.
+        proposal: Its target is a lesson, `topics/gotchas#0123abcd`, or a page, whose lessons it replaces.
+        by: The person.
+
+    Raises:
+        ReviewError: The target is gone, or changed since the proposal was made.
+        WikiError: The wiki cannot be written.
+    """
+    address, _, lesson_id = proposal.target.partition("#")
+    path = f"{address}.md"
+    given = [replace(each, unreviewed="") for each in topic.lessons(proposal.text)]
+
+    def decide(data: bytes | None) -> bytes:
+        if data is None:
+            raise ReviewError(f"there is no page {path} any more")
+        if lesson_id:
+            return topic.with_lessons(data, _accepted(topic.lessons(data.decode()), lesson_id, given))
+        if topic.version(data) != proposal.base:
+            raise ReviewError(f"{path} was changed since this was proposed; reject it, and run `dvwiki compile` again")
+        return topic.with_lessons(data, given)
+
+    reason = build.change_page(layout, path, decide, log_text=f"{proposal.target} accepted by {by}")
+    if reason:
+        raise ReviewError(f"{path}: {reason}")
+    return f"{proposal.target}: accepted"
+
+
+def _accepted(present: list[Lesson], lesson_id: str, given: list[Lesson]) -> list[Lesson]:
+    """Return the lessons of a page, one of them as the person accepted it.
+
+    Raises:
+        ReviewError: It is not there any more.
+    """
+    if all(each.id != lesson_id for each in present):
+        raise ReviewError(f"there is no lesson {lesson_id} any more")
+    words = given[0] if given else next(each for each in present if each.id == lesson_id)
+    shown = {lesson_id: replace(words, id=lesson_id)}
+    return [
+        replace(each, unreviewed="", title=shown[each.id].title, text=shown[each.id].text) if each.id in shown else each
+        for each in present
+    ]
