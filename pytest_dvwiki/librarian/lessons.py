@@ -317,7 +317,7 @@ def is_noted(layout: Layout, task_id: str) -> bool:
         text = reading.read_bytes(layout.wiki / "log.md").decode("utf-8", "replace")
     except OSError:
         return False
-    return f" lessons | - | {task_id}: " in text
+    return f" lessons | {task_id} | " in text
 
 
 def note(layout: Layout, task_id: str, learned: Learned) -> None:
@@ -327,4 +327,4 @@ def note(layout: Layout, task_id: str, learned: Learned) -> None:
         WikiError: It cannot be written.
     """
     text = f"{len(learned.added)} lessons added, {len(learned.confirmed)} confirmed"
-    build.note(layout, "lessons", f"{task_id}: {text}")
+    build.add_line(layout, "log.md", "Log", lambda _: f"lessons | {task_id} | {text}")

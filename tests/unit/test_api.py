@@ -40,11 +40,15 @@ def test_every_public_name_is_there(name: str) -> None:
 
 SIGNATURES = {
     "WikiIngestService": "wiki_config llm",
-    "WikiIngestService.ingest_session": ("self session_report failure_summary classification coverage_summary task_id"),
+    "WikiIngestService.ingest_session": (
+        "self session_report failure_summary classification coverage_summary task_id transcript"
+    ),
     "WikiIngestService.ingest_pattern": ("self failure_subtype error_class context_lines fix_applied success task_id"),
     "WikiIngestService.ingest_bug": "self classification_result evidence task_id log_path",
     "WikiIngestService.ingest_coverage_hole": "self covergroup bin_name action_class scenario filled task_id",
-    "WikiIngestResult": "task_id pages_created pages_updated log_entry index_updated search_index_updated",
+    "WikiIngestResult": (
+        "task_id pages_created pages_updated log_entry index_updated search_index_updated lessons problem"
+    ),
     "WikiQueryService": "wiki_config followed",
     "WikiQueryService.get_known_error_patterns": "self error_class failure_subtype top_k",
     "WikiQueryService.get_known_rtl_bugs": "self ip_type status top_k",
