@@ -32,6 +32,7 @@ ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 PACKAGE = ROOT / "pytest_dvwiki"
 AGENTS = ROOT / "docs" / "agents.md"
 CI = ROOT / "docs" / "ci.md"
+STORE = ROOT / "docs" / "store.md"
 OUTCOMES = ROOT / "docs" / "outcomes.md"
 TABLE = ROOT / "tests" / "sim" / "outcomes.yaml"
 
@@ -106,7 +107,7 @@ def generated() -> dict[Path, str]:
         SETTINGS: _filled(SETTINGS, {"settings": reference, "librarian": llm.reference}),
         COMMANDS: _filled(COMMANDS, {"commands": _commands}),
         ARCHITECTURE: _filled(ARCHITECTURE, {"packages": _packages, "layers": _layers}),
-        **{path: _INCLUDE.sub(_included, path.read_text(encoding="utf-8")) for path in (AGENTS, CI)},
+        **{path: _INCLUDE.sub(_included, path.read_text(encoding="utf-8")) for path in (AGENTS, CI, STORE)},
         **{ROOT / "docs" / path: text for path, text in patterns.reference().items()},
         OUTCOMES: _outcomes(yaml.safe_load(TABLE.read_text(encoding="utf-8"))),
     }

@@ -57,6 +57,23 @@ def sample(filled: Path, tmp_path: Path) -> Path:
     return tmp_path / "sample_tb"
 
 
+def test_agents_of_three_roles_change_nothing_but_the_wiki(sample: Path) -> None:
+    wiki = sample / ".agent" / "wiki"
+    before = {path: path.read_bytes() for path in wiki.rglob("*.md")}
+    done = run(sample, "agent/pipeline.py", "the scoreboard expected another word")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    lines = (wiki / "handoffs.md").read_text("utf-8").splitlines()[2:]
+    assert [line.partition(" | ")[2].partition(": ")[0].rpartition(" | ")[2] for line in lines] == [
+        "agent -> reviewer",
+        "reviewer -> human",
+    ]
+    changed = {path.parent.name for path, data in before.items() if path.read_bytes() != data}
+    assert changed == {"bugs", "wiki"}
+    (bug,) = (path for path in (wiki / "bugs").glob("*.md") if path.name != "_index.md")
+    written = bug.read_text("utf-8")
+    assert [f"{role}: Read " in written for role in ("agent", "reviewer", "human")] == [True] * 3
+
+
 def test_an_agent_that_runs_as_a_test_gets_its_prompt_from_the_fixtures(sample: Path) -> None:
     done = run(sample, "-m", "pytest", "agent", "-s", "-rs")
     assert "1 passed" in done.stdout, done.stdout
