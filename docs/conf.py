@@ -41,6 +41,7 @@ NAVIGATION = {
             "librarian",
             "upkeep",
             "agents",
+            "export",
             "reports",
             "mcp",
             "store",

@@ -28,6 +28,7 @@ COMMANDS = {
     "commit": "replace a page or a part of one, or make a page",
     "compact": "roll old records up into one file per month",
     "context": "print what the wiki knows, for a prompt",
+    "export": "export the wiki: Open Knowledge Format, llms.txt, a static site",
     "fix": "record how a cause was fixed",
     "gate": "join the gate's decisions on the runs of several shards",
     "get": "print a page or a part of one, with its version",

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     layout = layout_of(args)
     require_content(layout)
     if args.html is not None:
-        return _site(layout, args.html)
+        return make(layout, args.html)
     with ProjectData(layout) as sources:
         found = sources.attention(runs.today(), since_of(args))
         try:
@@ -75,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _site(layout: Layout, folder: Path) -> int:
+def make(layout: Layout, folder: Path) -> int:
+    """Make or renew the report as a site."""
     from pytest_dvwiki.report.site import make_site  # noqa: PLC0415
     from pytest_dvwiki.report.templating import MissingError  # noqa: PLC0415
 

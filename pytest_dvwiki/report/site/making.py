@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 import time
 from collections import defaultdict
 from dataclasses import dataclass
@@ -18,16 +17,16 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from pytest_dvwiki import reading
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.causes.statements import FixedBy, Reproduce, standing, statements
 from pytest_dvwiki.causes.words import Style, sentence, text, waiver_text
 from pytest_dvwiki.model.sentences import count
-from pytest_dvwiki.records import WikiError, disk, overview
+from pytest_dvwiki.records import disk, overview
 from pytest_dvwiki.records.command import from_anywhere, masked_note, start
 from pytest_dvwiki.redact import clean
 from pytest_dvwiki.report import status, summary
 from pytest_dvwiki.report.attention import ProjectData, shown
+from pytest_dvwiki.report.made_files import MadeFiles
 from pytest_dvwiki.report.site import markdown
 from pytest_dvwiki.report.site.data import MOST_TESTS, NEWEST_RUNS, Data, Known, history_of
 from pytest_dvwiki.report.templating import TEMPLATES, environment
@@ -87,83 +86,16 @@ def make(layout: Layout, folder: Path, day: date) -> Made:
     """
     began = time.monotonic()
     with ProjectData(layout) as sources, disk.explained(folder):
-        files = _Files(folder)
+        files = MadeFiles(folder, MANIFEST)
         _Site(sources, files, day).make()
         files.finish()
         return Made(len(files.keys), files.written, time.monotonic() - began)
 
 
-class _Files:
-    """The files of the site.
-
-    Args:
-        folder: The site's folder.
-
-    Raises:
-        WikiError: It holds something else.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.keys: dict[str, str] = {}
-        self.written = 0
-        folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / MANIFEST).exists() and any(folder.iterdir()):
-            raise WikiError(f"{folder} holds something else; name a new or empty folder for the report")
-        self._before = self._manifest()
-
-    def _manifest(self) -> dict[str, str]:
-        try:
-            found = json.loads(reading.read_bytes(self.folder / MANIFEST))
-        except (OSError, ValueError):
-            # None yet, or a broken one: everything is made.
-            return {}
-        return found if isinstance(found, dict) else {}
-
-    def is_current(self, path: str, key: str) -> bool:
-        """Tell whether a page was made with this key before; if so, keep it."""
-        if self._before.get(path) != key or not (self.folder / path).is_file():
-            return False
-        self.keys[path] = key
-        return True
-
-    def write(self, path: str, text: str, key: str = "") -> None:
-        """Write a file where it differs."""
-        data = text.encode("utf-8", "backslashreplace")
-        file = self.folder / path
-        if not file.is_file() or file.read_bytes() != data:
-            self._replace(file, data)
-            self.written += 1
-        self.keys[path] = key
-
-    def _replace(self, file: Path, data: bytes) -> None:
-        """Replace a file whole; a link is replaced, and its target stays.
-
-        Raises:
-            WikiError: Its folder is a link that leads out of the site.
-        """
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if outside.leads_out(self.folder, file.parent):
-            raise WikiError(f"{file.parent} is a link that leads out of the report; remove it")
-        # Not synced to the disk, as records are: it can be made again.
-        temporary = file.with_name(f".{secrets.token_hex(8)}.tmp")
-        temporary.write_bytes(data)
-        temporary.replace(file)
-
-    def finish(self) -> None:
-        """Remove what an earlier call made and this one did not, and remember what was made."""
-        for path in self._before.keys() - self.keys.keys():
-            file = self.folder / path
-            # Somebody else may have changed the manifest.
-            if not outside.leads_out(self.folder, file.parent):
-                file.unlink(missing_ok=True)
-        self._replace(self.folder / MANIFEST, json.dumps(self.keys, indent=0, sort_keys=True).encode())
-
-
 class _Site:
     """One making of the site."""
 
-    def __init__(self, sources: ProjectData, files: _Files, day: date) -> None:
+    def __init__(self, sources: ProjectData, files: MadeFiles, day: date) -> None:
         self._sources = sources
         self._files = files
         self._day = day

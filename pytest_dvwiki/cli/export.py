@@ -1,0 +1,66 @@
+"""`dvwiki export`: the wiki for other tools and as a site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.place import add_place, layout_of, require_wiki, shown, writing
+from pytest_dvwiki.model.sentences import count
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pytest_dvwiki.settings import Layout
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "format",
+        choices=("okf", "llms", "site"),
+        help="okf: a bundle in the Open Knowledge Format; llms: a list of the pages as llms.txt; site: the report as "
+        "a static site",
+    )
+    parser.add_argument(
+        "path", type=Path, metavar="PATH", help="folder of the bundle or site, new, empty or made before; or the file"
+    )
+    parser.add_argument(
+        "--base", default="", metavar="URL", help="of llms: where the wiki is served, in place of relative links"
+    )
+    add_place(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Export the wiki."""
+    layout = layout_of(args)
+    require_wiki(layout)
+    if args.base and args.format != "llms":
+        raise UsageError("--base is for llms only; the links of the other formats are relative")
+    with writing():
+        _WAYS[args.format](layout, args.path.absolute(), args.base)
+    return 0
+
+
+def _okf(layout: Layout, folder: Path, _: str) -> None:
+    from pytest_dvwiki.report.export import okf  # noqa: PLC0415
+
+    made = okf(layout, folder)
+    print(f"{shown(folder / 'index.md')}: {made.written} of {count(len(made.keys), 'file')} written")
+
+
+def _llms(layout: Layout, path: Path, base: str) -> None:
+    from pytest_dvwiki.report.export import llms  # noqa: PLC0415
+
+    file = path / "llms.txt" if path.is_dir() else path
+    print(f"{shown(file)}: {count(llms(layout, file, base), 'page')}")
+
+
+def _site(layout: Layout, folder: Path, _: str) -> None:
+    from pytest_dvwiki.cli.report import make  # noqa: PLC0415
+
+    make(layout, folder)
+
+
+_WAYS = {"okf": _okf, "llms": _llms, "site": _site}

@@ -1,0 +1,83 @@
+"""Folders that a call makes: files are written where they differ, and what is made no more is removed."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.records import WikiError
+from pytest_dvwiki.wiki import outside
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class MadeFiles:
+    """The files of a folder that is made again at each call.
+
+    Args:
+        folder: The folder: new, empty, or made by an earlier call.
+        manifest: Name of the file that lists what was made.
+
+    Raises:
+        WikiError: It holds something else.
+    """
+
+    def __init__(self, folder: Path, manifest: str) -> None:
+        self.folder = folder
+        self._manifest_file = folder / manifest
+        self.keys: dict[str, str] = {}
+        self.written = 0
+        folder.mkdir(parents=True, exist_ok=True)
+        if not self._manifest_file.exists() and any(folder.iterdir()):
+            raise WikiError(f"{folder} holds something else; name a new or empty folder")
+        self._before = self._manifest()
+
+    def _manifest(self) -> dict[str, str]:
+        try:
+            found = json.loads(reading.read_bytes(self._manifest_file))
+        except (OSError, ValueError):
+            # None yet, or a broken one: everything is made.
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def is_current(self, path: str, key: str) -> bool:
+        """Tell whether a page was made with this key before; if so, keep it."""
+        if self._before.get(path) != key or not (self.folder / path).is_file():
+            return False
+        self.keys[path] = key
+        return True
+
+    def write(self, path: str, text: str, key: str = "") -> None:
+        """Write a file where it differs."""
+        data = text.encode("utf-8", "backslashreplace")
+        file = self.folder / path
+        if not file.is_file() or file.read_bytes() != data:
+            self._replace(file, data)
+            self.written += 1
+        self.keys[path] = key
+
+    def _replace(self, file: Path, data: bytes) -> None:
+        """Replace a file whole; a link is replaced, and its target stays.
+
+        Raises:
+            WikiError: Its folder is a link that leads out of this one.
+        """
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if outside.leads_out(self.folder, file.parent):
+            raise WikiError(f"{file.parent} is a link that leads out of the folder; remove it")
+        # Not synced to the disk, as records are: it can be made again.
+        temporary = file.with_name(f".{secrets.token_hex(8)}.tmp")
+        temporary.write_bytes(data)
+        temporary.replace(file)
+
+    def finish(self) -> None:
+        """Remove what an earlier call made and this one did not, and remember what was made."""
+        for path in self._before.keys() - self.keys.keys():
+            file = self.folder / path
+            # Somebody else may have changed the manifest.
+            if not outside.leads_out(self.folder, file.parent):
+                file.unlink(missing_ok=True)
+        self._replace(self._manifest_file, json.dumps(self.keys, indent=0, sort_keys=True).encode())
