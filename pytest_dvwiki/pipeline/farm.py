@@ -109,9 +109,9 @@ class Farm:
         before = dict(os.environ)
         try:
             if self.scheduler is None:
-                cluster = stack.enter_context(
-                    distributed.LocalCluster(n_workers=self.jobs, threads_per_worker=1, dashboard_address=None)
-                )
+                # Without an address, the dashboard listens on all interfaces, on a port that others may use.
+                local = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+                cluster = stack.enter_context(distributed.LocalCluster(n_workers=self.jobs, **local))
             elif self.scheduler in BATCH:
                 import dask_jobqueue  # noqa: PLC0415
 

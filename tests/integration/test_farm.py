@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import http.server
 import os
 import signal
+import socket
 import threading
 import zipfile
 from pathlib import Path
@@ -80,7 +82,7 @@ def test_a_killed_worker_s_file_is_read_by_another_one(logs: Path) -> None:
     distributed = pytest.importorskip("distributed")
     sources = find_sources(["nightly"]).files
     mark = logs / "died"
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
         make = functools.partial(DiesOnce, str(mark))
         found = list(scan_files(sources, make, Farm(2, dask=True, scheduler=cluster.scheduler_address)))
     assert mark.exists()
@@ -92,9 +94,13 @@ def test_a_killed_worker_s_file_is_read_by_another_one(logs: Path) -> None:
 def test_the_cluster_prints_what_this_process_prints(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("distributed")
     said, environment = [], dict(os.environ)
-    for words in (["--jobs", "1"], ["--engine", "dask", "--jobs", "2"]):
-        assert main(["scan", "nightly", *words]) == 0
-        said.append(capsys.readouterr().out)
+    with socket.socket() as other:
+        with contextlib.suppress(OSError):
+            other.bind(("127.0.0.1", 8787))  # another cluster on this machine has Dask's usual port
+            other.listen()
+        for words in (["--jobs", "1"], ["--engine", "dask", "--jobs", "2"]):
+            assert main(["scan", "nightly", *words]) == 0
+            said.append(capsys.readouterr().out)
     assert said[0] == said[1]
     assert said[0].startswith("7 logs, ")
     assert dict(os.environ) == environment
