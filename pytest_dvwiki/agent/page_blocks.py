@@ -23,6 +23,7 @@ from pytest_dvwiki.causes.statements import (
     SeenOn,
     Tracked,
     beside,
+    is_fixed_by,
     statements,
 )
 from pytest_dvwiki.causes.words import Style, fix_text, sentence, text
@@ -38,6 +39,7 @@ from pytest_dvwiki.wiki.kinds.marks import drifted
 from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
 from pytest_dvwiki.wiki.text import pages, parts
 from pytest_dvwiki.wiki.text.markdown import cite, plain
+from pytest_dvwiki.wiki.text.notes import confirmed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -174,8 +176,17 @@ class PageBlocks:
                 yield f"{sentence(text(beside(known), self.style))}"
 
     def _resolution(self, page: PageSummary) -> tuple[str, ...]:
-        """Return what people wrote under Resolution, here and on merged pages, without untouched check boxes."""
-        parts = [self._section(each, "Resolution") for each in family(self._history, page)]
+        """Return what people wrote under Resolution, here and on merged pages, without untouched check boxes.
+
+        Notes of agents are left out until somebody confirms them.
+        """
+
+        def is_proven(commit: str) -> bool:
+            known = aggregate.cause(self._history.archive, page.fingerprints())
+            return known is not None and any(is_fixed_by(state, commit) for state in known.fixes)
+
+        found = (self._section(each, "Resolution") for each in family(self._history, page))
+        parts = [confirmed(part, is_proven) for part in found]
         lines = [line.rstrip() for part in parts for line in part.splitlines()]
         text = prose("\n".join(line for line in lines if not UNTOUCHED.fullmatch(line)), _RESOLUTION_LENGTH)
         return (f"Resolution: {text}",) if text else ()

@@ -330,6 +330,18 @@ def standing(state: FixState, *, failing: bool = False) -> Standing:
     return "passing" if fix.counts else "chance"
 
 
+def is_fixed_by(state: FixState, commit: str) -> bool:
+    """Tell whether runs that passed show that a commit is that of a fix.
+
+    Args:
+        state: The fix.
+        commit: The commit, by seven or more of its digits.
+    """
+    names = (*(state.fix.commits or ())[1:], *(line.partition(" ")[0] for line in state.fix.log))
+    is_proven = standing(state) in {"held", "passing"} and not state.returned
+    return is_proven and any(name.startswith(commit) or commit.startswith(name) for name in names if name)
+
+
 def _failed_since(cause: Cause, state: FixState) -> str:
     """Return the time of the last recorded failure since a fix; empty if there is none or the fix is over."""
     if cause.history is None or cause.news is not None or state.returned or state.fix.result == "failed":

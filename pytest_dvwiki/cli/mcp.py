@@ -72,7 +72,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("it needs the package mcp: pip install 'pytest-dvwiki[mcp]'") from error
     allowed = [folder.resolve() for folder in args.allow]
     projects = {name: Project(settings, allowed) for name, settings in _named(found)}
-    server = WikiServer(projects, _role(args.role), has_one_caller=args.http is None).sdk_server()
+    for settings in found:
+        _check_role(args.role, settings)
+    server = WikiServer(projects, args.role, has_one_caller=args.http is None).sdk_server()
     try:
         if args.http is None:
             serve_streams(server)
@@ -114,12 +116,15 @@ def _named(found: Iterable[Settings]) -> Iterable[tuple[str, Settings]]:
         yield name, settings
 
 
-def _role(role: str) -> str:
-    from pytest_dvwiki.wiki.schema import ROLES  # noqa: PLC0415
+def _check_role(role: str, settings: Settings) -> None:
+    from pytest_dvwiki.wiki.schema import SchemaError, load_schema  # noqa: PLC0415
 
-    if role not in {_READ_ONLY, *ROLES}:
-        raise UsageError(f"--role {role}: there is no such role; there are {', '.join((_READ_ONLY, *ROLES))}")
-    return role
+    try:
+        roles = (_READ_ONLY, *load_schema(settings.layout.wiki).roles)
+    except SchemaError as error:
+        raise UsageError(str(error)) from error
+    if role not in roles:
+        raise UsageError(f"--role {role}: there is no such role; there are {', '.join(roles)}")
 
 
 def _configuration(args: argparse.Namespace, found: Iterable[Settings]) -> dict[str, object]:

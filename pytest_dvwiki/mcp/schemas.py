@@ -56,11 +56,11 @@ _TEXT: Schema = {"type": "string"}
 _NUMBER: Schema = {"type": "number"}
 _FLAG: Schema = {"type": "boolean"}
 _CATEGORY: Schema = {"type": "string", "enum": list(CATEGORIES)}
-_BUDGET: Schema = {"type": "integer", "minimum": 100, "description": "most tokens"}
-_READER: Schema = {"type": "string", "description": "from an earlier answer"}
+_BUDGET: Schema = {"type": "integer", "minimum": 100}
+_READER: Schema = {"type": "string"}
 _EVERY: Schema = {
     "schema": {"const": VERSION},
-    "status": {"enum": ["done", "draft", "conflict", "denied"]},
+    "status": {"enum": ["done", "proposed", "conflict", "denied"]},
     "reason": _TEXT,
     "tokens": {"type": "integer"},
     "left_out": _list(_TEXT),
@@ -103,12 +103,13 @@ _CAUSE = _object(
         },
     }
 )
-_WRITTEN: Schema = {"address": _TEXT, "version": _TEXT, "content": _TEXT}
+_WRITTEN: Schema = {"address": _TEXT, "version": _TEXT, "content": _TEXT, "proposal": _TEXT}
+_PAGE: Schema = {"page": _TEXT, "section": _TEXT}
 
 TOOLS: dict[str, Tool] = {
     "dvwiki_list": Tool(
-        "List the wiki's pages: id, title, summary, status, version. Free; choose from it what to read.",
-        {"category": _CATEGORY, "budget": _BUDGET},
+        "List the pages (category/page) with summary, status and version. Free: choose from it what to read.",
+        {"folder": {**_TEXT, "description": "a category or sub-folder"}, "budget": _BUDGET},
         (),
         {
             "pages": _list(
@@ -117,20 +118,25 @@ TOOLS: dict[str, Tool] = {
                         "address": _TEXT,
                         "category": _TEXT,
                         "title": _TEXT,
+                        "summary": _TEXT,
+                        "version": _TEXT,
+                        "last_author": _TEXT,
+                        "words": {"type": "integer"},
                         "status": _TEXT,
                         "age": _TEXT,
+                        "pages": {"type": "integer"},
                     }
                 )
             )
         },
     ),
     "dvwiki_search": Tool(
-        "Find pages by words; identifiers are found as a whole and by their parts. Free.",
+        "Find pages by words and parts of identifiers. Free.",
         {
             "query": _TEXT,
             "category": _CATEGORY,
             "status": _TEXT,
-            "label": {**_TEXT, "description": "error class, failure subtype, or 'class / subtype'"},
+            "label": {**_TEXT, "description": "error class or failure subtype"},
             "limit": {"type": "integer", "minimum": 1},
             "budget": _BUDGET,
         },
@@ -142,11 +148,10 @@ TOOLS: dict[str, Tool] = {
         },
     ),
     "dvwiki_get": Tool(
-        "Read a page, or one section of it, with the version that a commit needs. Content that was cut to the budget"
-        " has no version. Reads are capped per turn; a write begins the next.",
+        "Read a page, or the section under one of its headings, with the version that a commit needs; content cut to"
+        " the budget has none. Reads are capped per turn; a write begins the next.",
         {
-            "page": {**_TEXT, "description": "category/page, as listed"},
-            "section": {**_TEXT, "description": "a heading of it"},
+            **_PAGE,
             "budget": _BUDGET,
             "reader": _READER,
         },
@@ -156,7 +161,6 @@ TOOLS: dict[str, Tool] = {
             "content": _TEXT,
             "version": _TEXT,
             "leads_to": _TEXT,
-            "sections": _list(_TEXT),
         },
     ),
     "dvwiki_match_failure": Tool(
@@ -183,8 +187,38 @@ TOOLS: dict[str, Tool] = {
             "causes": _list(_CAUSE),
         },
     ),
+    "dvwiki_commit": Tool(
+        "Replace a page or section, naming the version that was read. Without a version: propose a new page, which a"
+        " person reviews. A conflict returns the present content.",
+        {**_PAGE, "content": _TEXT, "expected_version": _TEXT, "reader": _READER},
+        ("page", "content", "expected_version"),
+        _WRITTEN,
+        writes=True,
+    ),
+    "dvwiki_append": Tool(
+        "Add a note to a section, such as Resolution of a bug page, or a line to the page `log`. It stays unreviewed"
+        " until a person confirms it; a fix named by its commit, also until runs with it pass.",
+        {**_PAGE, "text": _TEXT, "commit": _TEXT, "reader": _READER},
+        ("page", "text"),
+        _WRITTEN,
+        writes=True,
+    ),
+    "dvwiki_handoff": Tool(
+        "Pass the work to a later role of the pipeline, with a summary.",
+        {"target": _TEXT, "summary": _TEXT, "task": _TEXT, "reader": _READER},
+        ("target", "summary"),
+        {
+            "by": _TEXT,
+            "to": _TEXT,
+            "asked_for": _TEXT,
+            "task": _TEXT,
+            "step": {"type": "integer"},
+            "max_steps": {"type": "integer"},
+        },
+        writes=True,
+    ),
     "dvwiki_lint": Tool(
-        "Check the wiki: pages, links, sources, derived content.",
+        "Check the wiki's pages, links and sources.",
         {"depth": {"enum": ["quick", "full"]}, "budget": _BUDGET},
         (),
         {

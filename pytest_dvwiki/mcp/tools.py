@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +14,13 @@ from pytest_dvwiki.agent.budget import Block
 from pytest_dvwiki.agent.page_blocks import PageBlocks
 from pytest_dvwiki.agent.untrusted import named, prose, quoted
 from pytest_dvwiki.backends import BackendError
+from pytest_dvwiki.capture.git.repository import Repository
 from pytest_dvwiki.causes.again import as_data, tests_again
 from pytest_dvwiki.causes.statements import Advice, standing, statements
 from pytest_dvwiki.causes.words import sentence, text
 from pytest_dvwiki.extensions import further_patterns
 from pytest_dvwiki.logtext.logs import blocks
 from pytest_dvwiki.mcp.answers import Answer, Row, denied
-from pytest_dvwiki.mcp.schemas import TOOLS
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.model.verdict_data import details
 from pytest_dvwiki.pipeline.services import Services
@@ -26,16 +28,15 @@ from pytest_dvwiki.records import overview
 from pytest_dvwiki.redact import clean
 from pytest_dvwiki.report.attention import ProjectData
 from pytest_dvwiki.tokens import counting
-from pytest_dvwiki.upkeep.lint import lint, report
+from pytest_dvwiki.upkeep.lint import Depth, lint, report
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.finding.search import Facets, Filters, WikiSearchIndex
 from pytest_dvwiki.wiki.store import WikiStore
-from pytest_dvwiki.wiki.store_protocol import Written
-from pytest_dvwiki.wiki.text import parts
+from pytest_dvwiki.wiki.store_protocol import Fetched, Written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.settings import Settings
@@ -78,17 +79,20 @@ class Project:
         """
         if not self.layout.wiki.is_dir():
             return denied("the project has no wiki yet; `pytest --dvwiki` makes it at the first failure")
-        match name:
-            case "dvwiki_list":
-                return self._list(store, arguments.get("category"))
-            case "dvwiki_search":
-                return self._search(**{key: value for key, value in arguments.items() if key in _SEARCH})
-            case "dvwiki_get":
-                return self.get(store, arguments["page"], arguments.get("section"), self.budget(arguments))
-            case "dvwiki_match_failure":
-                return self._match(arguments.get("text"), arguments.get("path"))
-            case _:
-                return self._lint(arguments.get("depth", "quick"))
+        tools: dict[str, Callable[..., Answer]] = {
+            "dvwiki_list": self._list,
+            "dvwiki_search": self._search,
+            "dvwiki_get": self.get,
+            "dvwiki_match_failure": self._match,
+            "dvwiki_commit": self._commit,
+            "dvwiki_append": self._append,
+            "dvwiki_handoff": self._hand_off,
+            "dvwiki_lint": self._lint,
+        }
+        given = {key: value for key, value in arguments.items() if key not in {"project", "reader", "budget"}}
+        if name == "dvwiki_get":
+            given["budget"] = self.budget(arguments)
+        return tools[name](store, **given)
 
     def addresses(self) -> list[str]:
         """Return the addresses of all pages."""
@@ -106,24 +110,24 @@ class Project:
         """Return the maximum number of tokens of an answer."""
         return int(arguments.get("budget", self.settings.max_context_tokens))
 
-    def _list(self, store: WikiStore, category: str | None) -> Answer:
+    def _list(self, store: WikiStore, folder: str | None = None) -> Answer:
         rows = []
-        for entry in store.list(category):
-            status = Facets.of(f"{entry.address}.md", entry.metadata).status
-            known = ", ".join(filter(None, (status, entry.age)))
-            data = {
-                "address": entry.address,
-                "category": entry.category,
-                "title": entry.title,
-                "status": status,
-                "age": entry.age,
-            }
-            rows.append(Row(data, Block(f"- {named(entry.address)} ({prose(known)}): {quoted(entry.title)}")))
+        for entry in store.list(folder):
+            known = ", ".join(
+                filter(None, (entry.status, entry.age, count(entry.pages, "page") if entry.pages else ""))
+            )
+            data = {key: getattr(entry, key) for key in _LISTED}
+            rows.append(
+                Row(
+                    data,
+                    Block(f"- {named(entry.address)}{f' ({prose(known)})' if known else ''}: {quoted(entry.title)}"),
+                )
+            )
         return Answer(
-            text="" if rows else "no page", key="pages", rows=rows, more=", name a category or search for words"
+            text="" if rows else "no page", key="pages", rows=rows, more=", name a folder or search for words"
         )
 
-    def _search(self, query: str, limit: int = _LIMIT, **chosen: str) -> Answer:
+    def _search(self, _: WikiStore, query: str, limit: int = _LIMIT, **chosen: str) -> Answer:
         if self.settings.search_backend == "none":
             return denied("search_backend is none in project.yaml, which switches searching off; read the list")
         try:
@@ -139,53 +143,72 @@ class Project:
         nothing = "" if rows else "no page contains a word of the query and passes the filters"
         return Answer(text=nothing, key="results", rows=rows, more=", use more specific words")
 
-    def get(self, store: WikiStore, page: str, section: str | None, budget: int) -> Answer:
+    def get(self, store: WikiStore, page: str, section: str | None = None, *, budget: int) -> Answer:
         """Return a page or a section of it, cut at a line if it is longer than the budget."""
-        address = f"{page.removesuffix('.md')}{f'#{section}' if section else ''}"
+        address = _address(page, section)
         found = store.fetch(address)
         if isinstance(found, Written):
             return denied(found.reason)
-        content = clean(found.content)
-        sections = [] if section else list(_headings(content))
-        shown, left_out = self._cut(content, sections, budget - self.count(f"{address} {found.version} {_QUOTATION}"))
-        is_whole = not left_out
-        data = {
-            "address": found.address,
-            "content": shown,
-            "version": found.version if is_whole else "",
-            "leads_to": found.leads_to,
-            "sections": sections,
-        }
-        leads = f"Its cause is kept by {named(found.leads_to)}.\n" if found.leads_to else ""
-        version = f", version {found.version}" if is_whole else ""
-        quotation = quoted(shown, 1 << 20, data=f"page {named(found.address)}{version}", language="markdown")
-        return Answer(data=data, text=f"{leads}{quotation}", left_out=left_out)
+        shown = replace(found, content=clean(found.content))
+        room = budget - self.count(f"{address} {found.version} {_QUOTATION}")
+        if self.count(shown.content) > room:
+            most = self.count(f"(left out: {self._left_out(shown.shortened(0, self.count))})")
+            shown = shown.shortened(max(0, room - most), self.count)
+        version = f", version {shown.version}" if shown.version else ""
+        leads = f"Its cause is kept by {named(shown.leads_to)}.\n" if shown.leads_to else ""
+        quotation = quoted(shown.content, 1 << 20, data=f"page {named(shown.address)}{version}", language="markdown")
+        data = {key: getattr(shown, key) for key in ("address", "content", "version", "leads_to")}
+        return Answer(data=data, text=f"{leads}{quotation}", left_out=tuple(filter(None, (self._left_out(shown),))))
 
-    def _cut(self, content: str, sections: Sequence[str], budget: int) -> tuple[str, tuple[str, ...]]:
-        """Return as many first lines of a page as fit a budget, and what was left out."""
-        lines = content.split("\n")
-        if self.count(content) <= budget:
-            return content, ()
-        instead = f"read one section: {', '.join(map(prose, sections))}" if sections else "give a larger budget"
-        note = f"of {count(len(lines), 'line')}, so there is no version to commit to; {instead}"
-        room, kept = budget - self.count(f"(left out: {len(lines)} {note})"), 0
-        while kept < len(lines) and (room := room - self.count(lines[kept]) - 1) >= 0:
-            kept += 1
-        return "\n".join(lines[:kept]), (f"{len(lines) - kept} {note}",)
+    def _left_out(self, found: Fetched) -> str:
+        """Return what was left out of a page; the caller knows the address before each part."""
+        return found.left_out.replace(f"{found.address}#", "")
 
-    def _match(self, log: str | None, path: str | None) -> Answer:
-        if log is not None and path is not None:
+    def _commit(
+        self, store: WikiStore, page: str, content: str, expected_version: str, section: str | None = None
+    ) -> Answer:
+        return self._written(store.commit(_address(page, section), content, expected_version))
+
+    def _append(self, store: WikiStore, page: str, text: str, section: str | None = None, commit: str = "") -> Answer:
+        if commit:
+            found = Repository.of(self.settings).commit(commit) if _COMMIT.fullmatch(commit) else None
+            if not found:
+                return denied(f"commit {commit!r:.80}: git knows no such commit here; give seven or more of its digits")
+            commit = found[:12]
+        return self._written(store.append(_address(page, section), text, commit))
+
+    def _written(self, outcome: Written) -> Answer:
+        """Return the outcome of a write; the present content comes along with a conflict."""
+        data = {key: value for key in ("address", "version", "content", "proposal") if (value := getattr(outcome, key))}
+        said = f"{outcome.status}: {named(outcome.address)}{f', version {outcome.version}' if outcome.version else ''}"
+        present = (
+            quoted(outcome.content, 1 << 20, data="present content", language="markdown") if outcome.content else ""
+        )
+        shown = "\n".join(filter(None, ("" if outcome.reason else said, present)))
+        return Answer(data=data, text=shown, status=outcome.status, reason=outcome.reason)
+
+    def _hand_off(self, store: WikiStore, target: str, summary: str, task: str = "") -> Answer:
+        outcome = store.handoff(target, summary, task)
+        keys = ("by", "to", "asked_for", "task", "step", "max_steps")
+        data = {key: value for key in keys if (value := getattr(outcome, key))}
+        said = f"{outcome.to} has the work now, handoff {outcome.step} of at most {outcome.max_steps}"
+        return Answer(
+            data=data, text=said if outcome.status == "done" else "", status=outcome.status, reason=outcome.reason
+        )
+
+    def _match(self, _: WikiStore, text: str | None = None, path: str | None = None) -> Answer:
+        if text is not None and path is not None:
             return denied("give text or path, not both")
         if path is not None:
             try:
                 return self.match_failure(self._read(path))
             except OSError as error:
                 return denied(f"{path}: {reading.reason(error)}")
-        if log is None:
+        if text is None:
             return self.newest_run()
-        if len(log) > MOST_OF_A_TEXT:
-            return denied(f"text has {len(log)} characters, more than {MOST_OF_A_TEXT}; give the path of the log")
-        data = log.encode("utf-8", "surrogatepass")
+        if len(text) > MOST_OF_A_TEXT:
+            return denied(f"text has {len(text)} characters, more than {MOST_OF_A_TEXT}; give the path of the log")
+        data = text.encode("utf-8", "surrogatepass")
         return self.match_failure(data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))
 
     def match_failure(self, log: Iterator[bytes]) -> Answer:
@@ -347,7 +370,7 @@ class Project:
             Block(head, tuple(lines)),
         )
 
-    def _lint(self, depth: Any) -> Answer:
+    def _lint(self, _: WikiStore, depth: Depth = "quick") -> Answer:
         found = report(lint(self.layout, depth))
         rows = [
             Row(
@@ -361,12 +384,9 @@ class Project:
         return Answer(data=data, text=text, key="findings", rows=rows, more=", give a larger budget")
 
 
-_SEARCH = frozenset(TOOLS["dvwiki_search"].arguments) - {"budget"}
+_LISTED = ("address", "category", "title", "summary", "version", "last_author", "words", "status", "age", "pages")
+_COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")
 
 
-def _headings(content: str) -> Iterator[str]:
-    """Yield the headings of a page below its title."""
-    for _, line in parts.unfenced(content.split("\n")):
-        found = parts.heading_of(line)
-        if found is not None and found.level > 1:
-            yield found.words
+def _address(page: str, section: str | None) -> str:
+    return f"{page.removesuffix('.md')}{f'#{section}' if section else ''}"

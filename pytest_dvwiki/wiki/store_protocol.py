@@ -66,7 +66,9 @@ class Fetched:
                 break
             kept += 1
         rest = "".join(lines[kept:])
-        named = [found.words for _, line in parts.unfenced(lines[kept:]) if (found := parts.heading_of(line))]
+        headings = (parts.heading_of(line) for _, line in parts.unfenced(lines[kept:]))
+        # A heading of level 1 is the title, or a comment of the frontmatter.
+        named = [found.words for found in headings if found and found.level > 1]
         ways = f"; its parts: {', '.join(f'`{self.address}#{each}`' for each in named)}" if named else ""
         left_out = f"{count(len(lines) - kept, 'line')} left out, about {count_tokens(rest)} tokens{ways}"
         return replace(self, content="".join(lines[:kept]), version="", left_out=left_out)
@@ -174,8 +176,10 @@ class Store(Protocol):
         """
         ...
 
-    def append(self, address: str, text: str) -> Written:
+    def append(self, address: str, text: str, commit: str = "") -> Written:
         """Add a text at the end of a part whose mode is `log`, or a line to a section such as `log`.
+
+        On a page the text of an agent is a note that is marked as unreviewed; `commit` is that of a fix it proposes.
 
         Returns:
             `done` with the new version, or `denied` with the reason.

@@ -26,6 +26,7 @@ from pytest_dvwiki.wiki.store_protocol import Fetched, HandedOff, PageEntry, Tur
 from pytest_dvwiki.wiki.text import pages, parts, splice
 from pytest_dvwiki.wiki.text.markdown import one_line, plain
 from pytest_dvwiki.wiki.text.names import file_name, is_file_name
+from pytest_dvwiki.wiki.text.notes import note
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _MOST_LISTED = 50
 """Number of pages above which a list shows sub-folders instead of their pages."""
 _SUMMARY = 160
 _DIRECTLY = frozenset({"ingest", "reviewer", "human"})
-"""Roles whose new pages need no review."""
+"""Roles whose new pages and notes need no review."""
 _TASK = re.compile(r"[\w.-]{0,100}")
 _WRITTEN_BY = re.compile(
     r"^## \[[^\]]*\] commit \| - \| (?P<page>[^#\n]+?)(?:#[^\n]*)? by (?P<role>\S+)$", re.MULTILINE
@@ -271,8 +272,15 @@ class CheckedStore(abc.ABC):
             )
         return self._change(place, lambda _: new, may_create=True)
 
-    def append(self, address: str, text: str) -> Written:
+    def append(self, address: str, text: str, commit: str = "") -> Written:
         """Add a text at the end of a part whose mode is `log`, or a line to a section such as `log`.
+
+        On a page the text of an agent is a note that is marked as unreviewed.
+
+        Args:
+            address: The part or the section.
+            text: What to add.
+            commit: The commit of the fix that an agent proposes, in hex digits; empty if it proposes none.
 
         Returns:
             `done` with the part's new version, or `denied` with the reason.
@@ -296,9 +304,11 @@ class CheckedStore(abc.ABC):
             present = _part(page, place)
             if isinstance(present, Written):
                 return present
-            addition = splice.cleaned(text, page)
-            refusal = _too_long(place, addition) or _refuse_breakout(page, place, addition)
-            return refusal or splice.appended(page, _found(page, place), addition)
+            added = text if self.role in _DIRECTLY else note(text, self.role, today(), commit)
+            addition = splice.cleaned(added, page)
+            # The entry of a list would hold a heading, too; it is refused as from anybody else.
+            breakout = _refuse_breakout(page, place, text) or _refuse_breakout(page, place, addition)
+            return _too_long(place, addition) or breakout or splice.appended(page, _found(page, place), addition)
 
         return self._change(place, decide)
 

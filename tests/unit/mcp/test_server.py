@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
+from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.mcp.schemas import TOOLS
 from pytest_dvwiki.mcp.server import READ_ONLY, WITHOUT_READER, WikiServer
 from pytest_dvwiki.mcp.tools import MOST_OF_A_TEXT, Project
@@ -20,9 +21,10 @@ from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.settings import resolve
 from pytest_dvwiki.tokens import by_rule
 from pytest_dvwiki.triage.texts.reading import TextClassifier
+from pytest_dvwiki.wiki.review import ReviewQueue
 from pytest_dvwiki.wiki.writing.build import archive
 
-from ..samples import CAUSE, PRIMARY, TEST, failed, git, occurrence, passing, record
+from ..samples import CAUSE, PRIMARY, TEST, failed, fixed, git, occurrence, passing, record
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -64,7 +66,7 @@ def bug(place: Layout) -> str:
 def test_every_tool_answers_by_its_schema_in_both_protocols(server: Make, place: Layout, mode: str) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [
         ("dvwiki_list", {}),
-        ("dvwiki_list", {"category": "bugs"}),
+        ("dvwiki_list", {"folder": "bugs"}),
         ("dvwiki_search", {"query": "scoreboard mismatch", "limit": 1}),
         ("dvwiki_get", {"page": bug(place)}),
         ("dvwiki_get", {"page": bug(place), "section": "Resolution"}),
@@ -96,7 +98,7 @@ def test_no_object_of_a_schema_takes_further_keys_and_the_tools_are_few_and_shor
             Draft202012Validator.check_schema(schema)
             assert [each for each in objects(schema) if each.get("additionalProperties") is not False] == []
         shown.append({"name": name, "description": tool.description, "inputSchema": tool.input_schema([])})
-    assert by_rule(json.dumps(shown)) < 1500
+    assert by_rule(json.dumps(shown, separators=(",", ":"))) < 1500
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,7 @@ def test_no_object_of_a_schema_takes_further_keys_and_the_tools_are_few_and_shor
     [
         ("dvwiki_lint", {"deep": True}, "dvwiki_lint has no parameter 'deep'; it has depth, budget"),
         ("dvwiki_lint", {"role": "human"}, "dvwiki_lint has no parameter 'role'; it has depth, budget"),
-        ("dvwiki_list", {"category": "secrets"}, "category: 'secrets' is not one of"),
+        ("dvwiki_search", {"query": "x", "category": "secrets"}, "category: 'secrets' is not one of"),
         ("dvwiki_get", {"page": 1}, "page: 1 is not of type 'string'"),
         ("dvwiki_get", {}, "'page' is a required property"),
         ("dvwiki_list", {"budget": 1}, "budget: 1 is less than the minimum of 100"),
@@ -138,8 +140,7 @@ def test_a_page_comes_with_its_version_and_a_cut_one_without(server: Make, place
     assert data["content"].startswith(short["content"])
     assert short["version"] == ""
     assert short["tokens"] <= 300
-    assert "Resolution" in short["sections"]
-    assert re.search(r"\(left out: \d+ of \d+ lines, so there is no version to commit to; read one section: ", text)
+    assert re.search(r"\(left out: \d+ lines left out, about \d+ tokens; its parts: .*`Resolution`", text)
 
 
 def test_an_answer_keeps_its_budget_and_says_what_it_leaves_out(server: Make, place: Layout) -> None:
@@ -312,3 +313,93 @@ def test_a_client_without_a_session_is_known_by_its_token(server: Make, place: L
     other, _ = shared.answer("dvwiki_get", {"page": bug(place), "reader": "made-up"}, None)
     assert other["reader"] not in {token, "made-up"}
     assert shared.answer("dvwiki_get", {"page": bug(place)}, "some session")[0]["status"] == "done"
+
+
+# Writing
+
+
+def write(server: WikiServer, tool: str, page: str = "", **arguments: Any) -> dict[str, Any]:
+    given = {"page": page, **arguments} if page else arguments
+    data, text = server.answer(tool, given, "process")
+    Draft202012Validator(TOOLS[tool].output_schema).validate(data)
+    assert data["status"] in text or data["status"] == "done"
+    return data
+
+
+def test_a_server_that_only_reads_offers_no_writing_and_refuses_it(server: Make, place: Layout) -> None:
+    reading = server()
+
+    async def names(client: Client) -> set[str]:
+        return {tool.name for tool in (await client.list_tools()).tools}
+
+    assert {"dvwiki_commit", "dvwiki_append", "dvwiki_handoff"} == asked(server("agent"), names) - asked(reading, names)
+    data, _ = reading.answer("dvwiki_append", {"page": "log", "text": "x"}, "process")
+    assert data["reason"].startswith("this server only reads: it was started with the role read-only")
+
+
+def test_a_note_of_an_agent_is_marked_and_stays_out_of_prompts_until_confirmed(server: Make, place: Layout) -> None:
+    page = bug(place)
+    done = write(server("agent"), "dvwiki_append", page, section="Resolution", text="Ready is\na cycle late.")
+    assert done["status"] == "done"
+    file = place.wiki / f"{page}.md"
+    assert "- unreviewed, by agent on 2026-11-22:\n  Ready is\n  a cycle late.\n" in file.read_text()
+    assert "unreviewed" in server().answer("dvwiki_get", {"page": page, "section": "Resolution"}, "process")[1]
+    assert "cycle late" not in gather(place).text
+    file.write_text(file.read_text().replace("- unreviewed, by agent on 2026-11-22:", "-"))
+    assert "Resolution: - Ready is a cycle late." in gather(place).text
+
+
+def test_a_proposed_fix_is_confirmed_by_runs_that_pass_with_its_commit(server: Make, place: Layout) -> None:
+    git(place.root, "init", "-q")
+    git(place.root, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "fix")
+    commit = git(place.root, "rev-parse", "HEAD").stdout.strip()
+    page = bug(place)
+    fix = {"section": "Resolution", "text": "Reset the read pointer."}
+    unknown = write(server("agent"), "dvwiki_append", page, **fix, commit="1234567")
+    assert "git knows no such commit" in unknown["reason"]
+    assert write(server("agent"), "dvwiki_append", page, **fix, commit=commit[:8])["status"] == "done"
+    assert (
+        f"fix proposed with commit `{commit[:12]}`: Reset the read pointer." in (place.wiki / f"{page}.md").read_text()
+    )
+    assert "Reset the read pointer" not in gather(place).text
+    archive(place, passing(2, fixes=(fixed(2, commits=[f"{1:040x}", commit], log=[f"{commit[:12]} fix"]),)))
+    assert "Reset the read pointer" in gather(place).text
+    archive(place, record(3, occurrence(), commit="3" * 40))
+    assert "Reset the read pointer" not in gather(place).text
+
+
+def test_a_conflict_comes_with_the_present_content(server: Make, place: Layout) -> None:
+    reviewer = server("reviewer")
+    page = "patterns/scoreboard_fail"
+    found, _ = reviewer.answer("dvwiki_get", {"page": page, "section": "Fix Template"}, "process")
+    change = {"section": "Fix Template", "expected_version": found["version"]}
+    assert write(reviewer, "dvwiki_commit", page, content="Mine", **change)["status"] == "done"
+    conflict = write(reviewer, "dvwiki_commit", page, content="Theirs", **change)
+    assert (conflict["status"], conflict["content"]) == ("conflict", "Mine")
+    again = write(
+        reviewer, "dvwiki_commit", page, content="Both", **{**change, "expected_version": conflict["version"]}
+    )
+    assert again["status"] == "done"
+    assert "Both" in (place.wiki / f"{page}.md").read_text()
+
+
+def test_a_new_page_of_an_agent_waits_for_a_person(server: Make, place: Layout) -> None:
+    new = {"content": "---\ntype: spec\n---\n# Burst\n\nA burst has eight beats.\n", "expected_version": ""}
+    proposed = write(server("agent"), "dvwiki_commit", "specs/burst", **new)
+    assert proposed["status"] == "proposed"
+    assert ReviewQueue(place).get(proposed["proposal"]).target == "specs/burst"
+    assert not (place.wiki / "specs" / "burst.md").exists()
+    assert "eight beats" not in gather(place).text
+    refused = write(server("agent"), "dvwiki_commit", "bugs/RTL_1", **new)
+    assert "bugs is for ingest, reviewer, human" in refused["reason"]
+
+
+def test_work_is_handed_on_and_a_write_begins_the_next_turn(server: Make, place: Layout) -> None:
+    agent = server("agent")
+    for _ in range(4):
+        assert agent.answer("dvwiki_get", {"page": bug(place)}, "process")[0]["status"] == "done"
+    assert "read_cap" in agent.answer("dvwiki_get", {"page": bug(place)}, "process")[0]["reason"]
+    assert write(agent, "dvwiki_handoff", target="reviewer", summary="")["status"] == "denied"
+    handed = write(agent, "dvwiki_handoff", target="human", summary="the pointer wraps early", task="fifo")
+    assert (handed["by"], handed["to"], handed["step"]) == ("agent", "human", 1)
+    assert agent.answer("dvwiki_get", {"page": bug(place)}, "process")[0]["status"] == "done"

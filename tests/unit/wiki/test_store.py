@@ -66,9 +66,10 @@ def test_an_agent_appends_to_a_resolution_and_no_other_byte_changes(wiki: Path) 
     assert done.status == "done"
     after = bug_page(wiki).read_text("utf-8")
     now = fetched(store(wiki).fetch(resolution(wiki)))
-    assert now.content == f"{kept}\n\nReady was a cycle late.".lstrip("\n")
+    note = "- unreviewed, by agent on 2026-11-22: Ready was a cycle late."
+    assert now.content == f"{kept}\n\n{note}".lstrip("\n")
     assert now.version == done.version
-    assert after.replace("\n\nReady was a cycle late.", "", 1) == before
+    assert after.replace(f"\n\n{note}", "", 1) == before
     assert f"commit | - | {resolution(wiki)} by agent" in (wiki / "log.md").read_text("utf-8")
 
 
@@ -230,7 +231,7 @@ def test_secrets_do_not_reach_a_page(wiki: Path) -> None:
 def test_a_page_keeps_its_line_ends(wiki: Path) -> None:
     bug_page(wiki).write_bytes(bug_page(wiki).read_bytes().replace(b"\n", b"\r\n"))
     assert store(wiki).append(resolution(wiki), "one\ntwo").status == "done"
-    assert b"\r\none\r\ntwo\r\n" in bug_page(wiki).read_bytes()
+    assert b":\r\n  one\r\n  two\r\n" in bug_page(wiki).read_bytes()
     assert bug_page(wiki).read_bytes().count(b"\n") == bug_page(wiki).read_bytes().count(b"\r\n")
 
 

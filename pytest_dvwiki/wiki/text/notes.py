@@ -1,0 +1,56 @@
+"""Notes that agents add to a part of a page: each an entry of a list, marked until somebody confirms it.
+
+A person confirms a note by removing the mark; a fix that a note proposes is also confirmed by runs that pass with its
+commit. Until then it is left out of prompts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import date
+
+UNREVIEWED = "unreviewed"
+_NOTE = re.compile(rf"- {UNREVIEWED}, by \S+ on [\d-]+:(?: fix proposed with commit `(?P<commit>[0-9a-f]{{7,40}})`:)?")
+
+
+def note(text: str, role: str, day: date, commit: str = "") -> str:
+    """Return a text as a marked note.
+
+    Args:
+        text: What it says.
+        role: Who says it.
+        day: When.
+        commit: The commit of the fix that it proposes, in hex digits; empty if it proposes none.
+    """
+    head = f"- {UNREVIEWED}, by {role} on {day}:{f' fix proposed with commit `{commit}`:' if commit else ''}"
+    lines = text.strip("\r\n").splitlines()
+    if len(lines) == 1:
+        return f"{head} {lines[0].strip()}"
+    # Indented lines belong to the entry; a fence begins on a line of its own.
+    return "\n".join([head, *(f"  {line}".rstrip() for line in lines)])
+
+
+def confirmed(text: str, is_proven: Callable[[str], bool]) -> str:
+    """Return a text without the notes that nobody confirmed.
+
+    Args:
+        text: The text of a part of a page.
+        is_proven: Tells whether runs show that the commit, given by its digits, fixes the cause of the page.
+    """
+    return "\n".join(_confirmed(text, is_proven))
+
+
+def _confirmed(text: str, is_proven: Callable[[str], bool]) -> Iterator[str]:
+    is_left_out = False
+    for line in text.split("\n"):
+        found = _NOTE.match(line)
+        if found:
+            is_left_out = not (found["commit"] and is_proven(found["commit"]))
+        elif line and not line.startswith("  "):
+            is_left_out = False
+        if not is_left_out:
+            yield line
