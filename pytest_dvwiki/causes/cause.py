@@ -104,6 +104,11 @@ class Cause:
         return f"{self.occurrence.error_class} / {self.occurrence.failure_subtype}"
 
     @property
+    def tests(self) -> tuple[str, ...]:
+        """Return the names of its failing tests, each once; none if it was reported without one."""
+        return tuple(dict.fromkeys(test.nodeid for test in self.occurrence.tests))
+
+    @property
     def is_infrastructure(self) -> bool:
         """Tell whether it comes from a licence, a limit, a host or a file system, and so counts against no test."""
         return is_infrastructure(self.occurrence)
@@ -137,4 +142,4 @@ class Cause:
     def is_waived(self) -> bool:
         """Tell whether every failing test is waived."""
         accepted = {nodeid for each in self.waived for nodeid in each.tests}
-        return bool(accepted) and accepted >= {test.nodeid for test in self.occurrence.tests}
+        return bool(accepted) and accepted.issuperset(self.tests)

@@ -202,7 +202,7 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
     record = cause.history if cause.news is None else None
     newest = record.rows[0].task_id if record is not None else ""
     yield from (SeenOn(split=split, task_id=newest) for split in cause.matrix)
-    count = len({test.nodeid for test in cause.occurrence.tests})
+    count = len(cause.tests)
     for waived in cause.waived:
         yield Accepted(waived=waived, tests=count, task_id=newest)
     if cause.first_bad is not None:

@@ -291,6 +291,7 @@ class Project:
             for each in items:
                 cause, newest = each.cause, each.cause.occurrence
                 word = each.word if each.word in _NEWS else "KNOWN"
+                tests = f" ({count(each.tests, 'test')})" if each.tests else ""
                 data = {
                     "word": word,
                     "cause": cause.name,
@@ -306,7 +307,7 @@ class Project:
                         "reasons": list(newest.origin.reasons),
                     },
                 }
-                head = f"{word} {cause.label} ({count(each.tests, 'test')}): {quoted(each.first_cause)}"
+                head = f"{word} {cause.label}{tests}: {quoted(each.first_cause)}"
                 rows.append(self._cause(data, head, (), cause, history))
             totals = run.totals
             failed = totals.failed + totals.errors
@@ -356,12 +357,11 @@ class Project:
             lines.insert(0, f"Page: {named(page.path)}")
         if rerun is not None:
             lines.append(f"Run again: {quoted(rerun['line'], 1000)}")
-        tests = len({test.nodeid for test in cause.occurrence.tests})
         return Row(
             {
                 **data,
                 "page": page.path if page is not None else None,
-                "tests": tests,
+                "tests": len(cause.tests),
                 "fix": data.get("fix") or cause.advice or None,
                 "fixes": fixes,
                 "statements": list(said),

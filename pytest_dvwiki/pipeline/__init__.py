@@ -301,19 +301,23 @@ def causes_of_record(record: RunRecord, services: Services) -> tuple[Cause, ...]
     """
     from pytest_dvwiki.causes.cause import Cause  # noqa: PLC0415  # loaded only for records of elsewhere
 
-    causes = []
+    history, causes = services.history, []
     for occurrence in record.occurrences:
-        name = occurrence.fingerprint
-        known = services.history.cause(name)
+        fingerprint = occurrence.fingerprint
+        changes = [row for row in record.since_fix if row.fingerprint == fingerprint]
+        without_fix = fingerprint in record.without_fix
+        name = history.cause_of(occurrence, record.task_id, changes, without_fix=without_fix)
+        known = history.cause(name)
         cause = known or Cause(name=name, occurrence=occurrence)
-        news: News = "REGRESSED" if name in record.regressed else "KNOWN" if known else "NEW"
+        news: News = "REGRESSED" if fingerprint in record.regressed else "KNOWN" if known else "NEW"
+        names = {fingerprint, name, history.reference(name)}
         cause = replace(
             cause,
             occurrence=occurrence,
             news=news,
             matrix=(),  # it says nothing of a run that is not on record here
-            waived=tuple(each for each in record.waived if each.fingerprint == name),
-            first_bad=next((each for each in record.first_bad if each.fingerprint == name), cause.first_bad),
+            waived=tuple(each for each in record.waived if each.fingerprint == fingerprint),
+            first_bad=next((each for each in record.first_bad if each.fingerprint in names), cause.first_bad),
             page_to_read=_shown(services.settings.layout, cause.page.path if cause.page else None),
         )
         causes.append(cause)

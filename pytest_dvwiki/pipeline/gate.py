@@ -38,7 +38,7 @@ def decide(mode: GateMode, causes: Sequence[Cause], history: WikiHistory, *, bas
 def _rows(mode: GateMode, cause: Cause, history: WikiHistory) -> Iterable[Gated]:
     """Yield the decisions on the waived and on the other failures of a cause."""
     accepted = {nodeid for each in cause.waived for nodeid in each.tests}
-    tests = {test.nodeid for test in cause.occurrence.tests}
+    tests = set(cause.tests)
     for names, reason in ((tests & accepted, "waived"), (tests - accepted, _reason(cause, history))):
         if names:
             yield Gated(

@@ -13,7 +13,8 @@ from datetime import date, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self
 
-from pytest_dvwiki.capture.git.repository import Repository
+from pytest_dvwiki.capture.git.command import Git
+from pytest_dvwiki.capture.git.people import People
 from pytest_dvwiki.causes.statements import (
     Accepted,
     Beside,
@@ -30,6 +31,7 @@ from pytest_dvwiki.causes.statements import (
     statements,
 )
 from pytest_dvwiki.causes.words import sentence, short, text
+from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records import overview
 from pytest_dvwiki.records.command import from_anywhere
 from pytest_dvwiki.redact import clean
@@ -77,7 +79,13 @@ class AttentionItem:
     @property
     def tests(self) -> int:
         """Return the number of tests that failed with it last."""
-        return len({test.nodeid for test in self.cause.occurrence.tests})
+        return len(self.cause.tests)
+
+    @property
+    def extent(self) -> str:
+        """Return how many tests failed with it last, where any is on record, and since when it is in this state."""
+        tests = f"{count(self.tests, 'test')}, " if self.tests else ""
+        return f"{tests}since {self.since}"
 
     @property
     def is_failing(self) -> bool:
@@ -133,7 +141,7 @@ class Attention:
 
 
 class ProjectData:
-    """The records, pages, waivers and the repository of a project.
+    """The records, pages, waivers, and the owners and authors of a project.
 
     Args:
         layout: The project.
@@ -151,9 +159,9 @@ class ProjectData:
         self.history.close()
 
     @cached_property
-    def repository(self) -> Repository:
-        """Return the repository; it answers questions for some seconds only."""
-        return Repository(self.layout)
+    def people(self) -> People:
+        """Return the owners and authors in the repository; git is asked for some seconds only."""
+        return People(Git(self.layout.root))
 
     def attention(self, day: date, since: date | None = None) -> Attention:
         """Return what needs attention.
@@ -224,7 +232,7 @@ class ProjectData:
         if came is None:
             return
         commit = came.only_commit.partition(" ")[0]
-        if commit and (author := self.repository.people.author(commit)):
+        if commit and (author := self.people.author(commit)):
             yield Looker(author, f"wrote {short(commit)}, with which it came")
         for owner in came.owners:
             yield Looker(owner, "CODEOWNERS of what changed when it came")
@@ -238,12 +246,12 @@ class ProjectData:
     def _who_has(self, cause: Cause) -> Iterator[Looker]:
         owners = self._owners_of_files(cause)
         yield from owners
-        authors = ((file, self.repository.people.last_author(file)) for file in ([] if owners else _files(cause)))
+        authors = ((file, self.people.last_author(file)) for file in ([] if owners else _files(cause)))
         yield from itertools.islice((Looker(name, f"changed {file} last") for file, name in authors if name), 1)
 
     def _owners_of_files(self, cause: Cause) -> list[Looker]:
         for file in _files(cause):
-            owners = self.repository.people.owners_now(file)
+            owners = self.people.owners_now(file)
             if owners:
                 return [Looker(owner, f"CODEOWNERS of {file}") for owner in owners]
         return []
@@ -251,8 +259,10 @@ class ProjectData:
 
 def _files(cause: Cause) -> list[str]:
     """Return the file that reports a cause, if it is known, and that of a failing test, best that of its command."""
-    place, tests = cause.occurrence.place, [test.nodeid for test in cause.occurrence.tests]
-    chosen = [cause.command.test] if cause.command is not None and cause.command.test in tests else tests[:1]
+    place = cause.occurrence.place
+    chosen = (
+        (cause.command.test,) if cause.command is not None and cause.command.test in cause.tests else cause.tests[:1]
+    )
     files = (nodeid.partition("::")[0] for nodeid in chosen)
     return list(dict.fromkeys([*([place.file] if place is not None else []), *files]))
 

@@ -50,13 +50,13 @@ def briefs_of(archived: Archived, root: Path) -> list[Brief]:
     return [_brief(archived, cause, root) for cause in causes]
 
 
-def headline(briefs: Sequence[Brief]) -> str:
-    """Return how many causes there are, and what they are to the run."""
-    tests = {test for brief in briefs for test in brief.tests}
-    news = news_of(brief.word for brief in briefs)
-    return (
-        f"{count(len(briefs), 'cause')} behind {count(len(tests), 'failed test')}: {news}" if briefs else "no failure"
-    )
+def headline(causes: Sequence[Brief | Cause]) -> str:
+    """Return how many causes there are, behind how many tests if any is named, and what they are to the run."""
+    if not causes:
+        return "no failure"
+    tests = {test for cause in causes for test in cause.tests}
+    behind = f" behind {count(len(tests), 'failed test')}" if tests else ""
+    return f"{count(len(causes), 'cause')}{behind}: {news_of(cause.word for cause in causes)}"
 
 
 def news_of(words: Iterable[str]) -> str:
@@ -66,22 +66,23 @@ def news_of(words: Iterable[str]) -> str:
 
 
 def tests_of(brief: Brief) -> str:
-    """Return the names of some tests, and how many there are."""
+    """Return the names of some tests, and how many there are; empty if there is none."""
+    if not brief.tests:
+        return ""
     more = f", +{len(brief.tests) - _MOST_TESTS}" if len(brief.tests) > _MOST_TESTS else ""
     return f"{count(len(brief.tests), 'test')}: {', '.join(brief.tests[:_MOST_TESTS])}{more}"
 
 
 def _brief(archived: Archived, cause: Cause, root: Path) -> Brief:
-    tests = tuple(dict.fromkeys(test.nodeid for test in cause.occurrence.tests))
     stated = map(text, archived.statements(cause))
     page = cause.page_to_read or ""
-    file, line = _place(cause, tests, root)
+    file, line = _place(cause, root)
     return Brief(
         fingerprint=cause.occurrence.fingerprint,
         word=cause.word,
         label=cause.label,
         primary=_line(cause.occurrence.primary),
-        tests=tuple(map(_line, tests)),
+        tests=tuple(map(_line, cause.tests)),
         statements=tuple(sentence(_line(words)) for words in stated if words),
         command=_line(from_anywhere(cause.command)) if cause.command is not None else "",
         page=page if page and (root / page).is_file() else "",
@@ -90,12 +91,12 @@ def _brief(archived: Archived, cause: Cause, root: Path) -> Brief:
     )
 
 
-def _place(cause: Cause, tests: Iterable[str], root: Path) -> tuple[str, int | None]:
+def _place(cause: Cause, root: Path) -> tuple[str, int | None]:
     place = cause.occurrence.place
     frame = cause.verdict.frame if cause.verdict is not None else None
     named = [(place.file, place.line)] if place is not None else []
     named += [(frame.file, frame.line)] if frame is not None else []
-    named += [(test.partition("::")[0], None) for test in tests]
+    named += [(test.partition("::")[0], None) for test in cause.tests]
     for file, line in named:
         # The name comes from a log; only a file of the project can be shown by others.
         inside = os.path.normpath(file)

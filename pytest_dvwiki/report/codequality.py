@@ -25,7 +25,11 @@ def render(briefs: Iterable[Brief], folder: str) -> str:
     entries = [
         {
             "description": " ".join(
-                (f"{brief.word} {brief.label}: {brief.primary};", tests_of(brief) + ".", *brief.statements)
+                (
+                    f"{brief.word} {brief.label}: {brief.primary};",
+                    *([f"{tests_of(brief)}."] if brief.tests else []),
+                    *brief.statements,
+                )
             ),
             "check_name": brief.label.replace(" ", ""),
             "fingerprint": brief.fingerprint,

@@ -32,7 +32,7 @@ def summary(briefs: Sequence[Brief], anchors: Callable[[Brief], Sequence[str]], 
 def _item(brief: Brief, anchors: Sequence[str], link: Callable[[str], str]) -> str:
     marks = "".join(f'<a id="{anchor(each)}"></a>' for each in anchors)
     lines = [f"<b>{brief.word}</b> {escape(brief.label)}", f"<code>{escape(brief.primary)}</code>"]
-    lines += map(escape, (tests_of(brief), *brief.statements))
+    lines += map(escape, filter(None, (tests_of(brief), *brief.statements)))
     lines += [f"<code>{escape(brief.command)}</code>"] if brief.command else []
     lines += [f'<a href="{escape(link(brief.page))}">{escape(brief.page)}</a>'] if brief.page else []
     return f"<li>{marks}{'<br>'.join(lines)}</li>"

@@ -64,7 +64,7 @@ def _lines(found: Attention) -> Iterator[str]:
 
 def _cause(item: AttentionItem) -> str:
     page = page_name(item.cause.page.path) if item.cause.page is not None else "no page"
-    return f"  {item.word:<10} {item.cause.label}, {count(item.tests, 'test')}, since {item.since}: {page}"
+    return f"  {item.word:<10} {item.cause.label}, {item.extent}: {page}"
 
 
 def newest(found: Attention) -> str:

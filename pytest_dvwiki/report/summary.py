@@ -70,7 +70,7 @@ def markdown(found: Attention) -> str:
 def _item(item: AttentionItem) -> list[str]:
     page = f", page {code(page_name(item.cause.page.path))}" if item.cause.page is not None else ""
     return [
-        f"- **{escape(item.cause.label)}**, {count(item.tests, 'test')}, since {item.since}{page}",
+        f"- **{escape(item.cause.label)}**, {item.extent}{page}",
         f"  - {code(item.first_cause)}",
         *(f"  - {each}" for each in item.sentences(_STYLE)),
         *([f"  - Who should look: {escape(one_line(shown(item.lookers)))}"] if item.is_failing else []),
@@ -95,7 +95,6 @@ def html(found: Attention) -> str:
             most=MOST,
             style=PLAIN._replace(link=page_name),
             shown=shown,
-            count=count,
             page_name=page_name,
         )
     )

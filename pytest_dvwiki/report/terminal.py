@@ -31,7 +31,7 @@ from pytest_dvwiki.causes.words import Style, fix_text, of_passes, short, text
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records.command import from_here, masked_note
 from pytest_dvwiki.redact import clean
-from pytest_dvwiki.report.brief import NEWS, news_of
+from pytest_dvwiki.report.brief import NEWS, headline, news_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -130,11 +130,11 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
     else:
         more = f"; {fixed} fixed" if fixed else ""
         if causes:
-            yield Line(f"{_headline(causes)}{more}")
+            yield Line(f"{headline(causes)}{more}")
             yield from _causes(session, causes, verbosity=verbosity, width=width)
         if apart:
             yield Line("")
-            yield Line(f"infrastructure, which counts against no test: {_headline(apart)}")
+            yield Line(f"infrastructure, which counts against no test: {headline(apart)}")
             yield from _causes(session, apart, verbosity=verbosity, width=width)
     if verbosity >= 0:
         yield from _passes(session, width)
@@ -182,13 +182,6 @@ def _grouped_by_commit(causes: Sequence[Cause], groups: Mapping[str, int]) -> li
         first.setdefault(_only_commit(cause), place)
     places = [first[commit] if (commit := _only_commit(cause)) in groups else at for at, cause in enumerate(causes)]
     return [causes[at] for at in sorted(range(len(causes)), key=lambda at: (places[at], at))]
-
-
-def _headline(causes: Sequence[Cause]) -> str:
-    tests = len({test.nodeid for cause in causes for test in cause.occurrence.tests})
-    return (
-        f"{count(len(causes), 'cause')} behind {count(tests, 'failed test')}: {news_of(cause.word for cause in causes)}"
-    )
 
 
 def _cause(session: Session, cause: Cause, *, verbosity: int, width: int) -> Iterator[Line]:

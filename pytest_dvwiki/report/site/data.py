@@ -116,7 +116,7 @@ class Data:
     """Everything that the site shows.
 
     Args:
-        sources: Records, pages, waivers and the repository of a project.
+        sources: The records, pages and waivers of a project, and its people.
     """
 
     def __init__(self, sources: ProjectData) -> None:

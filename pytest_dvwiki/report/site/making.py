@@ -212,7 +212,7 @@ class _Site:
             fixes=fixes,
             waivers=[waiver_text(each, _STYLE) for each in cause.waived],
             evidence=evidence(cause.occurrence),
-            tests=sorted({test.nodeid for test in cause.occurrence.tests}),
+            tests=sorted(cause.tests),
             hours=_hours,
         )
 

@@ -28,8 +28,8 @@ _ATTRIBUTES = {"a": {"href"}, "ol": {"start"}, "details": {"open"}}
 _SCHEMES = {"http", "https", "mailto"}
 _HEADING = re.compile(r"<h1>.*?</h1>", re.DOTALL)
 _TABLE = re.compile(r"</?table>")
-_CITED = re.compile(r"\btasks/([A-Za-z0-9_.-]+)\.yaml\b(?![^<>]*>)")
-"""A citation in the text, not in a tag."""
+_CITED = re.compile(r"<a\b.*?</a>|\btasks/([A-Za-z0-9_.-]+)\.yaml\b(?![^<>]*>)", re.DOTALL)
+"""A link with its text, in which no other link may stand, or a citation in the text, not in a tag."""
 
 
 class Rendered(NamedTuple):
@@ -117,7 +117,7 @@ def address(page: str, target: str, known: Collection[str]) -> str | None:
 
 
 def _cited(run_url: Callable[[str], str | None], found: re.Match[str]) -> str:
-    url = run_url(found[1])
+    url = run_url(found[1]) if found[1] is not None else None
     return f'<a href="{url}">{found[0]}</a>' if url is not None else found[0]
 
 

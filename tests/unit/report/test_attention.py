@@ -122,6 +122,15 @@ def test_of_several_tests_that_of_the_command_says_who(tmp_path: Path) -> None:
     assert shown(item.lookers) == "@fifo-team (CODEOWNERS of tests/test_fifo.py)"
 
 
+def test_of_a_cause_that_was_reported_without_a_test_nothing_is_said_of_tests(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    archive(place, record(1, occurrence(tests=())))
+    attention = found(place)
+    for shown_as in ("\n".join(status.render(attention, width=200)), summary.markdown(attention)):
+        assert "uvm_error / scoreboard_fail, since 2026-11-21" in re.sub(r"[*\\\\]", "", shown_as)
+    assert "0 tests" not in summary.html(attention)
+
+
 def test_nobody_is_named_without_evidence(tmp_path: Path) -> None:
     archive(layout(tmp_path), record(1, occurrence()))
     (item,) = found(layout(tmp_path)).news

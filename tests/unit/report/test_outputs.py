@@ -156,3 +156,16 @@ def test_allure_keeps_what_others_wrote() -> None:
 
 def test_headline_without_a_cause() -> None:
     assert headline([]) == "no failure"
+
+
+def test_of_a_cause_without_a_test_nothing_is_said_of_tests() -> None:
+    cause = replace(CAUSE, tests=())
+    (line,) = github.workflow_commands([cause], "")
+    quality = json.loads(codequality.render([cause], ""))[0]["description"]
+    shown = html.summary([cause], lambda brief: [brief.fingerprint], lambda page: page)
+    assert github.summary([cause]).startswith("### dvwiki: 1 cause: 1 new\n")
+    assert shown.startswith("<h3>dvwiki: 1 cause: 1 new</h3>")
+    assert quality == f"NEW uvm_error / scoreboard_fail: {EVIL}; Came with 1f0c2aa [x](y)."
+    assert "<br><br>" not in shown
+    for text in (line, github.summary([cause]), quality, shown):
+        assert "0 " not in text.replace("50%", "").replace("2aa", "")

@@ -226,9 +226,11 @@ def test_where_links_of_pages_lead(target: str, leads_to: str | None) -> None:
 
 
 def test_citations_lead_to_the_run_and_the_addresses_of_links_stay() -> None:
-    data = b"[a](https://example.com/tasks/n_1.yaml) (source: tasks/n_1.yaml)"
+    data = b"[a *tasks/n_1.yaml*](https://example.com/tasks/n_1.yaml) (source: tasks/n_1.yaml)"
     html = render("bugs/a.md", data, (), "../../runs.html#{}".format).html
-    assert '<a href="https://example.com/tasks/n_1.yaml" rel="noopener noreferrer">a</a>' in html
+    assert (
+        '<a href="https://example.com/tasks/n_1.yaml" rel="noopener noreferrer">a <em>tasks/n_1.yaml</em></a>' in html
+    )
     assert '(source: <a href="../../runs.html#n_1">tasks/n_1.yaml</a>)' in html
 
 

@@ -11,10 +11,13 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pytest_dvwiki import pipeline
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.model import PassedAgain, SinceFix
+from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.store import write_record
+from pytest_dvwiki.settings import resolve
 from pytest_dvwiki.upkeep.lint import lint
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.writing.build import archive, build, merge
@@ -134,6 +137,19 @@ def test_a_cause_is_back_in_the_test_that_was_fixed_with_other_parameters(tmp_pa
     with WikiHistory(layout(tmp_path)) as history:
         (state,) = history.archive.fix_states((CAUSE,))
     assert state.returned is not None
+
+
+def test_a_record_of_elsewhere_has_the_cause_of_its_check_that_it_gets_here(tmp_path: Path) -> None:
+    archived(tmp_path, FIRST, FIX)
+    with Services(resolve(tmp_path), note=pytest.fail) as services:
+        (cause,) = pipeline.causes_of_record(SECOND, services)
+        assert (cause.name, cause.news, cause.page_to_read) == (FOUND, "NEW", None)
+    archived(tmp_path, SECOND)
+    with Services(resolve(tmp_path), note=pytest.fail) as services:
+        for test, seed, name in ((WRITE, "3", FOUND), (READ, "1", CAUSE)):
+            (cause,) = pipeline.causes_of_record(failing(4, test, seed=seed), services)
+            assert (cause.name, cause.news) == (name, "KNOWN")
+            assert cause.page_to_read == f".agent/wiki/bugs/{keys(tmp_path)[name]['id']}.md"
 
 
 def test_what_was_never_fixed_is_one_cause(tmp_path: Path) -> None:
