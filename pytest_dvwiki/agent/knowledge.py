@@ -11,7 +11,7 @@ from pytest_dvwiki.agent.page_blocks import PageBlocks, family
 from pytest_dvwiki.agent.prompts import CATEGORIES
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
-from pytest_dvwiki.wiki.kinds.marks import drifted
+from pytest_dvwiki.wiki.kinds.marks import drifted, is_left_out
 from pytest_dvwiki.wiki.page_summary import REGRESSED
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.yamlio import YamlError
@@ -110,7 +110,7 @@ class Knowledge:
         for page in listed:
             if page.problem:
                 self._pass_over(page, page.problem)
-            else:
+            elif not is_left_out(page.metadata):
                 found.append(page)
         return found
 

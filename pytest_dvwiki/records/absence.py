@@ -32,6 +32,16 @@ def is_gone(archive: Archive, cause: CauseHistory) -> bool:
     return bool(tests) and not holds and archive.passes.passed_since(tests, since)
 
 
+def is_gone_for(archive: Archive, cause: CauseHistory, days: int) -> bool:
+    """Tell whether a cause was gone this many days before the newest record already, and no fix of it ever held."""
+    newest = archive.newest() or ""
+    if any(fix.fix.result == "held" for fix in cause.fixes) or not is_gone(archive, cause):
+        return False
+    tests = tuple(dict.fromkeys(of_failure(cause.newest, test) for test in cause.newest.tests))
+    until = f"{_shifted(newest.partition(' ')[0], -days)}{EVER}"
+    return archive.passes.passed_since(tests, _shifted(cause.last_seen, DAYS), until)
+
+
 def candidates(archive: Archive, record: RunRecord) -> list[str]:
     """Return the fingerprints of causes that may be gone since a run.
 

@@ -168,14 +168,14 @@ class Passes:
             ""
         }
 
-    def passed_since(self, tests: Sequence[Target], moment: str) -> bool:
-        """Tell whether a run from a moment on passed one of the tests and failed none of them."""
+    def passed_since(self, tests: Sequence[Target], moment: str, before: str = EVER) -> bool:
+        """Tell whether a run from a moment on, and before another one, passed one of the tests and failed none."""
         rows = self._db.execute(
             f"SELECT DISTINCT f.moment FROM json_each(?) t JOIN failed f ON {meets('f')} AND f.moment >= ?",  # noqa: S608
             (targets.json_targets(tests), moment),
         )
         failed_in = {when for (when,) in rows}
-        return any(when not in failed_in for when, *_ in self.passing_runs(tests, moment, EVER))
+        return any(when not in failed_in for when, *_ in self.passing_runs(tests, moment, before))
 
     def _all_suites(self) -> Sequence[str]:
         """Return all lists of tests that runs name; there are few, and few runs bring a new one."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.wiki import outside
+from pytest_dvwiki.wiki.kinds.marks import is_left_out
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ def check_index(wiki: Path, page_cache: PageCache) -> Iterator[Finding]:
         yield Finding("index.md", 0, "missing", "there is no index")
         return
     named = set(_INDEXED.findall(text))
-    present = {page.path for category in CATEGORIES for page in page_cache.all(category)}
-    for path in present - named:
+    pages = [page for category in CATEGORIES for page in page_cache.all(category)]
+    present = {page.path for page in pages}
+    for path in present - named - {page.path for page in pages if is_left_out(page.metadata)}:
         yield Finding(path, 0, "orphan", "index.md does not list it")
     for path in named - present:
         yield Finding(path, 0, "missing", "index.md lists it, but it does not exist")

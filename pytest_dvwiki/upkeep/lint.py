@@ -26,7 +26,7 @@ from pytest_dvwiki.upkeep.configuration import check_configuration
 from pytest_dvwiki.upkeep.explained import without_explained
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.upkeep.page import PageText
-from pytest_dvwiki.wiki.index import indexes
+from pytest_dvwiki.wiki.index import Top, indexes
 from pytest_dvwiki.wiki.page_cache import PageCache
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.writing.build import build
@@ -124,7 +124,7 @@ def check(layout: Layout, depth: Depth = "quick") -> Checked:
             found |= set(_full(layout, page_cache, archive))
             deciles = calibration.deciles(archive, page_cache)
             index, flaky = page_cache.index, len(flaky_tests(archive))
-            expected = indexes(index.rows, archive.last_updated(), index.commits(), flaky)
+            expected = indexes(index.rows, Top(archive.last_updated(), index.commits(), flaky, index.left_out()))
         found |= {*calibration.check_calibration(deciles), *_derived(layout, expected)}
         return Checked(sorted(without_explained(found)), deciles)
 

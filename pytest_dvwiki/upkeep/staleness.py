@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import runs
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.wiki.kinds.bug import is_pointer
-from pytest_dvwiki.wiki.kinds.marks import drifted
+from pytest_dvwiki.wiki.kinds.marks import drifted, is_left_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ def check_age(page_cache: PageCache, today: date | None = None) -> Iterator[Find
     """
     today = today or runs.today()
     for page in page_cache.all("bugs"):
-        if page.problem or is_pointer(page) or page.text("status") != "open":
+        if page.problem or is_pointer(page) or page.text("status") != "open" or is_left_out(page.metadata):
             continue
         first, last = _day(page, "first_seen"), _day(page, "last_updated")
         if first is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_dvwiki.wiki.kinds.bug import effective_type, is_pointer, words_of_title
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
@@ -84,33 +84,42 @@ def cells(page: PageSummary) -> str:
     return table_row(("cannot be read", *[""] * (len(columns) - 1)) if page.problem else row(page))
 
 
-def indexes(
-    rows_of: Callable[[str], list[tuple[str, str]]],
-    last_updated: str | None,
-    commits: Sequence[tuple[str, str]],
-    flaky: int,
-) -> dict[str, bytes]:
+class Top(NamedTuple):
+    """What the index says above its tables, beside the number of pages."""
+
+    last_updated: str | None
+    """Time of the newest record; None if there is none."""
+    commits: Sequence[tuple[str, str]]
+    """Name and `commit_of` of each bug page that has one, sorted by name."""
+    flaky: int
+    """Number of tests that were flaky in the newest runs."""
+    left_out: int
+    """Number of pages without a row, since they have been stale for long."""
+
+
+def indexes(rows_of: Callable[[str], list[tuple[str, str]]], top: Top) -> dict[str, bytes]:
     """Return all index files by their path in the wiki.
 
     Args:
         rows_of: Returns name and `cells` of each page of a category, sorted by name.
-        last_updated: Time of the newest record; None if there is none.
-        commits: Name and `commit_of` of each bug page that has one, sorted by name.
-        flaky: Number of tests that were flaky in the newest runs.
+        top: What stands above the tables.
     """
     rows = {category: rows_of(category) for category in CATEGORIES}
     own = {path: f"{_table('#', each, '', rows[each])}\n".encode() for each, path in OWN.items()}
-    top = head(last_updated, sum(map(len, rows.values())), commits, flaky)
+    above = head(top, sum(map(len, rows.values())))
     tables = (_table("##", each, f"{each}/", rows[each]) for each in CATEGORIES)
-    return own | {INDEX: "\n\n".join([TITLE, top, *tables]).encode() + b"\n"}
+    return own | {INDEX: "\n\n".join([TITLE, above, *tables]).encode() + b"\n"}
 
 
-def head(last_updated: str | None, pages: int, commits: Sequence[tuple[str, str]], flaky: int) -> str:
+def head(top: Top, pages: int) -> str:
     """Return the text above the tables: the number of pages, flaky tests, and bugs that came with one commit."""
-    parts = [f"Last updated: {last_updated or 'never'} | Total pages: {pages}"]
-    parts += [f"[Flaky tests]({FLAKY}): {flaky}"] if flaky else []
+    parts = [f"Last updated: {top.last_updated or 'never'} | Total pages: {pages}"]
+    parts += (
+        [f"Left out, stale for long: {top.left_out} (`dvwiki search WORDS --status stale`)"] if top.left_out else []
+    )
+    parts += [f"[Flaky tests]({FLAKY}): {top.flaky}"] if top.flaky else []
     groups: dict[str, list[str]] = {}
-    for name, commit in commits:
+    for name, commit in top.commits:
         groups.setdefault(commit, []).append(name)
     parts += (_came_together(commit, names) for commit, names in sorted(groups.items()) if len(names) > 1)
     return "\n\n".join(parts)

@@ -22,9 +22,14 @@ class IndexRows:
 
     def rows(self, category: str) -> list[tuple[str, str]]:
         """Return the name and index cells of each page of a category."""
-        query = "SELECT path, cells FROM pages WHERE category = ? ORDER BY path"
+        query = "SELECT path, cells FROM pages WHERE category = ? AND cells IS NOT NULL ORDER BY path"
         found = self._cache.db.execute(query, (category,))
         return [(path[len(category) + 1 : -len(".md")], cells) for path, cells in found]
+
+    def left_out(self) -> int:
+        """Return the number of pages that have left the index."""
+        found: int = self._cache.db.execute("SELECT COUNT(*) FROM pages WHERE cells IS NULL").fetchone()[0]
+        return found
 
     def commits(self) -> list[tuple[str, str]]:
         """Return each page of an open bug with the commit that introduced it, by name, if it is certain."""

@@ -18,8 +18,8 @@ from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.cause_pages import CausePages
 from pytest_dvwiki.wiki.index import cells, commit_of
 from pytest_dvwiki.wiki.index_rows import IndexRows
+from pytest_dvwiki.wiki.kinds import marks
 from pytest_dvwiki.wiki.kinds.bug import is_pointer
-from pytest_dvwiki.wiki.kinds.marks import drifted
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, PageSummary
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.yamlio import YamlError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-VERSION = 9
+VERSION = 10
 _PROGRESS_EVERY = 100
 _SCHEMA = """
 CREATE TABLE pages (
@@ -41,6 +41,7 @@ CREATE INDEX pages_by_target ON pages (leads_to, path);
 CREATE INDEX pages_of_many ON pages (path) WHERE names > 1;
 CREATE INDEX pages_that_point ON pages (path) WHERE points;
 CREATE INDEX pages_of_commits ON pages (path, came_with) WHERE came_with != '';
+CREATE INDEX pages_left_out ON pages (path) WHERE cells IS NULL;
 CREATE INDEX pages_with_problem ON pages (category, path) WHERE problem != '';
 CREATE TABLE causes (fingerprint TEXT, path TEXT, PRIMARY KEY (fingerprint, path)) WITHOUT ROWID;
 CREATE INDEX causes_by_page ON causes (path);
@@ -186,7 +187,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         if path.startswith("bugs/"):
             self.causes.forget_paths()
         listed = summary_of(path, data, problem)
-        self.index.note(path, cells(listed))
+        self.index.note(path, _cells(listed))
         self.db.execute("DELETE FROM causes WHERE path = ?", (path,))
         self.db.execute(f"INSERT OR REPLACE INTO pages VALUES ({'?, ' * 13}?)", _row(listed, state))  # noqa: S608
         self.db.executemany("INSERT INTO causes VALUES (?, ?)", [(item, path) for item in listed.fingerprints()])
@@ -258,9 +259,14 @@ def summary_of(path: str, data: bytes, problem: str = "") -> PageSummary:
     return PageSummary(path, category, title_of(page.body), page.metadata, "")
 
 
+def _cells(page: PageSummary) -> str | None:
+    """Return the cells of a page in the index; None if it has left the index."""
+    return None if marks.is_left_out(page.metadata) else cells(page)
+
+
 def _row(page: PageSummary, state: tuple[int, int]) -> tuple[object, ...]:
     """Return the row of a page in the table `pages`."""
-    is_current = page.metadata.get("stale") is not True or drifted(page) is not None
+    is_current = page.metadata.get("stale") is not True or marks.drifted(page) is not None
     return (
         page.path,
         page.category,
@@ -268,7 +274,7 @@ def _row(page: PageSummary, state: tuple[int, int]) -> tuple[object, ...]:
         page.title,
         json.dumps(page.metadata, default=str),
         page.problem,
-        cells(page),
+        _cells(page),
         page.leads_to if page.category == "bugs" else "",
         page.text("status") == "open" and is_current,
         len(page.fingerprints()),

@@ -39,7 +39,7 @@ MOST_CHANGES = 1000
 """Number of changed pages at which the index is rebuilt."""
 _SHARE = 50
 """The index is also rebuilt if one page in this many changed, since each page shifts a small wiki's statistics."""
-_FORMAT = 2
+_FORMAT = 3
 _LIST, _CHANGES = "pages.json", "changes.json"
 _FOLDER = re.compile(r"[0-9a-f]{8}")
 _DIGEST = 64

@@ -19,6 +19,7 @@ from pytest_dvwiki.search import keyword
 from pytest_dvwiki.search.snippet import snippet
 from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki import outside
+from pytest_dvwiki.wiki.kinds.marks import is_gone
 from pytest_dvwiki.wiki.page_cache import page_files, title_of
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, check_category, status_of
 from pytest_dvwiki.wiki.review import FOLDER
@@ -76,7 +77,8 @@ class Facets(NamedTuple):
             return next((str(metadata[key]) for key in keys if metadata.get(key) is not None), "")
 
         category = path.partition("/")[0]
-        status = "filled" if metadata.get("filled") is True else status_of(metadata) or text("action_class")
+        state = "filled" if metadata.get("filled") is True else "stale" if is_gone(metadata) else ""
+        status = state or status_of(metadata) or text("action_class")
         return cls(
             category=category,
             status=status if category != FOLDER else text("decision") or UNREVIEWED,
@@ -98,8 +100,8 @@ class Filters:
 
     category: str | None = None
     status: str | None = None
-    """Status of a bug (`regressed` if it came back after it was closed) or a clarification; for a coverage bin its
-    action class, or `filled`."""
+    """Status of a bug (`regressed` if it came back after it was closed, `stale` if it is gone without a fix) or of a
+    clarification; for a coverage bin its action class, or `filled`."""
     label: str | None = None
     """Error class, failure subtype, or both with a slash between them."""
     ip_type: str | None = None

@@ -1,12 +1,14 @@
-"""The drift mark: a page whose text cites missing code is marked as stale."""
+"""Why a page is marked as stale: its cause is gone without a fix, or its text cites missing code (drift)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.wiki.text.markdown import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 KEYS = ("stale", "stale_reason")
@@ -15,11 +17,33 @@ MARKED = ("bugs", "patterns", "coverage")
 """The categories whose pages are marked; on specification pages the tool owns nothing."""
 _LONGEST = 200
 _CITES = "cites "
+_UNSEEN = "not seen since "
+_LEFT_OUT = "; left out of index and prompts"
 
 
 def reason_of(problem: str) -> str:
     """Return the stale reason of a page that cites missing code."""
     return one_line(f"{_CITES}what is gone: {problem}", _LONGEST)
+
+
+def gone_reason(last_seen: str, days: int) -> str:
+    """Return the stale reason of a page whose cause is gone."""
+    return f"{_UNSEEN}{last_seen[:10]}; its tests passed {days} days later or after that"
+
+
+def is_gone(metadata: Mapping[str, Any]) -> bool:
+    """Tell whether the cause of a page with these keys is gone without a fix."""
+    return metadata.get("stale") is True and str(metadata.get("stale_reason")).startswith(_UNSEEN)
+
+
+def left_out_reason(reason: str) -> str:
+    """Return the stale reason of a page that leaves index and prompts."""
+    return f"{reason.removesuffix(_LEFT_OUT)}{_LEFT_OUT}"
+
+
+def is_left_out(metadata: Mapping[str, Any]) -> bool:
+    """Tell whether a page with these keys has left index and prompts."""
+    return is_gone(metadata) and str(metadata.get("stale_reason")).endswith(_LEFT_OUT)
 
 
 def drifted(page: PageSummary) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
+from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records.disk import append_line, explained
 from pytest_dvwiki.records.disk import replace as replace_file
 from pytest_dvwiki.records.store import write_record, write_suite
@@ -317,6 +318,34 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
         if writer.files.updated:
             plural = "s" if len(writer.files.updated) > 1 else ""
             add_to_log(layout, "lint", f"{len(writer.files.updated)} page{plural} marked or unmarked")
+        return sorted(set(writer.files.changed))
+
+
+def leave_out(layout: Layout, days: int, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
+    """Take the bug pages out of the index that have been stale for some days and hold no fix that held.
+
+    The mark is kept on the page only; it goes when the cause comes back, or when people set another status.
+
+    Args:
+        layout: Where the wiki is.
+        days: How long before the newest record they were stale already.
+        lock_timeout: Seconds to wait for another process that writes.
+
+    Returns:
+        The changed files, relative to the wiki.
+
+    Raises:
+        WikiError: A page could not be written, or the lock could not be taken.
+    """
+    with writing(layout, lock_timeout, scaffolded=False) as writer:
+        writer.refresh()
+        with writer.page_cache.batch():
+            writer.views.leave_out(days)
+        writer.write_indexes()
+        if writer.files.updated:
+            add_to_log(
+                layout, "lint", f"{count(len(writer.files.updated), 'page')} left the index, stale for {days} days"
+            )
         return sorted(set(writer.files.changed))
 
 

@@ -11,7 +11,9 @@ from pytest_dvwiki.wiki.index import INDEX, OWN, TITLE, head, heading, line
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from pytest_dvwiki.wiki.index import Top
 
     Changes = Mapping[str, tuple[str | None, str | None]]
     Edit = tuple[int, int, bytes]
@@ -33,21 +35,13 @@ class _Table:
     pages: int
 
 
-def renewed(
-    read: Callable[[str], bytes],
-    changes: Changes,
-    last_updated: str | None,
-    commits: Sequence[tuple[str, str]],
-    flaky: int,
-) -> dict[str, bytes] | None:
+def renewed(read: Callable[[str], bytes], changes: Changes, top: Top) -> dict[str, bytes] | None:
     """Return the index files that `indexes` would change, with their new contents.
 
     Args:
         read: Gives the content of an index file.
         changes: By the path of each page that differs, its cells in the files and its new cells; None for no row.
-        last_updated: Time of the newest record; None if there is none.
-        commits: The name of each bug page with the commit that it came with, as `indexes` takes them.
-        flaky: Number of tests that were flaky in the newest runs.
+        top: What stands above the tables.
 
     Returns:
         The contents by path; None if the files are not as last written.
@@ -60,7 +54,7 @@ def renewed(
             return None
         found[OWN[category]] = _edited(data, edits)
     data = read(INDEX)
-    edits = _edits_of_all(data, changes, lambda pages: head(last_updated, pages, commits, flaky))
+    edits = _edits_of_all(data, changes, lambda pages: head(top, pages))
     if edits is None:
         return None
     found[INDEX] = _edited(data, edits)

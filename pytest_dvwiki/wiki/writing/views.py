@@ -141,7 +141,17 @@ class Views:
     def _stale_reason(self, page: PageSummary, cause: aggregate.CauseHistory) -> str | None:
         """Return why a page is out of date: its cause is gone without a fix, or it cites missing code; else None."""
         gone = _gone(self.archive, cause) if page.text("status") == "open" else None
+        if gone and page.text("stale_reason") == marks.left_out_reason(gone):
+            return page.text("stale_reason")  # a mark of `dvwiki maintain`
         return gone or marks.drifted(page)
+
+    def leave_out(self, days: int) -> None:
+        """Mark the bug pages that have been stale for some days and hold no fix that held: they leave the index."""
+        for page in self.page_cache.all("bugs"):
+            if marks.is_gone(page.metadata) and not marks.is_left_out(page.metadata):
+                cause = aggregate.cause(self.archive, page.fingerprints())
+                if cause is not None and absence.is_gone_for(self.archive, cause, days):
+                    self.files.edit(page.path, {"stale_reason": marks.left_out_reason(page.text("stale_reason"))}, {})
 
     def link_to(self, causes: Iterable[str]) -> None:
         """Bring the bug pages up to date that name one of these causes, whose pages have changed."""
@@ -244,4 +254,4 @@ def _gone(archive: Archive, cause: aggregate.CauseHistory) -> str | None:
     """Return since when a cause has been gone without a fix on record; None if it is not gone."""
     if not absence.is_gone(archive, cause):
         return None
-    return f"not seen since {cause.last_seen[:10]}; its tests passed {absence.DAYS} days later or after that"
+    return marks.gone_reason(cause.last_seen, absence.DAYS)

@@ -13,7 +13,7 @@ from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.records.flaky import flaky_tests
 from pytest_dvwiki.version import TOOL
 from pytest_dvwiki.wiki import flaky
-from pytest_dvwiki.wiki.index import FILES, FLAKY, indexes
+from pytest_dvwiki.wiki.index import FILES, FLAKY, Top, indexes
 from pytest_dvwiki.wiki.lock import locked
 from pytest_dvwiki.wiki.page_cache import PageCache
 from pytest_dvwiki.wiki.writing.files import Files
@@ -99,12 +99,12 @@ class WikiWriter:
         Args:
             anew: Make them from all pages, even if only a few rows changed.
         """
-        index, last_updated, files = self.page_cache.index, self.archive.last_updated(), None
-        tests, commits = flaky_tests(self.archive), index.commits()
+        index, tests, files = self.page_cache.index, flaky_tests(self.archive), None
+        top = Top(self.archive.last_updated(), index.commits(), len(tests), index.left_out())
         if not anew and index.is_current(FILES):
-            files = renewed(self.files.read, index.changed(), last_updated, commits, len(tests))
+            files = renewed(self.files.read, index.changed(), top)
         if files is None:
-            files = indexes(index.rows, last_updated, commits, len(tests))
+            files = indexes(index.rows, top)
         if tests or self.files.exists(FLAKY):
             files[FLAKY] = flaky.page(tests, self.views.bug_path).encode()
         for path, data in files.items():

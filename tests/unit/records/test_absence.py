@@ -9,8 +9,10 @@ import pytest
 
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.model import OtherTest
+from pytest_dvwiki.upkeep.lint import lint
+from pytest_dvwiki.wiki.finding.search import Filters, WikiSearchIndex
 from pytest_dvwiki.wiki.text import pages
-from pytest_dvwiki.wiki.writing.build import archive, build
+from pytest_dvwiki.wiki.writing.build import archive, build, leave_out
 
 from ..samples import CAUSE, TEST, archived, failed, fixed, layout, occurrence, passing, record
 
@@ -132,3 +134,37 @@ def test_runs_that_arrive_out_of_order_come_to_the_same(tmp_path: Path) -> None:
         for day in order:
             run(place, day, *((occurrence(),) if day in {0, 120} else ()))
         assert mark(place) == (True, REASON.replace("2026-11-21", "2027-03-21"))
+
+
+def test_a_page_that_has_been_stale_for_90_days_leaves_the_index_until_its_cause_comes_back(place: Layout) -> None:
+    run(place, 95)
+    run(place, 184)
+    assert leave_out(place, 90) == []
+    run(place, 185)
+    before = page(place).read_text("utf-8")
+    assert leave_out(place, 90) == [f"bugs/{page(place).name}", "bugs/_index.md", "index.md"]
+    assert leave_out(place, 90) == []
+    assert mark(place) == (True, f"{REASON}; left out of index and prompts")
+    assert len(before.splitlines()) == len(page(place).read_text("utf-8").splitlines())
+    index = (place.wiki / "index.md").read_text("utf-8")
+    assert page(place).name not in index
+    assert "Left out, stale for long: 1 (" in index
+    assert build(place, check=True).changed == []
+    assert [each.kind for each in lint(place, "full") if "bugs/" in each.page] == []
+    assert "RTL_" not in gather(place, test=TEST).text
+    found = WikiSearchIndex.create("keyword", place.wiki).search("scoreboard", filters=Filters(status="stale"))
+    assert [each.page_path for each in found] == [f"bugs/{page(place).name}"]
+    run(place, 186)
+    assert mark(place)[1] == f"{REASON}; left out of index and prompts"
+    run(place, 187, occurrence())
+    assert mark(place) == (False, None)
+    assert page(place).name in (place.wiki / "index.md").read_text("utf-8")
+
+
+def test_a_page_with_a_fix_that_once_held_stays_in_the_index(place: Layout) -> None:
+    archive(place, record(2, fixes=(fixed(2, CAUSE, result="held"),)))
+    run(place, 1, occurrence())
+    for days in (91, 185, 300):
+        run(place, days)
+    assert mark(place)[0] is True
+    assert leave_out(place, 90) == []
