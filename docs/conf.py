@@ -45,6 +45,7 @@ NAVIGATION = {
             "reports",
             "mcp",
             "store",
+            "benchmark",
             "outputs",
             "killed-runs",
             "secrets",

@@ -1,0 +1,1 @@
+"""How far an agent has to look until it names the faulty line, with the wiki and without it."""
