@@ -27,6 +27,7 @@ COMMANDS = {
     "classify": "name the failure in a log",
     "commit": "replace a page or a part of one, or make a page",
     "compact": "roll old records up into one file per month",
+    "compile": "make topics shorter: merge lessons that say the same, end those that do not hold",
     "context": "print what the wiki knows, for a prompt",
     "export": "export the wiki: Open Knowledge Format, llms.txt, a static site",
     "fix": "record how a cause was fixed",

@@ -26,7 +26,10 @@ OTHERWISE = "gotchas"
 """The topic of a lesson that names no other."""
 LESSONS, GENERAL, SUPERSEDED = "Lessons", "General", "Superseded"
 SECTIONS = (LESSONS, GENERAL, SUPERSEDED)
+SUMMARY = "Most confirmed"
+"""Heading of the summary that rules make."""
 UNREVIEWED = "unreviewed"
+_SUMMARY = 5
 _LEVEL = 3
 """The level of a lesson's heading."""
 _TITLE = 80
@@ -228,6 +231,25 @@ def with_lessons(data: bytes, listed: Sequence[Lesson]) -> bytes:
         elif shown:
             text = f"{text.rstrip()}\n\n## {section}\n\n{shown}\n"
     return _with_status(text.replace("\n", newline).encode(), listed)
+
+
+def with_summary(data: bytes, listed: Iterable[Lesson]) -> bytes:
+    """Return a page with a summary above its lessons: the titles of those that were confirmed most, with a source."""
+    known = sorted(
+        (each for each in listed if each.is_active and not each.unreviewed), key=lambda each: -len(each.tasks)
+    )
+    lines = [f"- {each.title}{f' (source: {each.sources[0]})' if each.sources else ''}" for each in known[:_SUMMARY]]
+    text = data.decode()
+    newline = newline_of(text)
+    text = text.replace("\r\n", "\n")
+    place = parts.part(text, SUMMARY)
+    if place is not None:
+        text = text[: place[0]].rstrip("\n") + "\n\n" + "\n".join(lines) + "\n\n" + text[place[1] :].lstrip("\n")
+    elif lines:
+        found = re.search(rf"^## {LESSONS}[ \t]*$", text, re.MULTILINE)
+        at = found.start() if found else len(text)
+        text = f"{text[:at]}## {SUMMARY}\n\n" + "\n".join(lines) + f"\n\n{text[at:]}"
+    return text.replace("\n", newline).encode()
 
 
 def _with_status(data: bytes, listed: Iterable[Lesson]) -> bytes:

@@ -77,7 +77,7 @@ sections:
   "patterns/*#Fix Template": {mode: snapshot, writable_by: [agent, reviewer, human], read_cap: 4}
   coverage: {mode: snapshot, writable_by: [ingest, reviewer, human], read_cap: 4}
   specs: {mode: snapshot, writable_by: [agent, reviewer, human], read_cap: 4}
-  topics: {mode: snapshot, writable_by: [agent, reviewer, human], read_cap: 4}
+  topics: {mode: snapshot, writable_by: [ingest, reviewer, human], read_cap: 4}
   log: {title: Log, description: What happened when, mode: log, writable_by: [ingest, agent, reviewer, human]}
   handoffs: {title: Handoffs, description: Who passed what on, mode: log, writable_by: [agent, reviewer, human]}
 # Each role hands its work to a later one; after max_steps handoffs of a task (default: twice as many as roles) it ends.

@@ -1,0 +1,352 @@
+"""`dvwiki compile`: the topics that are due, each compiled by a model or by rules.
+
+What a model makes of a page is a proposal in the review queue, and the page stays as it is until a person accepts it.
+What rules make of it is written. Either way nothing is written where nothing changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import msgspec
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.causes.words import fix_text
+from pytest_dvwiki.librarian import condense
+from pytest_dvwiki.librarian.condense import Claim, Relations
+from pytest_dvwiki.llm.model import ModelError, parsed, quoted
+from pytest_dvwiki.records import aggregate, disk
+from pytest_dvwiki.runs import today
+from pytest_dvwiki.tokens import by_rule
+from pytest_dvwiki.wiki import outside
+from pytest_dvwiki.wiki.kinds import topic
+from pytest_dvwiki.wiki.query import WikiHistory
+from pytest_dvwiki.wiki.review import ReviewQueue
+from pytest_dvwiki.wiki.writing import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.librarian.condense import Compiled
+    from pytest_dvwiki.llm.configuration import LibrarianSettings
+    from pytest_dvwiki.llm.model import Model
+    from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.kinds.topic import Lesson
+
+Status = Literal["few", "unchanged", "waiting", "nothing", "proposed", "written", "failed"]
+_FEWEST = 2
+_ELSEWHERE = 50
+"""Most lessons of other pages that the model may refer to."""
+_ANSWER = 4096
+_WORKAROUND = re.compile(
+    r"work-?around|\buntil (?:it|this|that|the \w+) is fixed|known to fail|expected to fail|not fixed yet",
+    re.IGNORECASE,
+)
+_BUG = re.compile(r"\b(?:RTL|TB|UNK)_\d{8}_\d+\b")
+_Shape = TypeVar("_Shape")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one page."""
+
+    page: str
+    """Relative to the wiki."""
+    status: Status
+    text: str = ""
+    """What was done, or why nothing was."""
+    details: tuple[str, ...] = ()
+    """Single changes, refused texts, and lessons that stay for a person to look at."""
+
+
+class _State(msgspec.Struct):
+    """What is known of a page since its last compile; a cache, since a proposal says the same."""
+
+    versions: tuple[str, ...] = ()
+    """The version that was compiled, and the one that was made of it."""
+    day: str = ""
+    by_rules: bool = False
+
+
+def pages(layout: Layout, names: Sequence[str] = ()) -> list[str]:
+    """Return the topic pages of a wiki, or those of some topics."""
+    present = sorted(path.stem for path in (layout.wiki / "topics").glob("*.md") if path.stem != "_index")
+    return [f"topics/{name}.md" for name in (names or present)]
+
+
+def compile_topics(
+    settings: LibrarianSettings, names: Sequence[str] = (), *, model: Model | None = None
+) -> Iterator[Outcome]:
+    """Compile topics, one after the other.
+
+    Args:
+        settings: The settings.
+        names: The topics; if there are none, all whose interval is over.
+        model: The model; without one rules do what they can.
+
+    Raises:
+        WikiError: The wiki cannot be written.
+    """
+    with WikiHistory(settings.layout) as history:
+        for page in pages(settings.layout, names):
+            yield _Page(settings, page, history, model).compiled(is_named=bool(names))
+
+
+def planned(settings: LibrarianSettings, names: Sequence[str] = ()) -> Iterator[tuple[str, int, int]]:
+    """Yield, for each page that a model would be asked about, the tokens of the prompts and the most of the answers."""
+    with WikiHistory(settings.layout) as history:
+        for name in pages(settings.layout, names):
+            page = _Page(settings, name, history, None)
+            if page.reason(is_named=bool(names)) is None:
+                size = by_rule(condense.RELATE_SYSTEM + page.prompt()) + by_rule(condense.WRITE_SYSTEM + page.prompt())
+                yield name, size, 2 * _ANSWER
+
+
+class _Page:
+    """One page that may be compiled.
+
+    Args:
+        settings: The settings.
+        page: The page, relative to the wiki.
+        history: The records and pages.
+        model: The model; None for rules alone.
+    """
+
+    def __init__(self, settings: LibrarianSettings, page: str, history: WikiHistory, model: Model | None) -> None:
+        self._settings = settings
+        self._layout = settings.layout
+        self._page = page
+        self._history = history
+        self._model = model
+        try:
+            self._data = outside.read(self._layout.wiki, page)
+        except OSError:
+            self._data = b""
+        self._lessons = topic.lessons(self._data.decode("utf-8", "replace"))
+        self._active = [each for each in self._lessons if each.is_active]
+        self._version = topic.version(self._data)
+
+    def reason(self, *, is_named: bool) -> Outcome | None:
+        """Return why the page is not compiled now; None if it is."""
+        fewest = max(_FEWEST, self._settings.threshold)
+        if len(self._active) < fewest:
+            return self._outcome("few", f"{len(self._active)} of {fewest} lessons")
+        for each in ReviewQueue(self._layout).all():
+            if (each.kind, each.target, each.base) == ("compiled", self._address, self._version):
+                what = f"was {each.decision}" if each.decision else "waits for a person: `dvwiki review`"
+                return self._outcome("unchanged" if each.decision else "waiting", f"the proposal {each.id} {what}")
+        known = self._state()
+        can_do_more = known.by_rules and self._model is not None
+        days = (today() - date.fromisoformat(known.day)).days if known.day else self._settings.interval
+        if self._version in known.versions and not can_do_more:
+            return self._outcome("unchanged", "nothing changed since the last compile")
+        if days < self._settings.interval and not (is_named or can_do_more):
+            return self._outcome("unchanged", f"compiled on {known.day}; name the topic to compile it again")
+        return None
+
+    def compiled(self, *, is_named: bool) -> Outcome:
+        """Compile the page, if it is due."""
+        outcome = self.reason(is_named=is_named)
+        if outcome is not None:
+            return outcome
+        if self._model is not None:
+            try:
+                return self._by_model(self._model)
+            except ModelError as error:
+                if not error.rules:
+                    return self._outcome("failed", str(error))
+        return self._by_rules()
+
+    def prompt(self) -> str:
+        """Return the lessons of the page, and the titles of those on others, for the model."""
+        titles = "\n".join(f"id: {name}: {lesson.title}" for name, lesson in self._elsewhere().items())
+        return f"{condense.shown(self._active)}\n\n{quoted('elsewhere', titles)}"
+
+    # By a model
+
+    def _by_model(self, model: Model) -> Outcome:
+        remembered = _Answers(self._layout, model)
+        relations = remembered.ask(condense.RELATE, condense.RELATE_SYSTEM, self.prompt(), Relations)
+        same = condense.groups(self._active, relations)
+        claims: tuple[Claim, ...] = ()
+        if same:
+            prompt = "\n".join(f"<group>\n{condense.shown(group)}\n</group>" for group in same)
+            claims = remembered.ask(condense.WRITE, condense.WRITE_SYSTEM, prompt, tuple[Claim, ...])
+        made = condense.compiled(
+            self._layout,
+            self._lessons,
+            relations,
+            claims,
+            elsewhere={name: f" in [{_stem(page)}]({_stem(page)}.md)" for name, page in self._pages_of().items()},
+            resolves=lambda task: self._history.archive.record(task) is not None,
+        )
+        outcome = self._proposed(made, remembered.backend)
+        remembered.forget()
+        return outcome
+
+    def _proposed(self, made: Compiled, by: str) -> Outcome:
+        """Put what a model made of the page into the review queue."""
+        data = topic.with_lessons(self._data, made.lessons)
+        details = (
+            *made.done,
+            *(f"refused: {each}" for each in made.refused),
+            *(f"stays as it is, for review: {each}" for each in made.kept),
+        )
+        if topic.version(data) == self._version:
+            self._remember((self._version,))
+            return self._outcome("nothing", "nothing to change", details)
+        text = "\n\n".join(
+            f"## {section}\n\n" + "\n\n".join(each.markdown() for each in made.lessons if each.section == section)
+            for section in topic.SECTIONS
+            if any(each.section == section for each in made.lessons)
+        )
+        proposal = ReviewQueue(self._layout).propose(
+            "compiled",
+            self._address,
+            text,
+            by=by,
+            reason="; ".join(details),
+            base=self._version,
+            sources=dict.fromkeys(source for each in made.lessons for source in each.sources),
+        )
+        self._remember((self._version, topic.version(data)))
+        return self._outcome("proposed", f"`dvwiki review show {proposal.id}`", details)
+
+    # By rules
+
+    def _by_rules(self) -> Outcome:
+        done: list[str] = []
+
+        def decide(data: bytes | None) -> bytes | None:
+            if data is None:
+                return None
+            made = condense.by_rules(topic.lessons(data.decode()), self._fixed)
+            done.extend(made.done)
+            return topic.with_summary(topic.with_lessons(data, made.lessons), made.lessons)
+
+        try:
+            refusal = build.change_page(self._layout, self._page, decide, log_text=f"{self._page} compiled by rules")
+        except UnicodeDecodeError as error:
+            refusal = f"it is not UTF-8 (byte {error.start})"
+        if refusal:
+            return self._outcome("failed", refusal)
+        now = outside.read(self._layout.wiki, self._page)
+        self._remember((self._version, topic.version(now)), by_rules=True)
+        return (
+            self._outcome("nothing", "nothing to change")
+            if now == self._data
+            else self._outcome("written", "compiled by rules", tuple(done))
+        )
+
+    def _fixed(self, lesson: Lesson) -> str:
+        """Return the fix that makes a workaround needless; empty unless it held, later than the lesson was learned."""
+        text = f"{lesson.title} {lesson.text}"
+        if not _WORKAROUND.search(text):
+            return ""
+        for name in _BUG.findall(text):
+            page = self._history.page_cache.get(f"bugs/{name}.md")
+            cause = aggregate.cause(self._history.archive, page.fingerprints()) if page else None
+            state = cause.fixes[-1] if cause and cause.fixes else None
+            if state and state.fix.result == "held" and not state.returned and lesson.seen < state.fix.date[:10]:
+                return topic.reason(f"{name} was fixed on {state.fix.date[:10]} by {fix_text(state.fix)}, which held")
+        return ""
+
+    # Places
+
+    @property
+    def _address(self) -> str:
+        return self._page.removesuffix(".md")
+
+    def _outcome(self, status: Status, text: str, details: Iterable[str] = ()) -> Outcome:
+        return Outcome(page=self._page, status=status, text=text, details=tuple(details))
+
+    def _pages_of(self) -> dict[str, str]:
+        return {name: page for page, found in self._others() for name in (each.id for each in found)}
+
+    def _elsewhere(self) -> dict[str, Lesson]:
+        found = {each.id: each for _, listed in self._others() for each in listed}
+        return dict(list(found.items())[:_ELSEWHERE])
+
+    def _others(self) -> Iterator[tuple[str, list[Lesson]]]:
+        """Yield the other topic pages with their active lessons."""
+        for page in pages(self._layout):
+            if page != self._page:
+                with suppress(OSError):
+                    text = outside.read(self._layout.wiki, page).decode("utf-8", "replace")
+                    yield page, [each for each in topic.lessons(text) if each.is_active]
+
+    # What is remembered
+
+    def _state(self) -> _State:
+        return _states(self._layout).get(self._page, _State())
+
+    def _remember(self, versions: tuple[str, ...], *, by_rules: bool = False) -> None:
+        states = _states(self._layout) | {self._page: _State(versions, today().isoformat(), by_rules)}
+        disk.replace(_cache(self._layout) / "compiled.json", msgspec.json.encode(states))
+
+
+class _Answers:
+    """The answers of one compile, kept on disk until it is done, so that a run that was killed goes on at its step.
+
+    Args:
+        layout: Where the wiki is.
+        model: The model.
+    """
+
+    def __init__(self, layout: Layout, model: Model) -> None:
+        self._folder = _cache(layout)
+        self._model = model
+        self._files: list[str] = []
+        self.backend = ""
+        """The backend and model that answered last."""
+
+    def ask(self, step: str, system: str, prompt: str, shape: type[_Shape]) -> _Shape:
+        """Return the answer to a prompt, as a type.
+
+        Raises:
+            ModelError: No backend answered, or not as it was asked.
+        """
+        key = f"{step}\0{system}\0{prompt}".encode("utf-8", "replace")
+        name = f"{hashlib.sha256(key).hexdigest()[:24]}.answer.json"
+        self._files.append(name)
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            kept = json.loads(reading.read_text(self._folder / name))
+            found = parsed(kept["text"], shape)
+            self.backend = str(kept["backend"])
+            return found
+        answer = self._model.complete(prompt, system=system, step=step, max_tokens=_ANSWER)
+        try:
+            found = parsed(answer.text, shape)
+        except ValueError as error:
+            raise ModelError(str(error)) from None
+        self.backend = f"{answer.backend} {answer.model}".strip()
+        kept = {"text": answer.text, "backend": self.backend}
+        disk.replace(self._folder / name, json.dumps(kept).encode("utf-8", "backslashreplace"))
+        return found
+
+    def forget(self) -> None:
+        """Remove the answers: what was made of them is on disk."""
+        for name in self._files:
+            (self._folder / name).unlink(missing_ok=True)
+
+
+def _cache(layout: Layout) -> Path:
+    return layout.wiki / ".cache" / "librarian"
+
+
+def _states(layout: Layout) -> dict[str, _State]:
+    try:
+        return msgspec.json.decode(reading.read_bytes(_cache(layout) / "compiled.json"), type=dict[str, _State])
+    except (OSError, msgspec.MsgspecError):
+        return {}
+
+
+def _stem(page: str) -> str:
+    return page.rpartition("/")[2].removesuffix(".md")

@@ -1,0 +1,34 @@
+"""Checks of the lessons on topic and pattern pages: ids, and links between lessons that replace each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.upkeep.findings import Finding
+from pytest_dvwiki.wiki.kinds import topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_dvwiki.upkeep.page import PageText
+
+
+def check_lessons(text: PageText) -> Iterator[Finding]:
+    """Yield ids that two lessons have, and links that lead to no lesson or are not returned."""
+    if text.listed.category not in {"topics", "patterns"}:
+        return
+    lessons = {each.id: each for each in (found := topic.lessons(text.raw))}
+    path = text.listed.path
+    for name, times in Counter(each.id for each in found).items():
+        if times > 1:
+            yield Finding(
+                path, 0, "schema", f"{times} lessons have the id {name}", "merge them, or remove the id of one"
+            )
+    for each in lessons.values():
+        for other, back in ((each.superseded_by, "supersedes"), *((name, "superseded by") for name in each.supersedes)):
+            if other and other not in lessons:
+                yield Finding(path, 0, "schema", f"lesson {each.id}: there is no lesson {other}", "correct the id")
+            elif other and each.id not in {*lessons[other].supersedes, lessons[other].superseded_by}:
+                problem = f"lesson {other} does not say `{back} {each.id}`"
+                yield Finding(path, 0, "schema", problem, "add the line, or remove the other one")
