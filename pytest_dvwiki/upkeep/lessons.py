@@ -18,7 +18,8 @@ def check_lessons(text: PageText) -> Iterator[Finding]:
     """Yield ids that two lessons have, and links that lead to no lesson or are not returned."""
     if text.listed.category not in {"topics", "patterns"}:
         return
-    lessons = {each.id: each for each in (found := topic.lessons(text.raw))}
+    found = topic.lessons(text.raw)
+    lessons = {each.id: each for each in found}
     path = text.listed.path
     for name, times in Counter(each.id for each in found).items():
         if times > 1:
