@@ -145,7 +145,7 @@ def _commands() -> str:
     lines: list[str] = []
     for name, summary in cli.COMMANDS.items():
         parser = argparse.ArgumentParser(prog=f"dvwiki {name}")
-        importlib.import_module(f"{cli.__name__}.{name}").add_arguments(parser)
+        importlib.import_module(cli.module_of(name)).add_arguments(parser)
         lines += _command(parser, f"{summary[0].upper()}{summary[1:]}.")
     return "\n".join(lines) + "\n"
 

@@ -34,6 +34,7 @@ COMMANDS = {
     "gate": "join the gate's decisions on the runs of several shards",
     "get": "print a page or a part of one, with its version",
     "handoff": "pass work on to the next role, with a summary",
+    "import": "take over a wiki in the layout of the specification",
     "ingest": "archive what earlier runs left behind: results files, logs, coverage reports, folders, archives",
     "init": "make the wiki's folders and files",
     "link": "put the URL of a ticket on a bug page",
@@ -85,6 +86,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             gc.freeze()
 
 
+def module_of(command: str) -> str:
+    """Return the name of a command's module: `import` is a keyword of Python, so that one has another name."""
+    return f"{__name__}.{'import_wiki' if command == 'import' else command}"
+
+
 def _run(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="dvwiki", description="The failure memory of a hardware regression.")
     parser.add_argument("--version", action="version", version=f"dvwiki {__version__}")
@@ -95,7 +101,7 @@ def _run(arguments: list[str]) -> int:
         summary = COMMANDS[name]
         command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         if name == asked:
-            module = importlib.import_module(f"{__name__}.{name}")
+            module = importlib.import_module(module_of(name))
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     args = parser.parse_args(arguments)

@@ -113,11 +113,17 @@ def origin(values: Mapping[str, str]) -> Origin:
     """Return the origin that a classification states; UNKNOWN if it states no known one."""
     kind = re.sub(r"[ -]", "_", word(values.get("bug_type", "")).lower())
     found: OriginType = _ORIGINS.get(kind, "UNKNOWN")
-    reasons = tuple(line for line in map(without_bullet, values.get("rationale", "").splitlines()) if line)
+    reasons: list[str] = []
+    for line in values.get("rationale", "").splitlines():
+        # A line that goes on in the middle of a sentence was wrapped.
+        if reasons and line.strip()[:1].islower():
+            reasons[-1] += f" {line.strip()}"
+        elif text := without_bullet(line):
+            reasons.append(text)
     return Origin(
         type=found,
         confidence=_confidence(values.get("confidence", "")),
-        reasons=reasons or (f"the caller called it {found}",),
+        reasons=tuple(reasons) or (f"the caller called it {found}",),
     )
 
 

@@ -10,24 +10,22 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.backends import BackendError
-from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, fingerprint
-from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
+from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION
 from pytest_dvwiki.intake import findings, waiting
-from pytest_dvwiki.intake.fields import of_result, word
+from pytest_dvwiki.intake.fields import of_result
 from pytest_dvwiki.intake.learning import Learning
+from pytest_dvwiki.intake.occurrence import UNKNOWN, occurrence_of
 from pytest_dvwiki.intake.session import Session, lines_of
 from pytest_dvwiki.llm.model import ModelError
-from pytest_dvwiki.model import BinRow, FailedTest, FixRow, LogReference, Occurrence, Origin, RunRecord
+from pytest_dvwiki.model import BinRow, FixRow, Occurrence, Origin, RunRecord
 from pytest_dvwiki.records import bins
 from pytest_dvwiki.records.disk import WikiError
-from pytest_dvwiki.redact import redact, shorten_paths
+from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import epoch, utc
-from pytest_dvwiki.settings import ip_type_of
 from pytest_dvwiki.version import TOOL
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.kinds.spec import Clarification
@@ -44,15 +42,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.config import WikiConfig
     from pytest_dvwiki.wiki.writing.build import ArchiveResult
 
-UNKNOWN = "unknown"
 _NO_ORIGIN = "the report does not say where the fault lies"
-EXCERPT_LINES = 40
 _EVIDENCE = 20_000
-_LINE = 4_096
 _NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
-_FINGERPRINT = re.compile(r"[0-9a-f]{12}")
-_COMMA = re.compile(r",\s+")
-_LOG_LINE = re.compile(r"(.+?):(\d+)")
 _Result = TypeVar("_Result")
 _logger = logging.getLogger(__name__)
 
@@ -216,7 +208,7 @@ class WikiIngestService:
 
         def work() -> None:
             values = {"failure_subtype": failure_subtype, "error_class": error_class}
-            occurrence = self._occurrence(values, lines, Origin(type="UNKNOWN", confidence=0.0))
+            occurrence = occurrence_of(values, lines, Origin(type="UNKNOWN", confidence=0.0), self.config)
             self._archive("pattern", task_id, arguments, occurrences=(occurrence,), fixes=(fix,) if text else ())
 
         return self._begin(work, None)
@@ -241,7 +233,7 @@ class WikiIngestService:
 
         def work() -> str:
             arguments = {"classification": values, "evidence": lines}
-            occurrence = self._occurrence(values, lines, findings.origin(values))
+            occurrence = occurrence_of(values, lines, findings.origin(values), self.config)
             done = self._archive("bug", task_id, arguments, occurrences=(occurrence,))
             return done.pages.get(occurrence.fingerprint, "")
 
@@ -381,42 +373,12 @@ class WikiIngestService:
                 origin = findings.origin(values)
                 if "bug_type" not in values:
                     origin = replace(origin, reasons=(_NO_ORIGIN,))
-                one = self._occurrence(values, lines_of(values), origin)
+                one = occurrence_of(values, lines_of(values), origin, self.config)
                 known = found.setdefault(one.fingerprint, one)
                 if known is not one:
                     tests = dict.fromkeys((*known.tests, *one.tests))
                     found[one.fingerprint] = replace(known, tests=tuple(tests))
         return tuple(found.values())
-
-    def _occurrence(self, values: Mapping[str, str], lines: Sequence[str], origin: Origin) -> Occurrence:
-        root = self.config.layout.root
-        text = shorten_paths(redact("\n".join(line[:_LINE] for line in lines)), root)
-        kept = [line.rstrip() for line in text.split("\n") if line.strip()][:EXCERPT_LINES]
-        error_class = word(values.get("error_class", "")) or UNKNOWN
-        subtype = word(values.get("failure_subtype", "")) or UNKNOWN
-        tests = _tests(values)
-        # Without a message, failures of two tests are not known to be one.
-        primary = (
-            kept[0].strip() if kept else " in ".join([f"{error_class} {subtype}", *(test.nodeid for test in tests)])
-        )
-        given = word(values.get("fingerprint", ""))
-        is_given = _FINGERPRINT.fullmatch(given) is not None
-        return Occurrence(
-            fingerprint=given if is_given else _identity(fingerprint, error_class, primary),
-            fingerprint_v1=None if is_given else _identity(fingerprint_v1, error_class, primary),
-            error_class=redact(error_class),
-            failure_subtype=redact(subtype),
-            pattern=None,
-            origin=replace(origin, reasons=tuple(shorten_paths(redact(reason), root) for reason in origin.reasons)),
-            primary=primary,
-            tests=tests,
-            excerpt="\n".join(kept),
-            log=_log(word(values.get("log", "")), root),
-            ip_type=_text(values, "ip_type") or ip_type_of(tests[0].nodeid if tests else "", self.config.ip_types),
-            title=_text(values, "title"),
-            spec_section=_text(values, "spec_section"),
-            owner=_text(values, "owner"),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -486,31 +448,3 @@ def _result(layout: Layout, task_id: str, identity: str, done: ArchiveResult, *,
         index_updated=True,
         search_index_updated=searchable,
     )
-
-
-def _identity(of: Callable[..., str], error_class: str, primary: str) -> str:
-    return of(report_class=error_class, file=None, message_id=None, function=None, source_line=None, text=primary)
-
-
-def _text(values: Mapping[str, str], name: str) -> str | None:
-    return redact(word(values.get(name, ""))) or None
-
-
-def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:
-    """Return the tests that are named, on lines or between commas; of several none is known to have had the seed."""
-    named = [redact(word(name)) for line in values.get("test", "").splitlines() for name in _COMMA.split(line)]
-    names = [name for name in dict.fromkeys(named) if name]
-    seed = redact(word(values.get("seed", ""))) or None
-    return tuple(FailedTest(nodeid=name, seed=seed if len(names) == 1 else None) for name in names)
-
-
-def _log(path: str, root: PurePath) -> LogReference | None:
-    """Return a log as records name it: relative to the root, or by the last two parts of its path."""
-    if not path:
-        return None
-    found = _LOG_LINE.fullmatch(path)
-    place, line = (found[1], int(found[2])) if found else (path, None)
-    file = PurePath(redact(place))
-    if file.is_absolute():
-        file = file.relative_to(root) if file.is_relative_to(root) else PurePath(*file.parts[-2:])
-    return LogReference(path=file.as_posix(), line=line)

@@ -1,0 +1,92 @@
+"""A reported failure as it is archived."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.fingerprint import fingerprint
+from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
+from pytest_dvwiki.intake.fields import word
+from pytest_dvwiki.model import FailedTest, LogReference, Occurrence, Origin
+from pytest_dvwiki.redact import redact, shorten_paths
+from pytest_dvwiki.settings import ip_type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pytest_dvwiki.wiki.config import WikiConfig
+
+UNKNOWN = "unknown"
+EXCERPT_LINES = 40
+_LINE = 4_096
+_FINGERPRINT = re.compile(r"[0-9a-f]{12}")
+_COMMA = re.compile(r",\s+")
+_LOG_LINE = re.compile(r"(.+?):(\d+)")
+
+
+def occurrence_of(values: Mapping[str, str], lines: Sequence[str], origin: Origin, config: WikiConfig) -> Occurrence:
+    """Return a failure as it is archived, without secrets and without paths of one machine.
+
+    Args:
+        values: What is said of it, by the names of fields.
+        lines: Its message, and what stands around it.
+        origin: Where the fault lies.
+        config: The wiki.
+    """
+    root = config.layout.root
+    text = shorten_paths(redact("\n".join(line[:_LINE] for line in lines)), root)
+    kept = [line.rstrip() for line in text.split("\n") if line.strip()][:EXCERPT_LINES]
+    error_class = word(values.get("error_class", "")) or UNKNOWN
+    subtype = word(values.get("failure_subtype", "")) or UNKNOWN
+    tests = _tests(values)
+    # Without a message, failures of two tests are not known to be one.
+    primary = kept[0].strip() if kept else " in ".join([f"{error_class} {subtype}", *(test.nodeid for test in tests)])
+    given = word(values.get("fingerprint", ""))
+    is_given = _FINGERPRINT.fullmatch(given) is not None
+    return Occurrence(
+        fingerprint=given if is_given else _identity(fingerprint, error_class, primary),
+        fingerprint_v1=None if is_given else _identity(fingerprint_v1, error_class, primary),
+        error_class=redact(error_class),
+        failure_subtype=redact(subtype),
+        pattern=None,
+        origin=replace(origin, reasons=tuple(shorten_paths(redact(reason), root) for reason in origin.reasons)),
+        primary=primary,
+        tests=tests,
+        excerpt="\n".join(kept),
+        log=_log(word(values.get("log", "")), root),
+        ip_type=_text(values, "ip_type") or ip_type_of(tests[0].nodeid if tests else "", config.ip_types),
+        title=_text(values, "title"),
+        spec_section=_text(values, "spec_section"),
+        owner=_text(values, "owner"),
+    )
+
+
+def _identity(of: Callable[..., str], error_class: str, primary: str) -> str:
+    return of(report_class=error_class, file=None, message_id=None, function=None, source_line=None, text=primary)
+
+
+def _text(values: Mapping[str, str], name: str) -> str | None:
+    return redact(word(values.get(name, ""))) or None
+
+
+def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:
+    """Return the tests that are named, on lines or between commas; of several none is known to have had the seed."""
+    named = [redact(word(name)) for line in values.get("test", "").splitlines() for name in _COMMA.split(line)]
+    names = [name for name in dict.fromkeys(named) if name]
+    seed = redact(word(values.get("seed", ""))) or None
+    return tuple(FailedTest(nodeid=name, seed=seed if len(names) == 1 else None) for name in names)
+
+
+def _log(path: str, root: PurePath) -> LogReference | None:
+    """Return a log as records name it: relative to the root, or by the last two parts of its path."""
+    if not path:
+        return None
+    found = _LOG_LINE.fullmatch(path)
+    place, line = (found[1], int(found[2])) if found else (path, None)
+    file = PurePath(redact(place))
+    if file.is_absolute():
+        file = file.relative_to(root) if file.is_relative_to(root) else PurePath(*file.parts[-2:])
+    return LogReference(path=file.as_posix(), line=line)
