@@ -30,6 +30,7 @@ COMMANDS = {
     "compile": "make topics shorter: merge lessons that say the same, end those that do not hold",
     "context": "print what the wiki knows, for a prompt",
     "export": "export the wiki: Open Knowledge Format, llms.txt, a static site",
+    "drift": "say where pages and the code that they cite differ",
     "fix": "record how a cause was fixed",
     "gate": "join the gate's decisions on the runs of several shards",
     "get": "print a page or a part of one, with its version",

@@ -15,6 +15,7 @@ from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
 
     from pytest_dvwiki.llm.configuration import LibrarianSettings
     from pytest_dvwiki.llm.model import Event
@@ -65,6 +66,17 @@ def librarian_settings(settings: Settings) -> LibrarianSettings:
 def print_event(event: Event) -> None:
     """Show what a model does on the terminal."""
     print(event, file=sys.stderr)
+
+
+def print_plan(settings: LibrarianSettings, pages: Iterable[tuple[str, int, int]]) -> None:
+    """Print what a model would be asked: the tokens of each page, and the cost where the settings give a price."""
+    backend = next(iter(settings.backends), None)
+    if backend is None:
+        print("no model is set up (librarian.backends)", file=sys.stderr)
+    for page, tokens_in, tokens_out in pages:
+        cost = backend.cost(tokens_in, tokens_out) if backend else None
+        price = f", at most {cost:.4f} at the price of {backend.kind}" if backend and cost is not None else ""
+        print(f"{page}: about {tokens_in} tokens in, at most {tokens_out} out{price}")
 
 
 def _text(path: Path) -> str:

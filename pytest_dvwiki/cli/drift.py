@@ -1,0 +1,74 @@
+"""`dvwiki drift`: says where pages and the code that they cite differ."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, writing
+from pytest_dvwiki.cli.transcript import librarian_settings, print_event, print_plan
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pytest_dvwiki.llm.configuration import LibrarianSettings
+    from pytest_dvwiki.settings import Layout
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "--semantic",
+        action="store_true",
+        help="also ask the model of the block `librarian:` whether old pages still match the source that they cite; "
+        "what it finds goes to the review queue",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="ask nothing, and print the tokens and the cost")
+    add_place(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the citations whose code is gone, and what a model finds.
+
+    Returns:
+        1 if code is gone, or no model answered.
+    """
+    settings = librarian_settings(settings_of(args))
+    require_wiki(settings.layout)
+    gone = _gone(settings.layout)
+    return max(gone, _semantic(settings, dry_run=args.dry_run)) if args.semantic else gone
+
+
+def _gone(layout: Layout) -> int:
+    from pytest_dvwiki.upkeep.lint import lint  # noqa: PLC0415 (records load with it)
+
+    found = [each for each in lint(layout, "full") if each.kind in {"drift", "drift_hint"}]
+    for each in found:
+        print(f"{each.page}:{each.line}: {each.text}{' (a guess)' if each.is_warning else ''}")
+    return int(any(not each.is_warning for each in found))
+
+
+def _semantic(settings: LibrarianSettings, *, dry_run: bool) -> int:
+    from pytest_dvwiki.librarian.semantic import check, planned  # noqa: PLC0415
+    from pytest_dvwiki.llm.client import connect  # noqa: PLC0415
+    from pytest_dvwiki.llm.model import ModelError  # noqa: PLC0415
+
+    if dry_run:
+        print_plan(settings, planned(settings))
+        return 0
+    model = connect(settings, print_event)
+    if model is None:
+        raise UsageError("--semantic needs a model: set `backends` in the block `librarian:` of .agent/project.yaml")
+    try:
+        with writing():
+            for page in check(settings, model):
+                for claim, verdict, reason in page.verdicts:
+                    shown = f"contradicted: {reason}" if verdict == "contradicted" else verdict
+                    print(f"{page.page}:{claim.line}: {shown}")
+                if page.proposals:
+                    print(f"  for review: {', '.join(page.proposals)}")
+    except ModelError as error:
+        print(f"dvwiki drift: {error}; what was compared before stays", file=sys.stderr)
+        return 1
+    return 0
