@@ -41,6 +41,7 @@ COMMANDS = {
     "link": "put the URL of a ticket on a bug page",
     "lint": "check the wiki: pages, links, sources, history, derived content",
     "list": "name the pages of the wiki, without their text",
+    "maintain": "do the upkeep of the wiki, in one commit on a branch of its own; for cron",
     "mcp": "serve the wiki to agents, as a server of the Model Context Protocol",
     "merge": "merge two bug pages that stand for the same cause",
     "patterns": "list, explain, check and propose the patterns that name failures",

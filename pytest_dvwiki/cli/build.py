@@ -87,27 +87,13 @@ def _reclassify(settings: Settings) -> Reclassified:
     Raises:
         UsageError: A pattern of the project is invalid; without it, causes would lose their names.
     """
-    from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415
-    from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
     from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
-    from pytest_dvwiki.triage.again import reclassify_failure  # noqa: PLC0415
-    from pytest_dvwiki.triage.classify import Classifier  # noqa: PLC0415
-    from pytest_dvwiki.version import TOOL  # noqa: PLC0415
-    from pytest_dvwiki.wiki.writing.reclassify import reclassify  # noqa: PLC0415
+    from pytest_dvwiki.upkeep.reclassify import reclassify_all  # noqa: PLC0415
 
     try:
-        registry = load_registry(sorted(settings.layout.patterns.glob("*.yaml")))
+        done = reclassify_all(settings)
     except PatternError as error:
         raise UsageError(str(error)) from error
-    classifier = Classifier(registry)
-    done = reclassify(
-        settings.layout,
-        lambda occurrence, version: reclassify_failure(occurrence, version, classifier),
-        tool=TOOL,
-        registry=registry.hash,
-        fingerprint_version=FINGERPRINT_VERSION,
-        lock_timeout=settings.lock_timeout,
-    )
     if done.file is not None:
         print(f"{done.summary()}; see {done.file}")
     elif not done.kept:

@@ -39,8 +39,20 @@ def run(args: argparse.Namespace) -> int:
     if args.base and args.format != "llms":
         raise UsageError("--base is for llms only; the links of the other formats are relative")
     with writing():
-        _WAYS[args.format](layout, args.path.absolute(), args.base)
+        export(layout, args.format, args.path.absolute(), args.base)
     return 0
+
+
+def export(layout: Layout, name: str, path: Path, base: str = "") -> None:
+    """Export the wiki in a format.
+
+    Raises:
+        UsageError: There is no such format.
+        WikiError: A file cannot be written.
+    """
+    if name not in _WAYS:
+        raise UsageError(f"{name}: no format of an export; there are {', '.join(_WAYS)}")
+    _WAYS[name](layout, path, base)
 
 
 def _okf(layout: Layout, folder: Path, _: str) -> None:

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.git.commits import Branch, MovedError, RefusedError
 from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.records.codec import RecordError
+from pytest_dvwiki.records.store import split_month
 from pytest_dvwiki.wiki.kinds.owned import OWNED
 from pytest_dvwiki.wiki.lock import locked
+from pytest_dvwiki.wiki.review import FOLDER
 from pytest_dvwiki.wiki.text import pages
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.git.commits import Changed
     from pytest_dvwiki.settings import Layout
 
-__all__ = ["Committed", "RefusedError", "commit"]
+__all__ = ["Committed", "RefusedError", "Upkeep", "changed_by_people", "commit"]
 
 TRAILER = "Dvwiki-Task"
 _ATTEMPTS = 5
@@ -38,7 +41,29 @@ class Committed:
     """What was left out, and why."""
 
 
-def commit(layout: Layout, branch: str, task_id: str, *, lock_timeout: float) -> Committed:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upkeep:
+    """What a commit of upkeep takes beside records and the tool's parts of pages."""
+
+    people: frozenset[str]
+    """Files that differed from HEAD before, relative to the top: only of the others is every change the tool's."""
+    also: tuple[Path, ...] = ()
+    """Files and folders elsewhere in the repository that upkeep has made."""
+
+
+def changed_by_people(layout: Layout) -> frozenset[str]:
+    """Return the files beside the wiki that differ from HEAD, relative to the top of the repository.
+
+    Raises:
+        RefusedError: There is no repository, or its state does not allow a commit.
+    """
+    with Branch(layout.agent) as head:
+        return frozenset(each.path for each in head.changed(layout.agent.resolve()))
+
+
+def commit(
+    layout: Layout, branch: str, task_id: str, *, lock_timeout: float, upkeep: Upkeep | None = None
+) -> Committed:
     """Commit the records that git does not have yet, and the pages that differ in the tool's parts alone.
 
     Args:
@@ -46,6 +71,7 @@ def commit(layout: Layout, branch: str, task_id: str, *, lock_timeout: float) ->
         branch: The branch; `HEAD` for the one that is checked out.
         task_id: The run that asks for it.
         lock_timeout: Seconds to wait for another process that writes to the wiki.
+        upkeep: What else the commit takes; the branch then begins at HEAD where it has nothing that HEAD has not.
 
     Raises:
         RefusedError: The state of the repository does not allow it.
@@ -53,17 +79,20 @@ def commit(layout: Layout, branch: str, task_id: str, *, lock_timeout: float) ->
     """
     for left in reversed(range(_ATTEMPTS)):
         try:
-            with locked(layout.wiki, lock_timeout), Branch(layout.agent, branch) as target:
-                return _commit(layout, target, task_id)
+            forward = upkeep is not None
+            with locked(layout.wiki, lock_timeout), Branch(layout.agent, branch, forward=forward) as target:
+                return _commit(layout, target, task_id, upkeep)
         except MovedError:
             if not left:
                 raise
     raise AssertionError
 
 
-def _commit(layout: Layout, target: Branch, task_id: str) -> Committed:
+def _commit(layout: Layout, target: Branch, task_id: str, upkeep: Upkeep | None) -> Committed:
     agent, tasks = layout.agent.resolve(), layout.tasks.resolve()
-    lacking = target.lacking(tasks)
+    missing = target.missing(tasks)
+    rolled_up = _rolled_up(tasks, target.top, missing)
+    lacking = len(missing) - len(rolled_up)
     chosen: list[str] = []
     names: list[str] = []
     notes: list[str] = []
@@ -73,11 +102,15 @@ def _commit(layout: Layout, target: Branch, task_id: str) -> Committed:
         if lacking and (not path.is_relative_to(tasks) or path.parent.parent == tasks):
             continue
         is_ours = _is_ours(layout, path, each, target)
+        if upkeep and each.staged is None and each.path not in upkeep.people:
+            is_ours = True
         if is_ours is None:
             left_out.append(path.relative_to(agent).as_posix())
         elif is_ours:
             chosen.append(each.path)
             names += [path.stem] if path.parent.parent.parent == tasks else []
+    inside = [path.resolve() for path in (upkeep.also if upkeep else ())]
+    chosen += [each.path for path in inside if path.is_relative_to(target.top) for each in target.changed(path)]
     if left_out:
         more = f" and {len(left_out) - _MOST_NAMED} more" if len(left_out) > _MOST_NAMED else ""
         notes.append(f"not committed, since people changed them, too: {', '.join(left_out[:_MOST_NAMED])}{more}")
@@ -85,13 +118,35 @@ def _commit(layout: Layout, target: Branch, task_id: str) -> Committed:
         records = "a record that is" if lacking == 1 else f"{lacking} records that are"
         remedy = "restore or commit them" if target.is_checked_out else "`dvwiki build` there counts all"
         notes.append(f"only records are committed: {target.name} has {records} missing here; {remedy}")
-    if not chosen:
+    if not (chosen or rolled_up):
         if target.ignores(tasks / "1970.yaml"):
             notes.append(f"nothing can be committed: git ignores {tasks}")
         return Committed(notes=tuple(notes))
     trailers = "".join(f"{TRAILER}: {name}\n" for name in sorted(names) or [task_id])
-    name = target.commit(chosen, f"dvwiki: {task_id}\n\n{trailers}")
+    name = target.commit(chosen, f"dvwiki: {task_id}\n\n{trailers}", rolled_up)
     return Committed(f"{name[:10]} on {target.name} ({count(len(chosen), 'file')})", tuple(notes))
+
+
+def _rolled_up(tasks: Path, top: Path, missing: Iterable[str]) -> list[str]:
+    """Return those of the missing records that the file of their month has, as `dvwiki compact` makes it."""
+    found = []
+    months: dict[Path, set[str]] = {}
+    for path in missing:
+        record = top / path
+        month = record.parent.with_suffix(".yaml")
+        if record.parent.parent.parent == tasks:
+            if month not in months:
+                months[month] = set(_documents(month.read_bytes() if month.is_file() else b"", month))
+            found += [path] if record.stem in months[month] else []
+    return found
+
+
+def _documents(data: bytes, month: Path) -> dict[str, bytes]:
+    """Return the records in the file of a month, by their names; none if it cannot be read."""
+    try:
+        return split_month(month, data, month.name)
+    except RecordError:
+        return {}
 
 
 def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bool | None:
@@ -99,11 +154,16 @@ def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bo
     tasks, wiki = layout.tasks.resolve(), layout.wiki.resolve()
     before, data, staged = target.content(changed.path), path.read_bytes(), changed.staged
     if path.is_relative_to(tasks):
-        # Records, lists and verdicts are written once: one that differs was changed by somebody else.
-        return before is None and staged in {None, data}
+        # Records, lists and verdicts are written once: one that differs was changed by somebody else. A month gains
+        # records.
+        kept = _documents(before, path) if before is not None and path.parent.parent == tasks else {}
+        gains = bool(kept) and kept.items() <= _documents(data, path).items()
+        return (before is None or gains) and staged in {None, data}
     if not path.is_relative_to(wiki) or staged == b"":
         return False
     category, *names = path.relative_to(wiki).parts
+    if category == FOLDER:
+        return staged in {None, data}
     if path.name in _DERIVED:
         return True
     if not names:

@@ -72,12 +72,13 @@ class Branch:
         folder: A folder in the work tree.
         name: The branch; `HEAD` for the one that is checked out. A branch that does not exist begins at the only remote
             branch of its name, otherwise at HEAD.
+        forward: Begin at HEAD where the branch has nothing that HEAD has not.
 
     Raises:
         RefusedError: There is no repository, or its state does not allow a commit.
     """
 
-    def __init__(self, folder: Path, name: str = HEAD) -> None:
+    def __init__(self, folder: Path, name: str = HEAD, *, forward: bool = False) -> None:
         self._folder = folder
         self.top = Path(os.fsdecode(self._git("rev-parse", "--show-toplevel").rstrip(b"\n")))
         self._git_folder = Path(os.fsdecode(self._git("rev-parse", "--absolute-git-dir").rstrip(b"\n")))
@@ -91,6 +92,8 @@ class Branch:
         self._check_state()
         self._tip = self._answer("rev-parse", "--verify", "--quiet", f"{self._ref}^{{commit}}")
         self._base = self._tip or (None if self.is_checked_out else self._beginning())
+        if forward and self._base and self._answer("merge-base", "--is-ancestor", self._base, HEAD) is not None:
+            self._base = self._answer("rev-parse", HEAD)
         self._room = tempfile.TemporaryDirectory(prefix="dvwiki-")
         self._index = Path(self._room.name) / "index"
 
@@ -105,9 +108,9 @@ class Branch:
     ) -> None:
         self._room.cleanup()
 
-    def changed(self, folder: Path) -> list[Changed]:
-        """Return the files below a folder that differ from the branch; ignored and deleted ones are left out."""
-        inside = f"{folder.relative_to(self.top).as_posix()}/"
+    def changed(self, place: Path) -> list[Changed]:
+        """Return the file, or those below a folder, that differ from the branch, without ignored and deleted ones."""
+        inside = place.relative_to(self.top).as_posix()
         names = self._git(
             "ls-files", "-z", "--modified", "--others", "--exclude-standard", "--", inside, index=self._index
         )
@@ -121,10 +124,11 @@ class Branch:
             if name and os.path.isfile(self.top / (path := os.fsdecode(name)))  # noqa: PTH113
         ]
 
-    def lacking(self, folder: Path) -> int:
-        """Return the number of files below a folder that the branch has and the work tree does not."""
-        inside = f"{folder.relative_to(self.top).as_posix()}/"
-        return self._git("ls-files", "-z", "--deleted", "--", inside, index=self._index).count(b"\0")
+    def missing(self, folder: Path) -> list[str]:
+        """Return the files below a folder that the branch has and the work tree does not, relative to the top."""
+        inside = folder.relative_to(self.top).as_posix()
+        found = self._git("ls-files", "-z", "--deleted", "--", inside, index=self._index).split(b"\0")
+        return [os.fsdecode(name) for name in found if name]
 
     def ignores(self, path: Path) -> bool:
         """Tell whether git ignores a file."""
@@ -137,19 +141,21 @@ class Branch:
     def _blob(self, name: str) -> bytes | None:
         return self._git("cat-file", "--filters", name) if self._answer("cat-file", "-e", name) is not None else None
 
-    def commit(self, paths: Iterable[str], message: str) -> str:
+    def commit(self, paths: Iterable[str], message: str, removed: Iterable[str] = ()) -> str:
         """Commit the present content of files, and return the commit's name.
 
         Args:
             paths: The files, relative to the top.
             message: The commit message.
+            removed: Files that the branch loses.
 
         Raises:
             MovedError: The branch got another commit meanwhile.
             RefusedError: git failed; branch and index are as before.
         """
-        names = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        names, lost = (b"".join(os.fsencode(path) + b"\0" for path in each) for each in (paths, removed))
         self._git("update-index", "--add", "-z", "--stdin", index=self._index, text=names)
+        self._git("update-index", "--force-remove", "-z", "--stdin", index=self._index, text=lost)
         tree = self._git("write-tree", index=self._index).decode().strip()
         parents = ("-p", self._base) if self._base else ()
         commit = self._git("commit-tree", tree, *parents, "-F", "-", text=message.encode(), env=self._identity)
@@ -165,6 +171,7 @@ class Branch:
         entries = self._git("ls-files", "-z", "--stage", index=self._index).split(b"\0")
         text = b"".join(entry + b"\0" for entry in entries if entry and entry.partition(b"\t")[2] in wanted)
         self._git("update-index", "-z", "--index-info", index=mine, text=text)
+        self._git("update-index", "--force-remove", "-z", "--stdin", index=mine, text=lost)
         with contextlib.suppress(RefusedError):  # it fails where other files have changed, too
             self._git("update-index", "-q", "--refresh", index=mine)
         with self._moving(name), self._locked_index() as lock:

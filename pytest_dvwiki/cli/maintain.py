@@ -1,0 +1,115 @@
+"""`dvwiki maintain`: the upkeep of a wiki, in one commit on a branch of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.export import export
+from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, writing
+from pytest_dvwiki.model.sentences import count
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from pytest_dvwiki.settings import Settings
+
+BRANCH = "dvwiki/maintain"
+_STALE_DAYS = 90
+_BUSY = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.add_argument(
+        "--branch",
+        default=BRANCH,
+        help="branch that gets the commit; HEAD for the one that is checked out (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--export",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("FORMAT", "PATH"),
+        help="then make this export, as `dvwiki export` does; one inside the repository is in the commit",
+    )
+    add_place(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do the upkeep, and commit what it changed.
+
+    Returns:
+        1 if another process does it at the moment, or if git refused the commit.
+    """
+    from filelock import FileLock, Timeout  # noqa: PLC0415
+
+    from pytest_dvwiki.pipeline.committing import RefusedError, Upkeep, changed_by_people, commit  # noqa: PLC0415
+
+    settings = settings_of(args)
+    layout = settings.layout
+    require_wiki(layout)
+    try:
+        # The system releases the lock when the process ends, however it ends.
+        with FileLock(layout.wiki / ".lock.maintain", timeout=0, mode=0o666, fallback_to_soft=False), writing():
+            try:
+                people = changed_by_people(layout)
+            except RefusedError as error:
+                raise UsageError(f"nothing was changed: {error}") from error
+            for done in _steps(settings):
+                print(done)
+            for name, path in args.export:
+                export(layout, name, Path(path).absolute())
+            also = tuple(Path(path).absolute() for _, path in args.export)
+            try:
+                upkeep = Upkeep(people=people, also=also)
+                made = commit(layout, args.branch, "maintain", lock_timeout=settings.lock_timeout, upkeep=upkeep)
+            except RefusedError as error:
+                print(f"not committed: {error}")
+                return 1
+    except Timeout:
+        print(f"another dvwiki maintain works on {layout.wiki}; nothing was done")
+        return _BUSY
+    for note in made.notes:
+        print(note)
+    print(f"committed {made.text}" if made.text else "nothing to commit")
+    return 0
+
+
+def _steps(settings: Settings) -> Iterator[str]:
+    """Do each step, and yield what it did; nothing for a step that changed nothing."""
+    from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
+    from pytest_dvwiki.upkeep.compact import compact  # noqa: PLC0415
+    from pytest_dvwiki.upkeep.drift import mark  # noqa: PLC0415
+    from pytest_dvwiki.upkeep.lint import lint  # noqa: PLC0415
+    from pytest_dvwiki.upkeep.reclassify import reclassify_all  # noqa: PLC0415
+    from pytest_dvwiki.wiki.writing.build import build, leave_out  # noqa: PLC0415
+
+    layout, timeout = settings.layout, settings.lock_timeout
+    try:
+        reclassified = reclassify_all(settings)
+        if reclassified.file is not None:
+            yield f"reclassify: {reclassified.summary()}"
+    except PatternError as error:
+        reclassified = None
+        yield f"reclassify: left out, since a pattern is invalid: {error}"
+    built = build(layout, reclassified=reclassified, lock_timeout=timeout)
+    if built.changed:
+        yield f"build: {count(len(built.changed), 'file')}"
+    if left := leave_out(layout, _STALE_DAYS, lock_timeout=timeout):
+        yield f"stale for {_STALE_DAYS} days, out of index and prompts: {', '.join(_pages(left))}"
+    if marked := mark(layout, lock_timeout=timeout):
+        yield f"drift: {', '.join(_pages(marked))} marked or unmarked"
+    compacted = compact(layout, lock_timeout=timeout)
+    if compacted.months:
+        yield f"compact: {count(sum(compacted.months.values()), 'record')} of {', '.join(compacted.months)}"
+    found = [each for each in lint(layout, "full") if not each.is_warning]
+    if found:
+        yield f"lint: {count(len(found), 'finding')} for a person, see `dvwiki lint`"
+
+
+def _pages(files: list[str]) -> list[str]:
+    return [path for path in files if not path.endswith(("index.md", "log.md"))]

@@ -1,0 +1,35 @@
+"""Reclassification of the archive by the patterns that are in force now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION
+from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.triage.again import reclassify_failure
+from pytest_dvwiki.triage.classify import Classifier
+from pytest_dvwiki.version import TOOL
+from pytest_dvwiki.wiki.writing.reclassify import reclassify
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.settings import Settings
+    from pytest_dvwiki.wiki.writing.reclassify import Reclassified
+
+
+def reclassify_all(settings: Settings) -> Reclassified:
+    """Judge again what other patterns or fingerprint versions had named; the pages follow with the next build.
+
+    Raises:
+        PatternError: A pattern of the project is invalid; without it, causes would lose their names.
+        WikiError: The verdicts could not be written, or the lock could not be taken.
+    """
+    registry = load_registry(sorted(settings.layout.patterns.glob("*.yaml")))
+    classifier = Classifier(registry)
+    return reclassify(
+        settings.layout,
+        lambda occurrence, version: reclassify_failure(occurrence, version, classifier),
+        tool=TOOL,
+        registry=registry.hash,
+        fingerprint_version=FINGERPRINT_VERSION,
+        lock_timeout=settings.lock_timeout,
+    )
