@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -30,10 +30,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Layout:
     monkeypatch.chdir(tmp_path)
     place = layout(tmp_path)
     git(place, "init", "-q", "-b", "main")
-    now = {"registry": load_registry().hash, "fingerprint_version": FINGERPRINT_VERSION}
+    now: dict[str, Any] = {"registry": load_registry().hash, "fingerprint_version": FINGERPRINT_VERSION}
     for number in (1, 2):
         old = f"2026-01-0{number}T00:00:00Z"
-        changes = {"task_id": f"old_{number}", "started": old, "finished": old, **now}
+        changes: dict[str, Any] = {"task_id": f"old_{number}", "started": old, "finished": old, **now}
         archived(place, record(number, occurrence("c" * 12), **changes))
     archived(place, record(1, occurrence(), **now))
     (page,) = (path for path in (place.wiki / "bugs").glob("RTL_20261121_*.md"))
