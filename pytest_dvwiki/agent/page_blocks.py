@@ -209,11 +209,9 @@ class PageBlocks:
         title = f"**{_words(page.name)}** (hit_count: {hits}, fix_rate: {rate}) — {self._first_line(page)}"
         header = self._tagged(title, page)
         held = known.held_fix if known else None
-        said = known.reported_fix if known and held is None else None
         template = prose(self._history.fix_template(page.name), _FIX_LENGTH)
         back = f", but it returned {held.returned[:10]}" if held and held.returned else ""
         fix = [f"Fix: {fix_text(held, self.style)} (held{back})"] if held else []
-        fix += [f"Reported to have helped: {fix_text(said, self.style)}"] if said else []
         advice = [f"{'In general' if held else 'Fix'}: {template}"] if template else []
         return Block(header, (*_outdated(page), *fix, *advice, *self._lessons(page)[:_LESSONS]))
 

@@ -67,6 +67,10 @@ NAMES = {
 """Field names by all their spellings. A line that starts neither a field nor a section continues the one before."""
 LONGEST = 200_000
 """Characters of a text that are read."""
+LONGEST_LINE = 4096
+MOST = 500
+"""Failures of one report that are archived, and paragraphs of a section that are looked at."""
+_LONGEST_TITLE = 300
 IDENTIFYING = frozenset({"error_class", "failure_subtype", "test", "primary", "bug_type", "fingerprint"})
 """Fields of which a second one, with another value, begins the next failure."""
 _INHERITED = ("covergroup", "feature", "ip_type", "log", "seed", "test")
@@ -75,9 +79,9 @@ _LONG = frozenset({"", "context", "primary", "rationale", "scenario", "symptom"}
 """Fields whose value may have several paragraphs."""
 _NOTHING = frozenset({"", "-", "none", "n/a", "na", "null", "nil", "no error", "no failure", "passed", "pass"})
 _FIELD = re.compile(
-    r"""[\s>*-]*(?:\d+[.)]\s+)?[*_`'"]*([A-Za-z]\w*(?:[ -]\w+)?)[*_`'"]*\s*[:=](?![:=])\s*[*_`]*\s*(.*)"""
+    r"""[\s>*_`'"-]*(?:\d+[.)]\s[\s*_`'"]*)?([A-Za-z]\w{0,40}(?:[ -]\w{1,40})?)[*_`'"]*\s*[:=](?![:=])[\s*_`]*(.*)"""
 )
-HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)[\s#]*|\s*\*\*([^*]+)\*\*:?\s*")
+HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*)|\s*\*\*([^*]+)\*\*:?\s*")
 FENCE = re.compile(r"\s*(?:```|~~~)\s*(\w*)")
 _ROW = re.compile(r"\s*\|(.*)\|\s*")
 _RULE = re.compile(r"[\s|:-]+")
@@ -165,7 +169,7 @@ class _Markdown:
 
     def read(self, text: str) -> list[dict[str, str]]:
         """Return the groups of a text."""
-        lines = text.splitlines()
+        lines = [line[:LONGEST_LINE] for line in text.splitlines()]
         place = 0
         while place < len(lines):
             line = lines[place]
@@ -188,7 +192,7 @@ class _Markdown:
         if field and (name := NAMES.get(re.sub(r"[ -]", "_", field[1].lower()))):
             self._begin(name, field[1].lower(), field[2])
         elif heading := HEADING.fullmatch(line):
-            self._heading((heading[2] or heading[3]).strip())
+            self._heading(title_in(heading))
         elif _BREAK.fullmatch(line) or (not line.strip() and self._name not in _LONG):
             self._end_field()
         elif self._is_headed and not self._name:
@@ -265,6 +269,11 @@ class _Markdown:
             if len(row) > 1:
                 self._line(f"{row[0]}: {row[1]}")
         self._end_field()
+
+
+def title_in(heading: re.Match[str]) -> str:
+    """Return the words of a line that `HEADING` matches."""
+    return (heading[2] or heading[3] or "")[:_LONGEST_TITLE].strip().rstrip("# \t")
 
 
 def _cells(row: str) -> list[str]:

@@ -5,7 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.intake.fields import FAILS, FENCE, HEADING, LONGEST, PASSES, TEST, groups, of_heading
+from pytest_dvwiki.intake.fields import (
+    FAILS,
+    FENCE,
+    HEADING,
+    LONGEST,
+    LONGEST_LINE,
+    MOST,
+    PASSES,
+    TEST,
+    groups,
+    of_heading,
+    title_in,
+)
 from pytest_dvwiki.intake.findings import tells_of_failure
 
 if TYPE_CHECKING:
@@ -24,7 +36,7 @@ _MESSAGE = re.compile(
     r"UVM_(?:ERROR|FATAL)\b|\*+ ?(?:Error|Fatal)\b|%Error\b|Error-\[|xm\w+: \*[EF]|\w+Error\b|"
     r"\S+:\d+(?::\d+)?: (?:error|fatal)|(?:ERROR|FATAL)\b"
 )
-_SPAN = re.compile(r"(`+)(.+?)\1(?!`)", re.DOTALL)
+_SPAN = re.compile(r"(?<!`)(`{1,3})([^`]{1,4000})\1(?!`)")
 _BULLET = re.compile(r"\s*(?:[-*+>]|\d+[.)])\s+")
 
 
@@ -42,11 +54,13 @@ def failures_in_prose(
     """
     found: list[dict[str, str]] = []
     for headed, blocks in _sections(text[:LONGEST]):
+        if len(found) >= MOST:
+            break
         if (headed or {}).get("status") == "passed" or (only_headed and headed is None):
             continue
         if any(map(tells_of_failure, groups("\n".join(line for block in blocks for line, _ in block)))):
             continue
-        told = [group for block in blocks if (group := _of_block(block, classify))]
+        told = [group for block in blocks[:MOST] if (group := _of_block(block, classify))]
         # Further messages under the heading of one failure belong to it.
         found += told if headed is None else [headed | group for group in told[:1]]
     return found
@@ -87,7 +101,7 @@ def _sections(text: str) -> list[tuple[dict[str, str] | None, list[Block]]]:
     """
     sections: list[tuple[dict[str, str] | None, list[Block]]] = [(None, [])]
     in_fence, is_new, level = False, True, 0
-    for line in text.splitlines():
+    for line in (each[:LONGEST_LINE] for each in text.splitlines()):
         blocks = sections[-1][1]
         if FENCE.match(line):
             in_fence, is_new = not in_fence, True
@@ -96,7 +110,7 @@ def _sections(text: str) -> list[tuple[dict[str, str] | None, list[Block]]]:
         elif in_fence:
             blocks[-1].append((line, True))
         elif heading := HEADING.fullmatch(line):
-            title, depth, is_new = (heading[2] or heading[3]).strip(), len(heading[1] or "#######"), True
+            title, depth, is_new = title_in(heading), len(heading[1] or "#######"), True
             headed = of_heading(title)
             if headed is None and PASSES.search(title):
                 headed = {"status": "passed"}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
-from pytest_dvwiki.intake.fields import groups, word
+from pytest_dvwiki.intake.fields import MOST, groups, word
 from pytest_dvwiki.intake.findings import same_failure, tells_of_failure, with_judgements, without_bullet
 from pytest_dvwiki.intake.prose import failures_in_prose
 
@@ -71,7 +71,9 @@ class Session:
             from pytest_dvwiki.intake.by_model import failures_by_model  # noqa: PLC0415  # where a model is asked
 
             found = failures_by_model("\n\n".join(texts), self._llm)
-        return [self._named(each) for each in with_judgements(found, groups(classification))]
+        if len(found) > MOST:
+            _logger.warning("of %d failures in the report the first %d are archived", len(found), MOST)
+        return [self._named(each) for each in with_judgements(found[:MOST], groups(classification)[:MOST])]
 
     def _named(self, failure: dict[str, str]) -> dict[str, str]:
         """Return a failure with the label of its message where it states none, and the cause on record that it is."""
@@ -93,9 +95,13 @@ class Session:
     @cached_property
     def _services(self) -> Services:
         from pytest_dvwiki.pipeline.services import Services  # noqa: PLC0415  # the registry loads with it
-        from pytest_dvwiki.settings import resolve  # noqa: PLC0415
+        from pytest_dvwiki.settings import Settings, SettingsError, resolve  # noqa: PLC0415
 
-        settings = replace(resolve(self._layout.root), layout=self._layout)
+        try:
+            settings = replace(resolve(self._layout.root), layout=self._layout)
+        except SettingsError as error:
+            _logger.warning("the report is read with default settings: %s", error)
+            settings = Settings(layout=self._layout)
         return self._open.enter_context(Services(settings, note=_logger.warning))
 
 

@@ -47,11 +47,6 @@ class SubtypeHistory:
         held = [fix for cause, fix, _ in self.fixes if fix.result == "held" and not is_reported(cause, fix)]
         return min(held, key=lambda fix: fix.returned is not None, default=None)
 
-    @property
-    def reported_fix(self) -> Fix | None:
-        """Return the newest fix of which an agent reported that it helped."""
-        return next((fix for cause, fix, _ in self.fixes if fix.result == "held" and is_reported(cause, fix)), None)
-
 
 def is_reported(cause: str | None, fix: Fix) -> bool:
     """Tell whether only an agent's report gives the result of a fix; no run of a cause showed it."""
