@@ -321,6 +321,25 @@ def report(scratch: Scratch) -> Promises:
     }
 
 
+def agent_session(scratch: Scratch) -> Promises:
+    """An agent uses the wiki over MCP, as far as its role lets it."""
+    scene("An agent's session over MCP", "a known bug with its fix, a note that stays unreviewed, and a refusal")
+    scratch.run("pytest", "-q", "--dvwiki", "tests/test_regs.py")
+    scratch.archive()
+    text = scratch.run("python", str(SAMPLE / "agent" / "mcp_session.py"))
+    changed = scratch.git("diff", "--unified=0", "--", ".agent/wiki/bugs")
+    scratch.run("git", "diff", "--unified=0", "--", ".agent/wiki/bugs")
+    prompt = scratch.run("dvwiki", "context", "--category", "bugs")
+    scratch.archive()
+    return {
+        "the agent is told of a known bug and its page": re.search(r"^  KNOWN .*\n  Page: bugs/\w+", text, re.MULTILINE)
+        is not None,
+        "its note is on the page, unreviewed": "+- unreviewed, by agent on " in changed,
+        "no prompt has the note": "Nobody has repaired it" not in prompt,
+        "it may not close the bug": "denied: bugs is for ingest, reviewer, human" in text,
+    }
+
+
 SCENES = (
     prompt_before,
     first_nightly,
@@ -334,6 +353,7 @@ SCENES = (
     report,
     gate,
     flaky,
+    agent_session,
 )
 
 

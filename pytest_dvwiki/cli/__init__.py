@@ -37,7 +37,7 @@ COMMANDS = {
     "handoff": "pass work on to the next role, with a summary",
     "import": "take over a wiki in the layout of the specification",
     "ingest": "archive what earlier runs left behind: results files, logs, coverage reports, folders, archives",
-    "init": "make the wiki's folders and files",
+    "init": "make the wiki's folders and files, and install the skill for agents",
     "link": "put the URL of a ticket on a bug page",
     "lint": "check the wiki: pages, links, sources, history, derived content",
     "list": "name the pages of the wiki, without their text",
