@@ -163,6 +163,8 @@ class _Markdown:
         """The spelling of each field of the group."""
         self._is_headed = False
         """Whether the group began with a heading; a paragraph in it is then what it says of the failure."""
+        self._is_page = False
+        """Whether the group is the frontmatter of a page, which belongs to the heading below it."""
         self._name = ""
         self._lines: list[str] = []
         """The name and lines of the field that is being read."""
@@ -170,6 +172,7 @@ class _Markdown:
     def read(self, text: str) -> list[dict[str, str]]:
         """Return the groups of a text."""
         lines = [line[:LONGEST_LINE] for line in text.splitlines()]
+        self._is_page = bool(lines) and lines[0].rstrip() == "---"
         place = 0
         while place < len(lines):
             line = lines[place]
@@ -227,9 +230,10 @@ class _Markdown:
         self._end_field()
         group = of_heading(title)
         if group is not None:
-            self._flush()
-            self._group.update(group)
-            self._is_headed = True
+            if not self._is_page:
+                self._flush()
+            self._group = group | self._group
+            self._is_headed, self._is_page = True, False
             return
         names = (title, title.rpartition(" ")[2])
         spelled = next((each.lower() for each in names if re.sub(r"[ -]", "_", each.lower()) in NAMES), "")

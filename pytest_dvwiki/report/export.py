@@ -16,6 +16,7 @@ from pytest_dvwiki.report.made_files import MadeFiles
 from pytest_dvwiki.version import __version__
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds.bug import effective_type, is_pointer
+from pytest_dvwiki.wiki.kinds.topic import UNREVIEWED
 from pytest_dvwiki.wiki.page_cache import PageCache
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.text import pages
@@ -175,7 +176,7 @@ def _concept(each: _Exported) -> str:
         "title": each.title,
         "description": each.description or None,
         "tags": [tag for tag in map(page.text, ("error_class", "failure_subtype", "ip_type", "covergroup")) if tag],
-        "status": "deprecated" if page.leads_to or is_pointer(page) or own.get("stale") is True else "stable",
+        "status": _lifecycle(page),
         "generated": {"by": f"pytest-dvwiki/{__version__}", "at": f"{seen[:10]}T00:00:00Z"} if seen else None,
         "verified": _verified(page),
         "sources": [
@@ -186,6 +187,12 @@ def _concept(each: _Exported) -> str:
     }
     kept = {key: value for key, value in keys.items() if value not in (None, [], "")}
     return f"---\n{dump(kept | {key: value for key, value in own.items() if key not in keys})}---\n{each.body}"
+
+
+def _lifecycle(page: PageSummary) -> str:
+    if page.leads_to or is_pointer(page) or page.metadata.get("stale") is True:
+        return "deprecated"
+    return "draft" if page.status == UNREVIEWED else "stable"
 
 
 def _verified(page: PageSummary) -> list[dict[str, str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,8 +33,6 @@ from pytest_dvwiki.wiki.writing.build import archive, build
 from .samples import files, layout, occurrence, record
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pytest_dvwiki.model import Origin
 
 SUBTYPES = (
@@ -134,6 +133,67 @@ class TestWikiIngestService:
         assert build(config.layout).refused == []
         assert metadata(blocked)["hit_count"] == 1
         assert build(config.layout, check=True).changed == []
+
+
+class TestExampleCalls:
+    """The calls of the specification's examples make its pages; `docs/reports.md` says where they differ."""
+
+    PAGES = Path(__file__).parent / "intake" / "specification"
+
+    def same(self, config: WikiConfig, path: str, shown: str, *keys: str) -> str:
+        """Compares keys of a page with those that the specification shows, and gives the text of the page."""
+        made, expected = metadata(config.wiki_dir / path), metadata(self.PAGES / shown)
+        assert {key: made[key] for key in keys} == {key: expected[key] for key in keys}
+        return (config.wiki_dir / path).read_text("utf-8")
+
+    def test_pattern(self, config: WikiConfig) -> None:
+        for task in ("cov_fix_001", "tb_fix_007", "cov_fix_042"):
+            ingest_pattern(config, task)
+        path = "patterns/missing_timescale.md"
+        text = self.same(config, path, path, "pattern_id", "error_class", "failure_subtype", "fix_success_rate")
+        rows = re.findall(
+            r"^\| [\d-]{10} \| `(\w+?)_pattern_\w+` \| all \| (.+) \| (PASS) \(reported\) \|$", text, re.MULTILINE
+        )
+        assert sorted(rows) == [
+            (task, "Added timescale", "PASS") for task in ("cov_fix_001", "cov_fix_042", "tb_fix_007")
+        ]
+        assert re.search(r"\(source: tasks/cov_fix_001_pattern_\w+\.yaml\)", text)
+
+    def test_bug(self, config: WikiConfig) -> None:
+        shown = "bugs/RTL_20260510_001.md"
+        page = pages.read((self.PAGES / shown).read_bytes())
+        keys = ("type", "confidence", "error_class", "failure_subtype", "ip_type", "spec_section")
+        classification = {key: page.metadata[key] for key in keys} | {
+            "title": "AXI SLVERR on 256-byte Boundary Write",
+            "rationale": pages.section((self.PAGES / shown).read_bytes(), "Classification Rationale"),
+        }
+        evidence = pages.section((self.PAGES / shown).read_bytes(), "Evidence").replace("- ", "").splitlines()
+        log = "sim_axi_burst_test_42.log"
+        call = WikiIngestService(config).ingest_bug(classification, evidence, "regression_debug_042", log)
+        text = self.same(config, asyncio.run(call), shown, *keys)
+        assert "\n# AXI SLVERR on 256-byte Boundary Write\n" in text
+        assert all(line in text for line in evidence)
+        assert "RTL_BUG because: stimulus is legal, TB generates correct AWVALID/WVALID sequences, and failure" in text
+        assert "[protocol_violation](../patterns/protocol_violation.md)" in text
+        assert re.search(rf"\(source: tasks/regression_debug_042_bug_\w+\.yaml \| log: {re.escape(log)}\)", text)
+
+    def test_coverage(self, config: WikiConfig) -> None:
+        path = "coverage/axi_write_cov_back_pressure.md"
+        hole = ("axi_write_cov", "back_pressure", "actionable", "Hold BREADY low")
+        for filled, task in ((False, "plan_1"), (True, "cov_fix_001")):
+            asyncio.run(WikiIngestService(config).ingest_coverage_hole(*hole, filled, task))
+        self.same(config, path, path, "covergroup", "bin", "action_class", "filled")
+        assert metadata(config.wiki_dir / path)["filled_by_task"].startswith("cov_fix_001_coverage_")
+
+    def test_session(self, config: WikiConfig) -> None:
+        """The reporter gives its report alone, as the example does."""
+        report = (self.PAGES / "bugs" / "RTL_20260510_001.md").read_text()
+        call = WikiIngestService(config).ingest_session(report, None, None, None, "regression_debug_042")
+        (path,) = (page for page in asyncio.run(call).pages_created if page.startswith("bugs/"))
+        shown = "bugs/RTL_20260510_001.md"
+        self.same(
+            config, path, shown, "type", "confidence", "error_class", "failure_subtype", "ip_type", "spec_section"
+        )
 
 
 class TestWikiQueryService:

@@ -211,9 +211,10 @@ def test_pages_in_the_layout_of_the_specification_are_read() -> None:
         "# RTL Bug: AXI SLVERR on 256-byte Boundary Write\n\n## Symptom\nAXI BRESP shows SLVERR\non all writes.\n\n"
         "## Evidence\n- BRESP = 2'b10 observed\n\n## Classification Rationale\nRTL_BUG because: stimulus is legal.\n"
     )
-    front, bug = groups(page)
-    assert (front["spec_section"], front["bug_type"]) == ('"3.4.2"', "RTL_BUG")
+    (bug,) = groups(page)
+    assert (bug["spec_section"], bug["bug_type"].lower()) == ('"3.4.2"', "rtl_bug")
     assert bug["title"] == "AXI SLVERR on 256-byte Boundary Write"
+    assert (bug["symptom"], bug["context"]) == ("AXI BRESP shows SLVERR\non all writes.", "- BRESP = 2'b10 observed")
 
 
 def test_holes_are_read_from_a_table_and_from_json(caplog: pytest.LogCaptureFixture) -> None:
