@@ -109,3 +109,23 @@ def test_a_bad_line_of_jsonl_is_named(
     feed(monkeypatch, "\n" + line)
     assert main(["classify", "--jsonl", "-"]) == 2
     assert "-: line 2: " in capsys.readouterr().err
+
+
+RUNNER = """\
+    def test_fill(fifo):
+>       simulate(fifo, "FillAndDrain")
+E       RuntimeError: Command failed with return code: 1
+
+tests/test_fifo.py:23: RuntimeError
+----------------------------- Captured stdout call -----------------------------
+FATAL: rtl/sync_fifo.v:50: FIFO overflow: write of 0xdc at level 8
+       Time: 120000 Scope: sync_fifo
+"""
+
+
+def test_the_place_of_a_runners_error_is_no_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "pytest.log"
+    log.write_text(RUNNER)
+    assert main(["classify", str(log), "--format", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["pattern"] == "icarus.fatal"
