@@ -52,6 +52,7 @@ def generated() -> dict[Path, str]:
         "docs/outcomes.md",
         "docs/reference/commands.md",
         "docs/reference/settings.md",
+        "docs/store.md",
     ],
 )
 def test_what_is_generated_is_what_make_docs_writes(generated: dict[Path, str], name: str) -> None:
@@ -68,6 +69,7 @@ def test_nothing_else_is_generated(generated: dict[Path, str]) -> None:
         "docs/patterns.md",
         "docs/reference/commands.md",
         "docs/reference/settings.md",
+        "docs/store.md",
     }
 
 
