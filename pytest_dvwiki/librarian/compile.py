@@ -20,6 +20,7 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.causes.words import fix_text
 from pytest_dvwiki.librarian import condense
 from pytest_dvwiki.librarian.condense import Claim, Relations
+from pytest_dvwiki.llm.client import tell
 from pytest_dvwiki.llm.model import ModelError, parsed, quoted
 from pytest_dvwiki.records import aggregate, disk
 from pytest_dvwiki.runs import today
@@ -172,6 +173,7 @@ class _Page:
     # By a model
 
     def _by_model(self, model: Model) -> Outcome:
+        tell(model, "stage", "compile", f"{self._page}: {len(self._active)} lessons")
         remembered = _Answers(self._layout, model)
         relations = remembered.ask(condense.RELATE, condense.RELATE_SYSTEM, self.prompt(), Relations)
         same = condense.groups(self._active, relations)
@@ -187,6 +189,8 @@ class _Page:
             elsewhere={name: f" in [{_stem(page)}]({_stem(page)}.md)" for name, page in self._pages_of().items()},
             resolves=lambda task: self._history.archive.record(task) is not None,
         )
+        for each in made.refused:
+            tell(model, "warning", "compile", f"{self._page}: refused: {each}")
         outcome = self._proposed(made, remembered.backend)
         remembered.forget()
         return outcome
@@ -233,8 +237,8 @@ class _Page:
 
         try:
             refusal = build.change_page(self._layout, self._page, decide, log_text=f"{self._page} compiled by rules")
-        except UnicodeDecodeError as error:
-            refusal = f"it is not UTF-8 (byte {error.start})"
+        except ValueError as error:
+            refusal = f"it cannot be read: {error}"
         if refusal:
             return self._outcome("failed", refusal)
         now = outside.read(self._layout.wiki, self._page)

@@ -164,9 +164,8 @@ def _merged(
     parts = [each for each in cited if _states(made, each)]
     # The sources are those of the lessons: a model neither adds nor loses one.
     sources = tuple(dict.fromkeys(source for each in parts for source in each.sources))
-    names = names_in(f"{claim.title} {claim.text}") & {
-        name for each in parts for name in names_in(f"{each.title} {each.text}")
-    }
+    theirs = {name for each in parts for name in names_in(f"{each.title} {each.text}")}
+    names = names_in(f"{claim.title} {claim.text}") & theirs
     refusal = ""
     if len(parts) < 2:  # noqa: PLR2004 (one lesson needs no other text)
         refusal = "it does not state what the lessons do that it names"

@@ -10,6 +10,7 @@ import msgspec
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.librarian.transcript import tail, text_of
+from pytest_dvwiki.llm.client import tell
 from pytest_dvwiki.llm.model import ModelError, parsed, quoted
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.wiki import outside
@@ -122,6 +123,7 @@ def of_session(
     whole = text_of(transcript)
     read = tail(redact(whole), settings.transcript_limit)
     if model is not None:
+        tell(model, "stage", _TAKE, f"{len(read)} of {len(whole)} characters of the transcript")
         try:
             drafts, by = taken(settings.layout, read, model)
             return SessionLessons(read, tuple(drafts), by)
@@ -151,6 +153,9 @@ def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[Draft], s
         for each in listed[:_MOST]
         if _is_of(transcript, f"{each.title} {each.text}")
     ]
+    if len(drafts) < len(listed):
+        left_out = f"{len(listed) - len(drafts)} of {len(listed)} lessons left out: too many, or not of the transcript"
+        tell(model, "warning", _TAKE, left_out)
     return drafts, f"{answer.backend} {answer.model}".strip()
 
 
@@ -307,8 +312,8 @@ def _write(layout: Layout, page: str, wanted: Sequence[Lesson]) -> str | None:
 
     try:
         return build.change_page(layout, page, decide, log_text=f"{page}: lessons of a session")
-    except UnicodeDecodeError as error:
-        return f"it is not UTF-8 (byte {error.start})"
+    except ValueError as error:
+        return f"it cannot be read: {error}"
 
 
 def is_noted(layout: Layout, task_id: str) -> bool:

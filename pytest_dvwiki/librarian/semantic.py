@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from pytest_dvwiki import reading
+from pytest_dvwiki.llm.client import tell
 from pytest_dvwiki.llm.model import parsed, quoted
 from pytest_dvwiki.records import disk
 from pytest_dvwiki.redact import redact
@@ -110,6 +111,7 @@ def check(settings: LibrarianSettings, model: Model) -> Iterator[Checked]:
     """
     queue = ReviewQueue(settings.layout)
     for work in _due(settings):
+        tell(model, "stage", STEP, f"{work.page}: {len(work.claims)} claims")
         answer = model.complete(work.prompt, system=SYSTEM, step=STEP, max_tokens=_ANSWER)
         done = Checked(page=work.page)
         for claim, verdict, reason, quote in _verdicts(work, answer.text):

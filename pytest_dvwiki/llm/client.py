@@ -48,6 +48,12 @@ def connect(settings: LibrarianSettings, activity: Activity | None = None) -> Mo
     return Client(settings, Reporter(settings.log, activity)) if settings.backends else None
 
 
+def tell(model: Model | None, kind: EventKind, step: str, text: str) -> None:
+    """Report what a step does with a model, if that model reports anything."""
+    if isinstance(model, Client):
+        model.report(kind, step, text)
+
+
 class Reporter:
     """Reports what happens to a callback and to a log file.
 
@@ -84,7 +90,7 @@ class Client:
 
     def __init__(self, settings: LibrarianSettings, report: Reporter, clock: Clock = time) -> None:
         self._settings = settings
-        self._report = report
+        self.report = report
         self._clock = clock
         self._lock = threading.Lock()
         self._backends = list(settings.backends)
@@ -102,6 +108,7 @@ class Client:
             LimitError: The run has used up its calls or tokens.
             ModelError: No backend answered.
         """
+        self.report("stage", step, f"a prompt of {len(system) + len(prompt)} characters")
         reasons = []
         for backend in tuple(self._backends):
             request = backends.Request(prompt, system, backend.model_for(step), max_tokens)
@@ -110,7 +117,7 @@ class Client:
                 return self._ask(backend, request, step, name)
             except backends.CallError as error:
                 reasons.append(f"{name}: {error}")
-                self._report("warning", step, f"gave no answer: {error}", backend=name)
+                self.report("warning", step, f"gave no answer: {error}", backend=name)
                 with self._lock:
                     self._backends = [*(each for each in self._backends if each is not backend), backend]
         raise ModelError(f"no model answered: {'; '.join(reasons)}", rules=self._settings.rules)
@@ -125,7 +132,7 @@ class Client:
         size = by_rule(f"{request.system}{request.prompt}")
         for number, wait in enumerate((*WAITS, None), start=1):
             self._take_turn(size, request.limit)
-            self._report("attempt", step, f"attempt {number} of {len(WAITS) + 1}", backend=name, tokens_in=size)
+            self.report("attempt", step, f"attempt {number} of {len(WAITS) + 1}", backend=name, tokens_in=size)
             used = size
             try:
                 answer = backends.call(backend, self._settings.layout, self._client(backend), request)
@@ -133,11 +140,11 @@ class Client:
             except backends.CallError as error:
                 if wait is None or not error.again:
                     raise
-                self._report("warning", step, f"{error}; next attempt in {wait:g} s", backend=name)
+                self.report("warning", step, f"{error}; next attempt in {wait:g} s", backend=name)
                 self._clock.sleep(wait)
             else:
                 sizes = {"tokens_in": answer.tokens_in, "tokens_out": answer.tokens_out}
-                self._report("answer", step, "answered", backend=name, **sizes)
+                self.report("answer", step, "answered", backend=name, **sizes)
                 return answer
             finally:
                 self._count(size + request.limit, used)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.wiki.kinds import topic
 from pytest_dvwiki.wiki.review import ReviewError
 from pytest_dvwiki.wiki.writing import build
+from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
@@ -40,7 +41,10 @@ def accept(layout: Layout, proposal: Proposal, by: str) -> str:
             raise ReviewError(f"{path} was changed since this was proposed; reject it, and run `dvwiki compile` again")
         return topic.with_lessons(data, given)
 
-    reason = build.change_page(layout, path, decide, log_text=f"{proposal.target} accepted by {by}")
+    try:
+        reason = build.change_page(layout, path, decide, log_text=f"{proposal.target} accepted by {by}")
+    except (UnicodeDecodeError, YamlError) as error:
+        reason = f"it cannot be read: {error}"
     if reason:
         raise ReviewError(f"{path}: {reason}")
     return f"{proposal.target}: accepted"

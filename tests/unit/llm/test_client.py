@@ -52,7 +52,7 @@ def test_a_server_answers_and_the_answer_names_it(layout: Layout, llm_server: Ll
     (request,) = llm_server.requests
     assert request["messages"] == [{"role": "system", "content": "be brief"}, {"role": "user", "content": "why?"}]
     assert request["max_tokens"] == 7
-    assert ask.kinds() == ["attempt", "answer"]
+    assert ask.kinds() == ["stage", "attempt", "answer"]
     assert ask.settings.log.read_text(encoding="utf-8").count("compile: openai small:") == 2
 
 
@@ -78,7 +78,7 @@ def test_what_may_pass_is_tried_three_times_with_waits_of_1_and_2_seconds(
     ask = Asking(layout)
     assert ask() == "at last"
     assert ask.clock.slept == [1.0, 2.0]
-    assert ask.kinds() == ["attempt", "warning", "attempt", "warning", "attempt", "answer"]
+    assert ask.kinds() == ["stage", "attempt", "warning", "attempt", "warning", "attempt", "answer"]
 
 
 def test_anthropics_interface_is_spoken(layout: Layout, llm_server: LlmServer) -> None:
