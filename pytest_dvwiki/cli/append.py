@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.cli.place import writing
+from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.place import settings_of, writing
 from pytest_dvwiki.cli.store import ADDRESS, add_store, answer, store_of, text_of
 
 if TYPE_CHECKING:
@@ -15,12 +16,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("address", help=ADDRESS)
     parser.add_argument("--text", help="the text (default: standard input)")
+    parser.add_argument(
+        "--commit",
+        help="the commit of the fix that the text proposes: runs that pass with it confirm the note of an agent",
+    )
     add_store(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Add the text; return 1 if it was refused."""
+    from pytest_dvwiki.upkeep.lookup import commit_called  # noqa: PLC0415
+
+    try:
+        commit = commit_called(settings_of(args), args.commit) if args.commit else ""
+    except LookupError as error:
+        raise UsageError(f"--{error}") from error
     with writing():
-        outcome = store_of(args).append(args.address, args.text if args.text is not None else text_of("-"))
+        outcome = store_of(args).append(args.address, args.text if args.text is not None else text_of("-"), commit)
     version = f", version {outcome.version}" if outcome.version else ""
     return answer(args, outcome, f"{outcome.address}: added{version}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,6 @@ from pytest_dvwiki.agent.budget import Block
 from pytest_dvwiki.agent.page_blocks import PageBlocks
 from pytest_dvwiki.agent.untrusted import named, prose, quoted
 from pytest_dvwiki.backends import BackendError
-from pytest_dvwiki.capture.git.repository import Repository
 from pytest_dvwiki.causes.again import as_data, tests_again
 from pytest_dvwiki.causes.statements import Advice, standing, statements
 from pytest_dvwiki.causes.words import sentence, text
@@ -29,6 +27,7 @@ from pytest_dvwiki.redact import clean
 from pytest_dvwiki.report.attention import ProjectData
 from pytest_dvwiki.tokens import counting
 from pytest_dvwiki.upkeep.lint import Depth, lint, report
+from pytest_dvwiki.upkeep.lookup import commit_called
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.finding.search import Facets, Filters, WikiSearchIndex
@@ -95,8 +94,8 @@ class Project:
         return tools[name](store, **given)
 
     def addresses(self) -> list[str]:
-        """Return the addresses of all pages."""
-        return [entry.address for entry in WikiStore(self.config, "agent").list()]
+        """Return the addresses of all pages that a list names."""
+        return [entry.address for entry in WikiStore(self.config, "agent").list() if not entry.pages]
 
     def file(self, name: str) -> str:
         """Return a file that the tool writes, or what to do if there is none."""
@@ -170,12 +169,11 @@ class Project:
         return self._written(store.commit(_address(page, section), content, expected_version))
 
     def _append(self, store: WikiStore, page: str, text: str, section: str | None = None, commit: str = "") -> Answer:
-        if commit:
-            found = Repository.of(self.settings).commit(commit) if _COMMIT.fullmatch(commit) else None
-            if not found:
-                return denied(f"commit {commit!r:.80}: git knows no such commit here; give seven or more of its digits")
-            commit = found[:12]
-        return self._written(store.append(_address(page, section), text, commit))
+        try:
+            proposed = commit_called(self.settings, commit) if commit else ""
+        except LookupError as error:
+            return denied(str(error))
+        return self._written(store.append(_address(page, section), text, proposed))
 
     def _written(self, outcome: Written) -> Answer:
         """Return the outcome of a write; the present content comes along with a conflict."""
@@ -385,7 +383,6 @@ class Project:
 
 
 _LISTED = ("address", "category", "title", "summary", "version", "last_author", "words", "status", "age", "pages")
-_COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")
 
 
 def _address(page: str, section: str | None) -> str:

@@ -6,6 +6,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING, TypeVar
 
+from pytest_dvwiki.capture.git.repository import Repository
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, page_name
 from pytest_dvwiki.wiki.supersession import MergeError
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from pytest_dvwiki.records.archive import Archive
+    from pytest_dvwiki.settings import Settings
     from pytest_dvwiki.wiki.page_cache import PageCache
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
@@ -22,7 +24,20 @@ _DIGITS = re.compile(rf"[0-9a-f]{{{SHORTEST},12}}")
 _SHOWN = 3
 _NEAR = 0.7
 """Lowest similarity of a suggested name; names of pages share their beginning, so it is high."""
+_COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")
 _T = TypeVar("_T")
+
+
+def commit_called(settings: Settings, digits: str) -> str:
+    """Return the first 12 digits of the commit that some digits mean.
+
+    Raises:
+        LookupError: They are too few, or git knows no such commit.
+    """
+    found = Repository.of(settings).commit(digits) if _COMMIT.fullmatch(digits) else None
+    if not found:
+        raise LookupError(f"commit {digits!r:.80}: git knows no such commit here; give seven or more of its digits")
+    return found[:12]
 
 
 def pages_called(page_cache: PageCache, name: str, categories: Sequence[str] = CATEGORIES) -> list[PageSummary]:

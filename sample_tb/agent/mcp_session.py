@@ -40,11 +40,12 @@ async def main() -> None:
     """Triage the newest run."""
     async with Client(stdio_client(SERVER)) as client:
         agent = Session(client)
-        causes = (await agent.call("dvwiki_match_failure"))["causes"]
-        known = next(cause for cause in causes if cause["page"] and cause["rerun"])
+        newest = await agent.call("dvwiki_match_failure")
+        known = next(cause for cause in newest["causes"] if cause["page"] and cause["rerun"])
         page = known["page"].removesuffix(".md")
         read = await agent.call("dvwiki_get", page=page, section="Resolution")
-        note = f"Nobody has repaired it yet: the newest run failed with seed {known['rerun']['seed']}."
+        source = f"(source: tasks/{newest['run']['task_id']}.yaml)"
+        note = f"Nobody has repaired it yet: it failed with seed {known['rerun']['seed']}. {source}"
         await agent.call("dvwiki_append", page=page, section="Resolution", text=note)
         # The counts of a page are the tool's, and its status is people's.
         closed = "---\nstatus: closed\n---\n"

@@ -289,6 +289,23 @@ def test_resources_and_prompts_say_what_the_tools_say(server: Make, place: Layou
     assert page in review
 
 
+def test_many_resources_are_listed_in_several_answers(
+    server: Make, place: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_dvwiki.mcp.server._MOST_LISTED", 2)
+
+    async def questions(client: Client) -> list[list[str]]:
+        answers = [await client.list_resources()]
+        while answers[-1].next_cursor:
+            answers.append(await client.list_resources(cursor=answers[-1].next_cursor))
+        with pytest.raises(MCPError, match="cursor"):
+            await client.list_resources(cursor="-1")
+        return [[resource.name for resource in answer.resources] for answer in answers]
+
+    page = bug(place)
+    assert asked(server(), questions) == [["index", "log"], ["runs/latest", page], ["patterns/scoreboard_fail"]]
+
+
 def test_a_resource_or_prompt_that_does_not_exist_is_an_error(server: Make) -> None:
     async def questions(client: Client) -> None:
         for uri in ("dvwiki://bugs/none", "dvwiki://../project.yaml", "file:///etc/passwd"):
