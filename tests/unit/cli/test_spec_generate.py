@@ -26,7 +26,7 @@ def test_done_and_needs_review(project: Path, llm_server: LlmServer, capsys: pyt
     assert "IMP-1: round 5 of 5, implementation guide: " in out
     assert "spec.section4: openai small: answered (" in out
     assert "IMP-1: warning: IMP-1.check.yaml.draft is not in the review queue: there is no wiki\n" in out
-    assert out.endswith("IMP-1: specification and draft are written: out/IMP-1_ItemSpec.md\n")
+    assert out.endswith("IMP-1: done: out/IMP-1_ItemSpec.md\n")
     assert "../logs/sta*.log" in (project / "out/IMP-1.check.yaml.draft").read_text()
     (request, *_) = llm_server.requests
     assert request["messages"][0]["content"].startswith("## Role")

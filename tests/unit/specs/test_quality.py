@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import contextlib
+from pathlib import Path
 
-from pytest_dvwiki.specs import document
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_dvwiki.checks.schema import Outline
+from pytest_dvwiki.specs import document, drafts
 from pytest_dvwiki.specs.quality import issues
 
 from . import samples
@@ -75,3 +81,46 @@ def test_keywords_stand_in_quotes_or_between_commas() -> None:
     assert document.keywords_of(second) == ["netlist", "ECO"]
     bare = document.Entry("", "", "- Matching keywords: SPEF, wire load.\n- Reason: x")
     assert document.keywords_of(bare) == ["SPEF", "wire load"]
+
+
+PIECES = st.sampled_from(
+    [
+        "\n",
+        "## 2. Check Logic\n",
+        "### 2.1 a\n",
+        "### 3.1 b\n",
+        "#### Scenario 1: c\n",
+        "Items 2.1-2.999999999",
+        "parsed_fields['a'].b",
+        "```",
+        "```yaml\n",
+        "items: [{name: a, match: '('}]\n",
+        "items: [3, {}]\n",
+        "items: &a [*a]\n",
+        "{",
+        "}",
+        "{'a': {'b': 1}}",
+        "Pattern: `(`",
+        "- **Fields**: `a.b`\n",
+        "1. **x**\n",
+        "TODO:",
+        'Keywords: ""',
+        "<!-- -->",
+        "~~~~",
+        "�",
+        "\x00",
+    ]
+)
+
+
+OUTLINE = Outline(
+    path=Path("/p/x.yaml"), description="d", input_files=(("a.log", 1),), patterns=None, waivers=None, is_global=False
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(PIECES, max_size=30).map("".join))
+def test_any_text_is_judged(text: str) -> None:
+    assert issues(text)
+    with contextlib.suppress(drafts.DraftError):
+        drafts.scenarios(drafts.draft(text, OUTLINE, Path("/p")), OUTLINE, text)
