@@ -52,6 +52,7 @@ NAMES = {
     "first_error": "primary",
     "error_message": "primary",
     "symptom": "symptom",
+    "root_cause": "symptom",
     "evidence": "context",
     "context": "context",
     "context_lines": "context",
@@ -75,6 +76,8 @@ IDENTIFYING = frozenset({"error_class", "failure_subtype", "test", "primary", "b
 """Fields of which a second one, with another value, begins the next failure."""
 _INHERITED = ("covergroup", "feature", "ip_type", "log", "seed", "test")
 """Fields of an object that hold for those in its lists."""
+_COLUMNS = {"error": "primary", "failure": "primary", "cause": "symptom", "likely_cause": "symptom"}
+"""Further names of the columns of a table that has tests in another one."""
 _LONG = frozenset({"", "context", "primary", "rationale", "scenario", "symptom"})
 """Fields whose value may have several paragraphs."""
 _NOTHING = frozenset({"", "-", "none", "n/a", "na", "null", "nil", "no error", "no failure", "passed", "pass"})
@@ -92,8 +95,9 @@ _NUMBERED = re.compile(
 )
 _BUG = re.compile(r"(rtl|design|tb|testbench|tool)[ _]bug\s*[:\u2013\u2014-]\s*(\S.*)", re.IGNORECASE)
 _FAULT = re.compile(r"(?:rtl|design|tb|testbench|tool)[ _-]bug", re.IGNORECASE)
+_UNDERLINE = re.compile(r"={3,}\s*|-{3,}\s*")
 _BREAK = re.compile(r"\s*([-*_])(?:\s*\1){2,}\s*")
-TEST = re.compile(r"(?<![\w./-])((?:[\w.-]+/)*[\w-]+\.py::[\w.:\[\]-]+|test_\w+|\w+_test)(?![\w/(]|\.\w)")
+TEST = re.compile(r"(?<![\w./-])((?:[\w.-]+/)*[\w-]+\.py::[\w.:\[\]=-]+|test_\w+|\w+_test)(?![\w/(]|\.\w)")
 PASSES = re.compile(r"\b(?:pass(?:es|ed|ing)?|succeed(?:s|ed)?|clean|green)\b", re.IGNORECASE)
 FAILS = re.compile(r"\bfail(?:s|ed|ing|ures?)?\b", re.IGNORECASE)
 
@@ -185,15 +189,22 @@ class _Markdown:
                 self._table([_cells(row) for row in lines[place:end]])
                 place = end
                 continue
-            self._line(line)
-            place += 1
+            below = lines[place + 1] if place + 1 < len(lines) else ""
+            is_title = _UNDERLINE.fullmatch(below) and line[:1].isalnum() and not _FIELD.fullmatch(line)
+            if is_title:
+                self._heading(line[:_LONGEST_TITLE].strip())
+            else:
+                self._line(line)
+            place += 2 if is_title else 1
         self._flush()
         return self._found
 
     def _line(self, line: str) -> None:
         field = _FIELD.fullmatch(line)
         if field and (name := NAMES.get(re.sub(r"[ -]", "_", field[1].lower()))):
-            self._begin(name, field[1].lower(), field[2])
+            # The mark before a value was taken off with the name.
+            value = field[2].rstrip("` ") if field[2].count("`") % 2 else field[2]
+            self._begin(name, field[1].lower(), value)
         elif heading := HEADING.fullmatch(line):
             self._heading(title_in(heading))
         elif _BREAK.fullmatch(line) or (not line.strip() and self._name not in _LONG):
@@ -258,7 +269,9 @@ class _Markdown:
         """Read a table: with fields as columns each row is a group; fields as rows are part of the present one."""
         header, *rest = rows
         rest = [row for row in rest if not all(_RULE.fullmatch(cell) or not cell for cell in row)]
-        columns = [NAMES.get(re.sub(r"[ -]", "_", word(cell).lower())) for cell in header]
+        named = [re.sub(r"[ -]", "_", word(cell).lower()) for cell in header]
+        of_tests = _COLUMNS if "test" in map(NAMES.get, named) else {}
+        columns = [NAMES.get(name) or of_tests.get(name) for name in named]
         if any(columns) and len(header) > 1 and rest:
             if self._opening.isdisjoint(columns):
                 self._end_field()

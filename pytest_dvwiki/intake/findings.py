@@ -111,8 +111,11 @@ def _hole(row: dict[str, str]) -> BinRow:
 
 def origin(values: Mapping[str, str]) -> Origin:
     """Return the origin that a classification states; UNKNOWN if it states no known one."""
-    kind = re.sub(r"[ -]", "_", word(values.get("bug_type", "")).lower())
+    stated = word(values.get("bug_type", ""))
+    # What stands behind it, as in `RTL_BUG (confidence: 92%)`, says more, and not something else.
+    kind = re.sub(r"[ -]", "_", re.split(r"\s*[(,;:]", stated)[0].lower())
     found: OriginType = _ORIGINS.get(kind, "UNKNOWN")
+    sure = values.get("confidence") or stated.lower().partition("confidence")[2].lstrip(" :=")
     reasons: list[str] = []
     for line in values.get("rationale", "").splitlines():
         # A line that goes on in the middle of a sentence was wrapped.
@@ -122,7 +125,7 @@ def origin(values: Mapping[str, str]) -> Origin:
             reasons.append(text)
     return Origin(
         type=found,
-        confidence=_confidence(values.get("confidence", "")),
+        confidence=_confidence(sure),
         reasons=tuple(reasons) or (f"the caller called it {found}",),
     )
 

@@ -37,6 +37,7 @@ _MESSAGE = re.compile(
     r"\S+:\d+(?::\d+)?: (?:error|fatal)|(?:ERROR|FATAL)\b"
 )
 _SPAN = re.compile(r"(?<!`)(`{1,3})([^`]{1,4000})\1(?!`)")
+_SAID = re.compile(r'"([^"\n]{8,4000})"')
 _BULLET = re.compile(r"\s*(?:[-*+>]|\d+[.)])\s+")
 
 
@@ -72,6 +73,7 @@ def _of_block(block: Block, classify: Callable[[str], Verdict | None]) -> dict[s
     plain = [_BULLET.sub("", line) for line in prose.splitlines()]
     quoted = [line for line, is_quoted in block if is_quoted]
     quoted += [found[2] for found in _SPAN.finditer(prose) if " " in found[2]]
+    quoted += [found[1] for found in _SAID.finditer(prose) if _MESSAGE.match(found[1])]
     words = _SPAN.sub(" ", prose)
     if _OVER.search(words) or (PASSES.search(words) and not FAILS.search(words)):
         return {}
@@ -119,6 +121,9 @@ def _sections(text: str) -> list[tuple[dict[str, str] | None, list[Block]]]:
                 level = depth
         elif not line.strip():
             is_new = True
+        elif is_new and blocks and line.startswith(("    ", "\t")):
+            # Indented by so much it is code, as in a fence.
+            blocks[-1].append((line.strip(), True))
         else:
             if is_new or (_BULLET.match(line) and not line.startswith(" ")):
                 blocks.append([])

@@ -315,3 +315,45 @@ def test_a_broken_project_file_holds_no_report_back(config: WikiConfig) -> None:
     (config.layout.agent / "project.yaml").write_text("wiki:\n  no_such_key: 1\n")
     ingest(config, HEADED)
     assert len(causes(config)) == 2
+
+
+EMPHASIS = (
+    "### 1. `tests/test_a.py::test_b[seed=42]`\n\n- **Error class:** `sim_error`\n"
+    "- **First error:** `AssertionError: expected 0x12, got 0x13`\n- **Bug type:** RTL_BUG (confidence: 92%)\n"
+)
+UNDERLINED = (
+    "Failure\n=======\n\nerror_class : uvm_fatal\nfailure_subtype : null_handle\ntest : smoke_test\n\n"
+    "Root cause: no config object.\n\nBug Classification\n------\n\nBUG_TYPE: TB_BUG\nCONFIDENCE: 0.85\n"
+)
+WRITTEN = {
+    "emphasis": (
+        EMPHASIS,
+        ("sim_error", "AssertionError: expected 0x12, got 0x13", "tests/test_a.py::test_b[seed=42]", "RTL_BUG", 0.92),
+    ),
+    "columns": (
+        f"| Test | Error | Likely cause |\n|---|---|---|\n| test_dma | `{MESSAGE}` | RTL |\n",
+        ("uvm_error", MESSAGE, "test_dma", "UNKNOWN", 0.0),
+    ),
+    "indented": (
+        f"The test `test_uart` fails, since parity is odd:\n\n    {MESSAGE}\n\nI fixed it, and all tests pass.\n",
+        ("uvm_error", MESSAGE, "test_uart", "UNKNOWN", 0.0),
+    ),
+    "quoted": (
+        f'1. **test_a**: PASSED\n2. **test_b**: FAILED with "{MESSAGE}" (seed 99)\n',
+        ("uvm_error", MESSAGE, "test_b", "UNKNOWN", 0.0),
+    ),
+    "underlined": (
+        UNDERLINED,
+        ("uvm_fatal", "no config object.", "smoke_test", "TB_BUG", 0.85),
+    ),
+}
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+def test_reports_are_read_as_agents_write_them(config: WikiConfig, form: str) -> None:
+    report, expected = WRITTEN[form]
+    ingest(config, report)
+    (cause,) = causes(config)
+    origin = cause["origin"]
+    found = (cause["error_class"], cause["primary"], cause["tests"][0]["nodeid"], origin["type"], origin["confidence"])
+    assert found == expected
