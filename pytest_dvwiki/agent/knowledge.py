@@ -151,12 +151,14 @@ class Knowledge:
         return list(found.values())
 
     def blocks(self, listed: Iterable[PageSummary]) -> list[Block]:
-        """Return pages as blocks of a prompt; an unreadable page is passed over."""
+        """Return pages as blocks of a prompt; unreadable pages and topics without a lesson to tell are passed over."""
         found = []
         renderer = PageBlocks(self._layout, self._history, self.today)
         for page in listed:
             try:
-                found.append(renderer.block(page))
+                block = renderer.block(page)
+                if block.lines or page.category != "topics":
+                    found.append(block)
             except (OSError, YamlError) as error:
                 self._pass_over(page, error)
         return found

@@ -102,6 +102,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the full session of an agent, as text or with a JSON object on each line (- reads standard input): "
         "lessons are taken from it, by the model of the block `librarian:`, or those that it lists itself",
     )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="with --transcript: ask nothing, write nothing, and print tokens and cost",
+    )
     add_farm(parser)
     add_place(parser)
 
@@ -116,6 +121,8 @@ def run(args: argparse.Namespace) -> int:
         from pytest_dvwiki.cli.transcript import ingest_transcript  # noqa: PLC0415
 
         return ingest_transcript(args)
+    if args.dry_run:
+        raise UsageError("--dry-run needs --transcript")
     if not (args.paths or args.log):
         raise UsageError("give files, folders, archives or globs, or a log with --log")
     check_farm(args)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.export import export
 from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, writing
+from pytest_dvwiki.cli.transcript import librarian_settings, print_event
 from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
@@ -103,12 +104,24 @@ def _steps(settings: Settings) -> Iterator[str]:
         yield f"stale for {_STALE_DAYS} days, out of index and prompts: {', '.join(_pages(left))}"
     if marked := mark(layout, lock_timeout=timeout):
         yield f"drift: {', '.join(_pages(marked))} marked or unmarked"
+    yield from _compiled(settings)
     compacted = compact(layout, lock_timeout=timeout)
     if compacted.months:
         yield f"compact: {count(sum(compacted.months.values()), 'record')} of {', '.join(compacted.months)}"
     found = [each for each in lint(layout, "full") if not each.is_warning]
     if found:
         yield f"lint: {count(len(found), 'finding')} for a person, see `dvwiki lint`"
+
+
+def _compiled(settings: Settings) -> Iterator[str]:
+    """Compile the topics that are due, and yield what was made of each."""
+    from pytest_dvwiki.librarian.compile import compile_topics  # noqa: PLC0415
+    from pytest_dvwiki.llm.client import connect  # noqa: PLC0415
+
+    librarian = librarian_settings(settings)
+    for outcome in compile_topics(librarian, model=connect(librarian, print_event)):
+        if outcome.status in {"proposed", "written", "failed"}:
+            yield f"compile: {outcome.page}: {outcome.status}: {outcome.text}"
 
 
 def _pages(files: list[str]) -> list[str]:

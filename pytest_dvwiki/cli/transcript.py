@@ -29,6 +29,7 @@ def ingest_transcript(args: argparse.Namespace) -> int:
         1 if no model answered that was to answer; the same call then tries it again.
     """
     from pytest_dvwiki.intake.service import WikiIngestService  # noqa: PLC0415  # only for this option
+    from pytest_dvwiki.librarian.lessons import planned  # noqa: PLC0415
     from pytest_dvwiki.llm.client import connect  # noqa: PLC0415
     from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
 
@@ -36,6 +37,10 @@ def ingest_transcript(args: argparse.Namespace) -> int:
         raise UsageError("--transcript takes no further files; ingest these in a call of their own")
     text = sys.stdin.read() if args.transcript == "-" else _text(Path(args.transcript))
     settings = settings_of(args)
+    if args.dry_run:
+        librarian = librarian_settings(settings)
+        print_plan(librarian, [(args.transcript, *planned(librarian, text))])
+        return 0
     model = connect(librarian_settings(settings), print_event)
     service = WikiIngestService(WikiConfig.of(replace(settings, enabled=True)), model)
     task = args.task or Path(args.transcript).stem.strip("-") or "session"

@@ -13,6 +13,7 @@ from pytest_dvwiki.librarian.transcript import tail, text_of
 from pytest_dvwiki.llm.client import tell
 from pytest_dvwiki.llm.model import ModelError, parsed, quoted
 from pytest_dvwiki.redact import redact
+from pytest_dvwiki.tokens import by_rule
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds import topic
 from pytest_dvwiki.wiki.page_summary import page_name
@@ -34,6 +35,7 @@ SAME = 0.8
 _ALIKE = 0.1
 """Share of common words below which two lessons are not compared."""
 _CANDIDATES = 5
+_ANSWER = 4096
 _MOST = 10
 """Most lessons of one session."""
 _TAKE = "lessons"
@@ -141,9 +143,7 @@ def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[Draft], s
     Raises:
         ModelError: No backend answered, or not as it was asked.
     """
-    kinds = _subtypes(layout)
-    system = _SYSTEM.replace("TOPICS", ", ".join(topics(layout))).replace("SUBTYPES", ", ".join(kinds) or "none")
-    answer = model.complete(quoted("transcript", transcript), system=system, step=_TAKE)
+    answer = model.complete(quoted("transcript", transcript), system=_system(layout), step=_TAKE, max_tokens=_ANSWER)
     try:
         listed = parsed(answer.text, list[_Taken])
     except ValueError as error:
@@ -157,6 +157,17 @@ def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[Draft], s
         left_out = f"{len(listed) - len(drafts)} of {len(listed)} lessons left out: too many, or not of the transcript"
         tell(model, "warning", _TAKE, left_out)
     return drafts, f"{answer.backend} {answer.model}".strip()
+
+
+def planned(settings: LibrarianSettings, transcript: str) -> tuple[int, int]:
+    """Return the tokens of the prompt for a transcript, and the most of its answer, without later comparisons."""
+    read = tail(redact(text_of(transcript)), settings.transcript_limit)
+    return by_rule(_system(settings.layout) + quoted("transcript", read)), _ANSWER
+
+
+def _system(layout: Layout) -> str:
+    kinds = ", ".join(_subtypes(layout)) or "none"
+    return _SYSTEM.replace("TOPICS", ", ".join(topics(layout))).replace("SUBTYPES", kinds)
 
 
 def _is_of(transcript: str, text: str) -> bool:

@@ -21,7 +21,7 @@ from pytest_dvwiki.wiki.kinds import topic
 from pytest_dvwiki.wiki.review import Proposal, ReviewError, ReviewQueue
 from pytest_dvwiki.wiki.writing.build import archive
 
-from ..samples import files, layout, occurrence, passing, record
+from ..samples import files, git, layout, occurrence, passing, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -342,6 +342,17 @@ def test_the_command_compiles_what_is_due(
     assert len(llm_server.requests) == 3
     assert cli.main(["compile", "--root", str(project.root), "nothing"]) == 2
     assert "there is no page topics/nothing.md; there are: topics/gotchas.md" in capsys.readouterr().err
+
+
+def test_maintain_compiles_and_commits_it(project: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    git(project.root, "init", "-q", "-b", "main")
+    git(project.root, "add", ".")
+    git(project.root, "commit", "-q", "-m", "the wiki")
+    assert cli.main(["maintain", "--root", str(project.root)]) == 0
+    assert "compile: topics/gotchas.md: written: compiled by rules" in capsys.readouterr().out
+    assert "topics/gotchas.md" in git(project.root, "show", "--stat", "dvwiki/maintain").stdout
+    assert cli.main(["maintain", "--root", str(project.root)]) == 0
+    assert "nothing to commit" in capsys.readouterr().out
 
 
 def test_a_page_is_left_alone_for_the_interval_unless_it_is_named(project: Layout) -> None:

@@ -98,6 +98,7 @@ def test_a_lesson_of_a_model_is_in_no_prompt_until_a_person_accepts_it(wiki: Pat
     ingest(wiki, answering(RESET, DRAIN))
     assert "two edges" not in gather(layout(tmp_path), budget=4000).text
     assert "drain_time" not in gather(layout(tmp_path), budget=4000).text
+    assert "architecture" not in gather(layout(tmp_path), budget=4000).text
     index = WikiSearchIndex.create("bm25", wiki)
     assert index.search("synchroniser")[0].page_path == "topics/architecture.md"
     for proposal in ReviewQueue(layout(tmp_path)).pending():
@@ -244,6 +245,9 @@ def test_the_command_asks_the_model_of_the_project(
     file = tmp_path / "s1.txt"
     file.write_text(TRANSCRIPT, encoding="utf-8")
     command = ["ingest", "--transcript", str(file), "--root", str(tmp_path)]
+    assert cli.main([*command, "--dry-run"]) == 0
+    assert "s1.txt: about" in capsys.readouterr().out
+    assert not llm_server.requests
     assert cli.main(command) == 0
     shown = capsys.readouterr()
     assert "1 lesson: topics/architecture.md" in shown.out
