@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.model import FailedTest, Occurrence
@@ -28,6 +28,14 @@ _MOST_READ = 200
 Member = tuple["Failure", "Verdict"]
 
 
+class _Span(NamedTuple):
+    """The commits between which a failing test passed and failed."""
+
+    passed: str
+    failed: str | None
+    """None for the present state with its uncommitted changes."""
+
+
 def with_changes(
     failures: Sequence[Failure],
     verdicts: Sequence[Verdict],
@@ -37,7 +45,7 @@ def with_changes(
     *,
     is_present: bool,
 ) -> tuple[Verdict, ...]:
-    """Return the verdicts with origins that take into account the changes since the failing test last passed.
+    """Return the verdicts with origins that take into account what changed before the failing test began to fail.
 
     Args:
         failures: All failures of the run.
@@ -58,23 +66,34 @@ def with_changes(
     def led_here(commit: str) -> bool:
         return commit == failed_at or repository.is_older(commit, failed_at)
 
-    commits: dict[str, str | None] = {}
-    changed: dict[str, tuple[str, ...]] = {}
+    now = None if is_present else failed_at
+    spans: dict[str, _Span | None] = {}
+    changed: dict[_Span, tuple[str, ...]] = {}
     for failure, verdict in zip(failures, verdicts, strict=True):
-        if verdict.follower or verdict.fingerprint in commits or len(changed) == _DIFFS:
+        if verdict.follower or verdict.fingerprint in spans or len(changed) == _DIFFS:
             continue
-        commit = commits[verdict.fingerprint] = _last_pass(failure, verdict, history, led_here)
-        if commit is not None and commit not in changed:
-            changed[commit] = repository.changed_since(commit, None if is_present else failed_at)
+        passed = _last_pass(failure, verdict, history, led_here)
+        span = _came_in(verdict, history, led_here)
+        if passed is not None and not (span is not None and repository.is_older(passed, str(span.failed))):
+            span = _Span(passed, now)
+        spans[verdict.fingerprint] = span
+        if span is not None and span not in changed:
+            changed[span] = repository.changed_since(*span)
     since = {
-        name: (changed[commit], repository.last_change(commit))
-        for name, commit in commits.items()
-        if commit and changed[commit]
+        name: (changed[span], repository.last_change(span.passed), None if span.failed == now else span.failed)
+        for name, span in spans.items()
+        if span and changed[span]
     }
 
     @functools.cache
-    def changes(files: tuple[str, ...], commit: str, reads: tuple[str, ...], in_simulator: bool) -> tuple[Clue, ...]:  # noqa: FBT001 (a key)
-        return of_changes(files, commit, sources=reads, python_bench=in_simulator)
+    def changes(
+        files: tuple[str, ...],
+        passed: str,
+        failed: str | None,
+        reads: tuple[str, ...],
+        in_simulator: bool,  # noqa: FBT001 (a key)
+    ) -> tuple[Clue, ...]:
+        return of_changes(files, passed, failed, sources=reads, python_bench=in_simulator)
 
     def weighed(failure: Failure, verdict: Verdict) -> Verdict:
         if verdict.fingerprint not in since:
@@ -82,6 +101,18 @@ def with_changes(
         return with_clues(verdict, changes(*since[verdict.fingerprint], failure.reads, failure.in_simulator))
 
     return tuple(map(weighed, failures, verdicts))
+
+
+def _came_in(verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> _Span | None:
+    """Return the range on record with which a cause came that has stayed since; None if it is unknown or thin.
+
+    Later runs rarely have the seed that passed and failed, and what changes later did not bring the cause.
+    """
+    onset = history.onset(verdict.fingerprint)
+    known = onset.first_bad if onset is not None and onset.moment is not None and not onset.comes_and_goes else None
+    if known is None or not known.is_certain or not led_here(known.bad):
+        return None
+    return _Span(known.good, known.bad)
 
 
 def _last_pass(failure: Failure, verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> str | None:

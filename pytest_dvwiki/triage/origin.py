@@ -195,13 +195,19 @@ def as_decided(verdict: Verdict, known: Cause | None) -> Verdict:
 
 
 def of_changes(
-    files: Iterable[str], commit: str, *, sources: Collection[str] = (), python_bench: bool = False
+    files: Iterable[str],
+    passed: str,
+    failed: str | None = None,
+    *,
+    sources: Collection[str] = (),
+    python_bench: bool = False,
 ) -> tuple[Clue, ...]:
     """Return the clue of the changes since the test last passed: if only one side changed, it is that side.
 
     Args:
         files: Names of the changed files; only sources of design and testbench count.
-        commit: The commit at which the test passed.
+        passed: The commit at which the test passed.
+        failed: The first commit at which it failed; None if that is the present state.
         sources: Known files that the failing simulation read; other files do not count.
         python_bench: Whether the testbench is in Python.
     """
@@ -215,9 +221,8 @@ def of_changes(
     ((side, changed),) = sides.items()
     named = changed[0] + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
     kind = "design" if side == "RTL_BUG" else "testbench"
-    return (
-        Clue("changes", side, f"of its sources only {kind} files changed since it passed at {commit[:8]}: {named}"),
-    )
+    span = f"since it passed at {passed[:8]}" + (f" and until it failed at {failed[:8]}" if failed else "")
+    return (Clue("changes", side, f"of its sources only {kind} files changed {span}: {named}"),)
 
 
 def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:

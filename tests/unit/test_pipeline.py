@@ -44,7 +44,9 @@ def change(root: Path, *files: str) -> None:
     git(root, "commit", "--quiet", "--message", "change")
 
 
-def run(root: Path, number: int, *failing: str, report: str = REPORT, vcs: Vcs | None = None) -> dict[str, Origin]:
+def run(
+    root: Path, number: int, *failing: str, report: str = REPORT, vcs: Vcs | None = None, seed: str | None = None
+) -> dict[str, Origin]:
     """Archives a run in which these tests fail and the test passes otherwise; gives the origins by test."""
     moment = f"2026-11-21T{number:02d}:00:00Z"
     failures = tuple(
@@ -52,12 +54,13 @@ def run(root: Path, number: int, *failing: str, report: str = REPORT, vcs: Vcs |
             nodeid=nodeid,
             in_simulator=True,
             simulator="icarus",
+            seed=seed,
             excerpts=(Excerpt(source="log", lines=((1, report),)),),
         )
         for nodeid in failing
     )
     results = tuple(
-        Result(nodeid=name, outcome="failed" if name in failing else "passed", simulator="icarus")
+        Result(nodeid=name, outcome="failed" if name in failing else "passed", simulator="icarus", seed=seed)
         for name in {TEST, *failing}
     )
     with Services(resolve(root), note=pytest.fail) as services:
@@ -110,6 +113,22 @@ def test_uncommitted_changes_count_and_runs_with_them_are_no_last_pass(root: Pat
     run(root, 4)
     (root / "rtl" / "fifo.sv").write_text("dirty")
     assert any(map(DESIGN_CHANGED, run(root, 5, TEST)[TEST].reasons))
+
+
+def test_a_cause_that_stays_keeps_the_origin_of_the_change_it_came_with(root: Path) -> None:
+    run(root, 1, seed="1")
+    change(root, "rtl/fifo.sv")
+    assert run(root, 2, TEST, seed="1")[TEST].type == "RTL_BUG"
+    change(root, "tb/sb.sv")
+    for number, seed in ((3, "2"), (4, "1")):
+        later = run(root, number, TEST, seed=seed)[TEST]
+        assert later.type == "RTL_BUG", later
+        assert re.search(
+            "only design files changed since it passed at .{8} and until it failed at .{8}: rtl/fifo.sv",
+            later.reasons[0],
+        )
+    run(root, 5, seed="1")
+    assert run(root, 6, TEST, seed="2")[TEST].type == "UNKNOWN"
 
 
 def test_what_changed_by_now_says_nothing_of_artefacts_of_any_time(root: Path) -> None:
