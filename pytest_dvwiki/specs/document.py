@@ -16,7 +16,7 @@ HEADINGS = ("1. Parsing Logic", "2. Check Logic", "3. Waiver Logic", "4. Impleme
 _HEADING = re.compile(r"^(#{3,5})[ \t]+(.+?)[ \t]*$", re.MULTILINE)
 _LISTED = re.compile(r"^(\d+)\.[ \t]+\*\*(.+?)\*\*", re.MULTILINE)
 _NUMBER = re.compile(r"(?:Item[ \t]+)?(\d)\.(\d+)[.:]?[ \t]+(.+)")
-_SCENARIO = re.compile(r"(?:\d[\d.]*[ \t]+)?(?:Special[ \t]+)?Scenario\b", re.IGNORECASE)
+_SCENARIO = re.compile(r"^(?:#{3,5}[ \t]+|(?=\*\*.*\*\*:?$))(?:\**\d[\d.]*[ \t]+)?\**(Scenario\b.*)", re.MULTILINE)
 _NO_ITEM = re.compile(r"pattern|overall|edge case|sequence|summary|pass/fail", re.IGNORECASE)
 _NO_WAIVER = re.compile(r"\bmodes?\b|guidance|mapping|traceab|summary|overview", re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(.*?)[ \t]*$")
@@ -82,8 +82,12 @@ def waivers_of(section: str) -> list[Entry]:
 
 
 def scenarios_of(section: str) -> list[Entry]:
-    """Return the scenarios of section 4."""
-    return [each for each in _headed(section) if _SCENARIO.match(each.title)]
+    """Return the scenarios of section 4: headings, and lines in bold type, that begin with this word."""
+    found = [*_SCENARIO.finditer(section)]
+    starts = sorted({each.start() for each in (*found, *_HEADING.finditer(section))})
+    ends = [next((start for start in starts if start > each.start()), len(section)) for each in found]
+    pairs = zip(found, ends, strict=True)
+    return [Entry("", each[1].strip("*: \t"), section[each.start() : end]) for each, end in pairs]
 
 
 def _headed(section: str) -> Iterator[Entry]:

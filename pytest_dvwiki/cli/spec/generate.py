@@ -52,6 +52,8 @@ def run(args: argparse.Namespace) -> int:
         generator = SpecGenerator.of(settings_of(args).layout, activity=print, debug=args.debug)
     except SettingsError as error:
         raise UsageError(str(error)) from error
+    if args.clean is not None and args.clean < 0:
+        raise UsageError(f"--clean {args.clean:g}: expected a number of days from 0 on")
     if args.clean is not None:
         homes = [args.output] if args.output else [item.parent for item in args.items] or [Path()]
         for parent in dict.fromkeys([args.debug] if args.debug else [home / CACHE for home in homes]):

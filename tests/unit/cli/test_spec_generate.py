@@ -41,6 +41,7 @@ def test_done_and_needs_review(project: Path, llm_server: LlmServer, capsys: pyt
 def test_wrong_input_and_no_model(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "a.yaml").write_text("description: d\n")
     assert main(["spec", "generate"]) == 2
+    assert main(["spec", "generate", "--clean", "-1"]) == 2
     assert main(["spec", "generate", "no.yaml"]) == 2
     assert capsys.readouterr().err.endswith("dvwiki spec: no.yaml: there is no such file; check the name\n")
     assert main(["spec", "generate", "a.yaml", "no.yaml"]) == 3

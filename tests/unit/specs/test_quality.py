@@ -75,6 +75,14 @@ def test_what_no_label_calls_an_expression_is_none() -> None:
     assert document.expressions_of("Parsing pattern: \\*(\\w+)\n```regex\na+\n```\n") == ["\\*(\\w+)", "a+"]
 
 
+def test_scenarios_are_headings_or_lines_in_bold_type() -> None:
+    text = "### 4.2 Special\n#### Scenario 1: a\nItem 2.1\n**Scenario 2: b**\nItem 2.2\n### 4.3 Data\n- Scenario 3: c\n"
+    assert [(each.title, each.text.split("\n")[1]) for each in document.scenarios_of(text)] == [
+        ("Scenario 1: a", "Item 2.1"),
+        ("Scenario 2: b", "Item 2.2"),
+    ]
+
+
 def test_keywords_stand_in_quotes_or_between_commas() -> None:
     first, second = document.waivers_of(samples.SECTION3)
     assert document.keywords_of(first) == ["spef", "synthesis"]
