@@ -93,7 +93,7 @@ def test_lists_and_searches_tell_it(place: Layout, capsys: pytest.CaptureFixture
     entries = WikiStore(WikiConfig(wiki_dir=place.wiki), "agent").list()
     assert [entry.age.endswith(" (+2)") for entry in entries] == [True, True]
     main(["search", "scoreboard", "--category", "patterns", "--root", str(place.root)])
-    assert capsys.readouterr().out.partition("\n")[0].endswith(" (+2)")
+    assert capsys.readouterr().out.splitlines()[1].endswith(" (+2)")
 
 
 def test_no_file_of_the_wiki_holds_it(place: Layout) -> None:

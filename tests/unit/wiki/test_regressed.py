@@ -68,7 +68,9 @@ def test_it_is_found_and_told_as_an_open_bug(place: Layout, capsys: pytest.Captu
     assert f"**{bug(place).stem}** (regressed, 0.82)" in service.get_known_rtl_bugs()
     assert f"**{bug(place).stem}** (regressed, 0.82)" in gather(place, category="bugs").text
     assert main(["search", "expected", "--status", "regressed"]) == 0
-    assert capsys.readouterr().out.startswith(f"bugs/{bug(place).name}  RTL_BUG, regressed, ")
+    out = capsys.readouterr().out.splitlines()
+    assert out[1].startswith(f"  bugs/{bug(place).name}  score ")
+    assert "RTL_BUG, regressed, " in out[1]
     assert main(["search", "expected", "--status", "closed"]) == 1
     assert capsys.readouterr().out == ""
 
