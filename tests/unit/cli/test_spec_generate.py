@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def test_done_and_needs_review(project: Path, llm_server: LlmServer, capsys: pytest.CaptureFixture[str]) -> None:
-    llm_server.set_up(project)
+    llm_server.set_up(project, calls_per_minute=0)
     llm_server.say(*replies())
     (project / "IMP-1.yaml").write_text(ITEM)
     assert main(["spec", "generate", "IMP-1.yaml", "--output", "out"]) == 0
