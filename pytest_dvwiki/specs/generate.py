@@ -214,7 +214,7 @@ class SpecGenerator:
             else:
                 _remove_ours(work.folder / f"{work.name}_{name}.yaml")
         self._propose(work, made)
-        return work.result(path, text, "done", work.left)
+        return work.result(path, text, "some files were left alone" if work.left else "done", work.left)
 
     def _propose(self, work: _Work, made: drafts.Draft) -> None:
         """Write the draft check, and put it into the review queue."""
