@@ -316,10 +316,14 @@ def _write(layout: Layout, page: str, wanted: Sequence[Lesson]) -> str | None:
 
     def decide(data: bytes | None) -> bytes | None:
         data = topic.new(page_name(page)) if data is None else data
-        present = {each.id: each for each in topic.lessons(data.decode())}
+        present = topic.lessons(data.decode())
         for each in wanted:
-            present[each.id] = topic.confirmed(present.get(each.id, each), each.sources)
-        return topic.with_lessons(data, list(present.values()))
+            at = next((at for at, known in enumerate(present) if known.id == each.id), None)
+            if at is None:
+                present.append(each)
+            else:
+                present[at] = topic.confirmed(present[at], each.sources)
+        return topic.with_lessons(data, present)
 
     try:
         return build.change_page(layout, page, decide, log_text=f"{page}: lessons of a session")

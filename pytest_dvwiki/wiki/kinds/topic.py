@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.search.tokenizer import tokens
@@ -19,7 +19,7 @@ from pytest_dvwiki.wiki.text.markdown import escape, one_line, plain
 from pytest_dvwiki.wiki.text.splice import newline_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 TOPICS = ("architecture", "dependencies", "gotchas", "testing")
 OTHERWISE = "gotchas"
@@ -71,6 +71,8 @@ class Lesson:
     """Related lessons, each with the Markdown behind its id."""
     unreviewed: str = ""
     """Who wrote it, if that was a model and no person has accepted it."""
+    raw: str = field(default="", compare=False, repr=False)
+    """The text on the page from which it was read."""
 
     @property
     def is_active(self) -> bool:
@@ -152,30 +154,31 @@ def lessons(text: str) -> list[Lesson]:
     return [each for section in SECTIONS for each in _of_section(text, section)]
 
 
-def _of_section(text: str, section: str) -> Iterator[Lesson]:
+def _of_section(text: str, section: str) -> list[Lesson]:
     found = parts.part(text, section)
-    body = text[slice(*found)].replace("\r\n", "\n") if found else ""
-    title, lines = "", list[str]()
-    for line in body.split("\n"):
-        heading = parts.heading_of(line)
-        if heading and heading.level <= _LEVEL:
-            if title:
-                yield _read(section, title, lines)
-            title, lines = heading.words, []
-        else:
-            lines.append(line)
-    if title:
-        yield _read(section, title, lines)
+    return [_read(section, chunk) for chunk in _chunks(text[slice(*found)] if found else "")[1:]]
 
 
-def _read(section: str, title: str, lines: Iterable[str]) -> Lesson:
-    """Return a lesson from its title and the lines below."""
+def _chunks(body: str) -> list[str]:
+    """Return the text of a section before its first lesson, then the text of each lesson with its heading."""
+    lines = body.replace("\r\n", "\n").split("\n")
+    headings = ((index, parts.heading_of(line)) for index, line in parts.unfenced(lines))
+    starts = [index for index, heading in headings if heading and heading.level <= _LEVEL]
+    return ["\n".join(lines[start:end]) for start, end in zip([0, *starts], [*starts, len(lines)], strict=True)]
+
+
+def _read(section: str, chunk: str) -> Lesson:
+    """Return a lesson from its text on a page."""
+    first, *lines = chunk.split("\n")
+    heading = parts.heading_of(first)
+    title = heading.words if heading else ""
+    outside_fences = {index for index, _ in parts.unfenced(lines)}
     told: dict[str, list[str]] = {}
     where: list[str] = []
     text: list[str] = []
-    for line in lines:
+    for index, line in enumerate(lines):
         found = _LINE.fullmatch(line.strip())
-        if not found:
+        if not found or index not in outside_fences:
             text.append(line)
             continue
         for name, value in found.groupdict().items():
@@ -195,6 +198,7 @@ def _read(section: str, title: str, lines: Iterable[str]) -> Lesson:
         reason=told.get("reason", told.get("fixed", [""]))[0],
         see_also=tuple(zip(told.get("also", ()), where, strict=True)),
         unreviewed=told.get("unreviewed", [""])[0],
+        raw=chunk.strip("\n"),
     )
 
 
@@ -220,16 +224,20 @@ def with_lessons(data: bytes, listed: Sequence[Lesson]) -> bytes:
     newline = newline_of(text)
     text = text.replace("\r\n", "\n")
     for section in SECTIONS:
-        shown = "\n\n".join(each.markdown() for each in listed if each.section == section)
+        present, wanted = _of_section(text, section), [each for each in listed if each.section == section]
+        if wanted == present:
+            continue
+        # A lesson that stays as it is stays byte for byte.
+        raw = {each: each.raw for each in present}
+        shown = "\n\n".join(raw.get(each) or each.markdown() for each in wanted)
         place = parts.part(text, section)
-        if place is not None:
-            # What stands above the first lesson is people's.
-            above = "\n".join(_above(text[slice(*place)])).strip("\n")
+        if place is None:
+            text = f"{text.rstrip()}\n\n## {section}\n\n{shown}\n"
+        else:
+            above = _chunks(text[slice(*place)])[0].strip("\n")
             below = text[place[1] :].lstrip("\n")
             pieces = [text[: place[0]].rstrip("\n"), above, shown, below.rstrip("\n")]
             text = "\n\n".join(filter(None, pieces)) + "\n"
-        elif shown:
-            text = f"{text.rstrip()}\n\n## {section}\n\n{shown}\n"
     return _with_status(text.replace("\n", newline).encode(), listed)
 
 
@@ -260,14 +268,6 @@ def _with_status(data: bytes, listed: Iterable[Lesson]) -> bytes:
         return data
     edited = pages.edit(data, {"status": wanted}, {})
     return data if isinstance(edited, pages.Refused) else edited
-
-
-def _above(body: str) -> Iterator[str]:
-    for line in body.split("\n"):
-        heading = parts.heading_of(line)
-        if heading and heading.level <= _LEVEL:
-            return
-        yield line
 
 
 def confirmed(known: Lesson, more: Iterable[str]) -> Lesson:

@@ -67,6 +67,37 @@ def test_what_people_wrote_stays_where_it_is() -> None:
     assert with_lessons(text.encode(), lessons(text)).decode() == text
 
 
+ODD = """## Lessons
+###   Odd   ##
+text  \n\n\n
+- (source: tasks/a.yaml)
+- lesson `0123abcd`
+more text
+
+```
+### no lesson
+- lesson `ffffffff`
+```
+### Same id
+- lesson `0123abcd`
+
+
+## General
+only prose
+"""
+
+
+def test_a_lesson_that_does_not_change_keeps_every_byte() -> None:
+    data = topic.new("x")[: topic.new("x").index(b"## Lessons")] + ODD.encode()
+    assert with_lessons(data, lessons(data.decode())) == data
+    first, second = lessons(data.decode())
+    changed = with_lessons(data, [first, confirmed(second, [SOURCE])]).decode()
+    assert "###   Odd   ##\ntext  \n\n\n\n- (source: tasks/a.yaml)\n- lesson `0123abcd`\nmore text\n" in changed
+    assert "### no lesson\n- lesson `ffffffff`\n```\n" in changed
+    assert changed.count("0123abcd") == 2
+    assert changed.endswith("## General\nonly prose\n")
+
+
 def test_line_ends_stay_those_of_the_page() -> None:
     data = PAGE.replace("\n", "\r\n").encode()
     assert b"\n" not in with_lessons(data, lessons(data.decode())).replace(b"\r\n", b"")
