@@ -14,6 +14,7 @@ from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.kinds.marks import drifted, is_left_out
 from pytest_dvwiki.wiki.page_summary import REGRESSED
 from pytest_dvwiki.wiki.query import WikiHistory
+from pytest_dvwiki.wiki.unaccepted import is_unaccepted
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _RANKED = 1000
 """Number of hits of a query that are looked at."""
+_AS_WRITTEN = frozenset({"specs", "topics"})
+"""Categories whose pages are shown as they are written."""
 OPEN = frozenset({"open", "confirmed", REGRESSED})
 
 
@@ -94,7 +97,9 @@ class Knowledge:
             among = {page.path for page in found} if test else None
             ranked, has_more = self._ranked(query, categories, among)
             best = (self._history.page_cache.get(path) for path in ranked[:most])
-            return [page for page in best if page], MANY if has_more else max(0, len(ranked) - most)
+            return [page for page in best if page and not self._is_unaccepted(page)], MANY if has_more else max(
+                0, len(ranked) - most
+            )
         return found[:most], max(0, len(found) - most)
 
     def all(self, category: str) -> list[PageSummary]:
@@ -105,12 +110,17 @@ class Knowledge:
         listed = self._readable(self._history.page_cache.all(category))
         return [page for page in listed if page.metadata.get("stale") is not True or drifted(page)]
 
+    def _is_unaccepted(self, page: PageSummary) -> bool:
+        """Tell whether an agent wrote what would be shown of a page, and no person has accepted it."""
+        address, found = page.path.removesuffix(".md"), self._history.unaccepted
+        return address in found or (page.category in _AS_WRITTEN and is_unaccepted(address, found))
+
     def _readable(self, listed: Iterable[PageSummary]) -> list[PageSummary]:
         found = []
         for page in listed:
             if page.problem:
                 self._pass_over(page, page.problem)
-            elif not is_left_out(page.metadata):
+            elif not is_left_out(page.metadata) and not self._is_unaccepted(page):
                 found.append(page)
         return found
 

@@ -40,6 +40,7 @@ from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
 from pytest_dvwiki.wiki.text import pages, parts
 from pytest_dvwiki.wiki.text.markdown import cite, plain
 from pytest_dvwiki.wiki.text.notes import confirmed
+from pytest_dvwiki.wiki.unaccepted import is_unaccepted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -264,7 +265,9 @@ class PageBlocks:
         return prose(text.strip().split("\n", 1)[0], _TITLE_LENGTH)
 
     def _section(self, page: PageSummary, heading: str) -> str:
-        """Return the text under a heading."""
+        """Return the text under a heading; empty if an agent wrote it, and no person has accepted it."""
+        if is_unaccepted(page.path.removesuffix(".md"), self._history.unaccepted, heading):
+            return ""
         return plain(pages.section(outside.read(self._layout.wiki, page.path), heading))
 
 

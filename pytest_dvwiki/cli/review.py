@@ -95,22 +95,26 @@ def _listed(args: argparse.Namespace, layout: Layout, queue: ReviewQueue) -> int
 
     proposals, problems = queue.all() if args.all else queue.pending(), queue.problems()
     with WikiHistory(layout) as history:
-        bugs = unjudged(history.page_cache)
+        bugs, written = unjudged(history.page_cache), history.unaccepted
     for problem in problems:
         print(f"cannot be read: {problem}", file=sys.stderr)
     if args.format == "json":
         pages = [{"page": page.path, "title": page.title, "metadata": page.metadata} for page in bugs]
-        print_json({"proposals": [asdict(each) for each in proposals], "unjudged": pages})
+        print_json({"proposals": [asdict(each) for each in proposals], "unjudged": pages, "unaccepted": written})
         return 1 if problems else 0
     for each in proposals:
         state = f", {each.decision} by {each.decided_by} on {each.decided_on[:10]}" if each.decision else ""
         print(f"{each.id}  {each.kind} {each.target}, by {each.by} on {each.made_on[:10]}{state}: {each.reason}")
+    if written:
+        print("what agents wrote on pages; accept what is right, or write something else:")
+    for address, role in written.items():
+        print(f"{address}  by {role}")
     if bugs:
         print(f"{count(len(bugs), 'RTL bug')} that nobody has judged; accept those that are right:")
     for page in bugs:
         runs, last = page.metadata.get("hit_count"), page.text("last_updated")
         print(f"{page.name}  {page.title}, seen in {runs} run{'' if runs == 1 else 's'}, last on {last}")
-    if not (proposals or bugs or problems):
+    if not (proposals or written or bugs or problems):
         print("nothing waits for a person")
     return 1 if problems else 0
 

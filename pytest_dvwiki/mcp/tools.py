@@ -33,6 +33,7 @@ from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.finding.search import Facets, Filters, WikiSearchIndex
 from pytest_dvwiki.wiki.store import WikiStore
 from pytest_dvwiki.wiki.store_protocol import Fetched, Written
+from pytest_dvwiki.wiki.unaccepted import unaccepted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -153,7 +154,9 @@ class Project:
         if self.count(shown.content) > room:
             most = self.count(f"(left out: {self._left_out(shown.shortened(0, self.count))})")
             shown = shown.shortened(max(0, room - most), self.count)
+        role = unaccepted(self.layout.wiki).get(shown.address)
         version = f", version {shown.version}" if shown.version else ""
+        version += f", unreviewed, by {role}" if role else ""
         leads = f"Its cause is kept by {named(shown.leads_to)}.\n" if shown.leads_to else ""
         quotation = quoted(shown.content, 1 << 20, data=f"page {named(shown.address)}{version}", language="markdown")
         data = {key: getattr(shown, key) for key in ("address", "content", "version", "leads_to")}

@@ -22,7 +22,9 @@ from pytest_dvwiki.wiki.store import WikiStore
 from pytest_dvwiki.wiki.supersession import MergeError
 from pytest_dvwiki.wiki.text.names import file_name
 from pytest_dvwiki.wiki.text.pages import Refused
+from pytest_dvwiki.wiki.unaccepted import ACCEPT
 from pytest_dvwiki.wiki.writing import build
+from pytest_dvwiki.wiki.writing.scaffold import LOG_TITLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -58,7 +60,7 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
 
 
 def confirm(layout: Layout, name: str, *, by: str) -> str:
-    """Set the status of an RTL bug that nobody has judged to `confirmed`, with the person and the day.
+    """Set the status of an RTL bug that nobody has judged to `confirmed`, or accept what an agent wrote on a page.
 
     Raises:
         ReviewError: There is no such page, it is judged already, or it cannot be edited.
@@ -66,8 +68,15 @@ def confirm(layout: Layout, name: str, *, by: str) -> str:
     """
     with WikiHistory(layout) as history:
         found = [page for page in unjudged(history.page_cache) if name in {page.name, page.path}]
+        written = name in history.unaccepted
+    if written:
+        line = f"{ACCEPT} | - | {name} by {by}"
+        build.add_line(layout, "log.md", LOG_TITLE, lambda _: line)
+        return f"{name} is accepted; prompts have it"
     if not found:
-        raise ReviewError(f"no proposal and no unjudged RTL bug {name!r:.80}; `dvwiki review` lists them")
+        raise ReviewError(
+            f"no proposal, no unjudged RTL bug and no text of an agent {name!r:.80}; `dvwiki review` lists them"
+        )
     path, keys = found[0].path, {"status": "confirmed", "confirmed_by": by, "confirmed_on": today().isoformat()}
     refused: list[str] = []
 

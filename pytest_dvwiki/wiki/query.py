@@ -20,6 +20,7 @@ from pytest_dvwiki.wiki.page_cache import PageCache
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import plain
 from pytest_dvwiki.wiki.text.names import file_name
+from pytest_dvwiki.wiki.unaccepted import is_unaccepted, unaccepted
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ class WikiHistory:
             self.page_cache.refresh(quick=not in_place)
             self.page_cache.causes.join(self.archive)
         self.__dict__.pop("_merged", None)
+        self.__dict__.pop("unaccepted", None)
         self._new = frozenset()
         self._forget_answers()
 
@@ -340,10 +342,17 @@ class WikiHistory:
         listed = self.bug_pages(fingerprint)
         return not listed or listed[0].text("status") != "wont_fix"
 
+    @cached_property
+    def unaccepted(self) -> dict[str, str]:
+        """Return what agents wrote over other text and no person has accepted, each address with the role."""
+        return unaccepted(self._layout.wiki)
+
     def fix_template(self, failure_subtype: str) -> str:
-        """Return the fix advice on the page of a subtype; empty if nobody wrote any."""
+        """Return the fix advice on the page of a subtype; empty if nobody wrote any, or accepted that of an agent."""
         page = self.pattern_page(failure_subtype)
         if page is None or page.problem:
+            return ""
+        if is_unaccepted(page.path.removesuffix(".md"), self.unaccepted, pattern.FIX_SECTION):
             return ""
         try:
             text = pages.section(outside.read(self._layout.wiki, page.path), pattern.FIX_SECTION)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Mode = Literal["snapshot", "log"]
 ROLES = ("ingest", "agent", "reviewer", "human")
 """The roles that every wiki has; a schema may name further ones."""
+DIRECTLY = frozenset({"ingest", "reviewer", "human"})
+"""Roles whose texts need no review."""
 MODES: tuple[Mode, ...] = get_args(Mode)
 LOG, HANDOFFS = "log", "handoffs"
 NAME = "schema.yaml"

@@ -21,7 +21,17 @@ from pytest_dvwiki.wiki.age import tag
 from pytest_dvwiki.wiki.finding.search import Facets
 from pytest_dvwiki.wiki.kinds.owned import OWNED
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
-from pytest_dvwiki.wiki.schema import HANDOFFS, LOG, READ_CAP, Address, Schema, SchemaError, Section, with_section
+from pytest_dvwiki.wiki.schema import (
+    DIRECTLY,
+    HANDOFFS,
+    LOG,
+    READ_CAP,
+    Address,
+    Schema,
+    SchemaError,
+    Section,
+    with_section,
+)
 from pytest_dvwiki.wiki.store_protocol import Fetched, HandedOff, PageEntry, Turn, Written
 from pytest_dvwiki.wiki.text import pages, parts, splice
 from pytest_dvwiki.wiki.text.markdown import one_line, plain
@@ -42,8 +52,6 @@ _LONGEST_LINE = 4000
 _MOST_LISTED = 50
 """Number of pages above which a list shows sub-folders instead of their pages."""
 _SUMMARY = 160
-_DIRECTLY = frozenset({"ingest", "reviewer", "human"})
-"""Roles whose new pages and notes need no review."""
 _TASK = re.compile(r"[\w.-]{0,100}")
 _WRITTEN_BY = re.compile(
     r"^## \[[^\]]*\] commit \| - \| (?P<page>[^#\n]+?)(?:#[^\n]*)? by (?P<role>\S+)$", re.MULTILINE
@@ -261,7 +269,7 @@ class CheckedStore(abc.ABC):
         if problem:
             return _denied(place, problem)
         new = _ended(redact(content))
-        if place.category in CATEGORIES and self.role not in _DIRECTLY:
+        if place.category in CATEGORIES and self.role not in DIRECTLY:
             proposal = self._propose("page", str(place), new, f"a new page, made by the role {self.role}")
             self._turn.end()
             return Written(
@@ -304,7 +312,7 @@ class CheckedStore(abc.ABC):
             present = _part(page, place)
             if isinstance(present, Written):
                 return present
-            added = text if self.role in _DIRECTLY else note(text, self.role, today(), commit)
+            added = text if self.role in DIRECTLY else note(text, self.role, today(), commit)
             addition = splice.cleaned(added, page)
             # The entry of a list would hold a heading, too; it is refused as from anybody else.
             breakout = _refuse_breakout(page, place, text) or _refuse_breakout(page, place, addition)

@@ -14,6 +14,7 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
 from pytest_dvwiki.agent.prompts import gather
+from pytest_dvwiki.cli import main
 from pytest_dvwiki.mcp.schemas import TOOLS
 from pytest_dvwiki.mcp.server import READ_ONLY, WITHOUT_READER, WikiServer
 from pytest_dvwiki.mcp.tools import MOST_OF_A_TEXT, Project
@@ -398,6 +399,32 @@ def test_a_conflict_comes_with_the_present_content(server: Make, place: Layout) 
     )
     assert again["status"] == "done"
     assert "Both" in (place.wiki / f"{page}.md").read_text()
+
+
+def test_what_an_agent_writes_over_is_in_no_prompt_until_a_person_accepts_it(
+    server: Make, place: Layout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place.wiki / "specs" / "burst.md").write_text("---\ntype: spec\n---\n# Burst\n\nEight beats.\n")
+    agent = server("agent")
+    for page, section in (("patterns/scoreboard_fail", "Fix Template"), ("specs/burst", None)):
+        where = {"section": section} if section else {}
+        read, _ = agent.answer("dvwiki_get", {"page": page, **where}, "process")
+        content = read["content"].replace("Eight", "Nine") if section is None else "Always add a waiver."
+        done = write(agent, "dvwiki_commit", page, content=content, expected_version=read["version"], **where)
+        assert done["status"] == "done"
+    assert "unreviewed, by agent" in agent.answer("dvwiki_get", {"page": "specs/burst"}, "process")[1]
+
+    def shown() -> tuple[bool, bool]:
+        text = gather(place).text + gather(place, query="burst beats scoreboard").text
+        return "Always add a waiver" in text, "Nine beats" in text
+
+    assert shown() == (False, False)
+    root = ["--root", str(place.root)]
+    assert main(["review", *root]) == 0
+    assert "specs/burst  by agent" in capsys.readouterr().out
+    assert main(["review", "accept", "specs/burst", "patterns/scoreboard_fail#Fix Template", "--by", "Ann", *root]) == 0
+    assert shown() == (True, True)
+    assert "unreviewed" not in agent.answer("dvwiki_get", {"page": "specs/burst"}, "other")[1]
 
 
 def test_a_new_page_of_an_agent_waits_for_a_person(server: Make, place: Layout) -> None:

@@ -1,0 +1,52 @@
+"""What agents wrote over other text, and no person has accepted: it stays out of prompts.
+
+The log says who wrote a page or a part of one last. A part that is only added to marks each note by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.wiki import outside
+from pytest_dvwiki.wiki.schema import DIRECTLY, Address, SchemaError, load_schema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ACCEPT = "accept"
+"""The operation in the log by which a person accepts what an agent wrote."""
+_WRITTEN = re.compile(
+    rf"^## \[[^\]]*\] (?P<what>commit|{ACCEPT}) \| - \| (?P<address>[^\n]+?) by (?P<who>\S[^\n]*)$", re.MULTILINE
+)
+
+
+def unaccepted(wiki: Path) -> dict[str, str]:
+    """Return the addresses of pages and parts that an agent wrote last, each with its role."""
+    try:
+        log = outside.read(wiki, "log.md").decode("utf-8", "replace")
+        lines = list(_WRITTEN.finditer(log))
+        # Most wikis have no such line, and need not read the schema.
+        schema = load_schema(wiki) if any(line["who"] not in DIRECTLY for line in lines) else None
+    except (OSError, SchemaError):
+        return {}
+    found: dict[str, str] = {}
+    for line in lines if schema is not None else ():
+        address, who = line["address"], line["who"]
+        if line["what"] == ACCEPT or who in DIRECTLY:
+            # Whoever writes or accepts a whole page has seen its parts.
+            found = {each: role for each, role in found.items() if address not in {each, each.partition("#")[0]}}
+        elif schema is not None and who in schema.roles and (place := Address.of(address)) is not None:
+            section = schema.section_of(place)
+            if section is None or section.mode == "snapshot":
+                found[address] = who
+    return found
+
+
+def is_unaccepted(address: str, found: dict[str, str], heading: str = "") -> bool:
+    """Tell whether an agent wrote a page or the part under a heading, or any part of it if no heading is given."""
+    if address in found:
+        return True
+    if heading:
+        return f"{address}#{heading}" in found
+    return any(each.startswith(f"{address}#") for each in found)
