@@ -194,8 +194,10 @@ class ReviewQueue:
         path = f"{FOLDER}/{name}.md"
         try:
             page = pages.read(outside.read(self._wiki, path))
-        except (OSError, yamlio.YamlError) as error:
-            return f"{path}: {reading.described(error)}"
+        except OSError as error:
+            return f"{path}: {reading.reason(error)}; correct or remove the file"
+        except yamlio.YamlError as error:
+            return f"{path}:{str(error).removeprefix('page:')}; correct or remove the file"
         keys = page.metadata
         for key, known in (("kind", KINDS), ("decision", (None, *DECISIONS))):
             if keys.get(key) not in known:

@@ -17,6 +17,7 @@ import shutil
 import tarfile
 import tempfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,7 @@ from pytest_dvwiki.records.verdicts import read as read_verdicts
 from pytest_dvwiki.settings import Layout, SettingsError, is_switched_on_by_project, resolve
 from pytest_dvwiki.triage.waivers import load_waivers
 from pytest_dvwiki.upkeep.lint import lint
+from pytest_dvwiki.wiki.review import ReviewQueue
 from pytest_dvwiki.wiki.schema import SchemaError, load_schema
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
@@ -282,6 +284,22 @@ def schema(data: bytes) -> None:
             told(str(error), "schema.yaml")
 
 
+def proposal(data: bytes) -> None:
+    """A proposal of the review queue is taken or told; a decision changes nothing else of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Layout(root=Path(folder), wiki=Path(folder))
+        (place.wiki / "review").mkdir()
+        (place.wiki / "review" / "p.md").write_bytes(data)
+        queue = ReviewQueue(place)
+        for each in queue.pending():
+            decided = queue.decide(each.id, "rejected", by="somebody")
+            undecided = replace(decided, decision=None, decided_by="", decided_on="", note="")
+            assert undecided == replace(each, decided_by="", decided_on="", note="")
+            assert queue.get(each.id) == decided
+        for problem in queue.problems():
+            told(problem, "review/p.md")
+
+
 def results(data: bytes) -> None:
     """A results file, of cocotb or JUnit, is taken or told."""
     with tempfile.TemporaryDirectory() as folder:
@@ -404,6 +422,23 @@ _JUNIT = b"""<testsuites><testsuite name="pytest" tests="1" timestamp="2026-11-2
 <testcase classname="tests.test_a" name="test_b[1]" time="0.01"><error message="x">E</error>
 <system-out>o</system-out></testcase></testsuite></testsuites>
 """
+_PROPOSAL = b"""---
+id: "3f0c1a9be24d"
+kind: page
+target: specs/burst
+by: agent
+made_on: "2026-11-22T12:00:00Z"
+reason: "seen: twice"
+base: ""
+sources: [tasks/a.yaml]
+---
+
+---
+type: spec
+---
+
+# Bursts
+"""
 _VERDICT = b"""schema: 1
 number: 1
 tool: "t"
@@ -503,6 +538,7 @@ def seeds(target: str) -> list[bytes]:
         "check": lambda: [_CHECK],
         "project": lambda: [_PROJECT],
         "schema": lambda: [SCHEMA_YAML.encode()],
+        "proposal": lambda: [_PROPOSAL],
         "results": lambda: [_RESULTS],
         "junit": lambda: [_JUNIT],
         "coverage": lambda: [_COVERAGE, _COVERAGE_XML],
@@ -523,6 +559,7 @@ READERS: dict[str, Callable[[bytes], None]] = {
     "check": check_file,
     "project": project_file,
     "schema": schema,
+    "proposal": proposal,
     "results": results,
     "junit": results,
     "coverage": coverage,

@@ -72,7 +72,7 @@ def test_a_file_that_cannot_be_read_is_named_and_hides_no_other(place: Layout) -
         (place.wiki / "review" / f"{name}.md").write_text(text, "utf-8")
     assert queue.pending() == [good]
     first, second = queue.problems()
-    assert first.startswith("review/bad1.md: ")
+    assert first.startswith("review/bad1.md:")
     assert "kind 'poem' is unknown; write one of page, section" in second
     with pytest.raises(ReviewError, match="kind 'poem' is unknown"):
         queue.get("bad2")
