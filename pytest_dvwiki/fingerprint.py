@@ -53,6 +53,7 @@ _LETTERS = (
     rf"{_NO_WORD}(?:[A-F]{{2,16}}|[a-f]{{2,16}}(?!['\"(]))"
     rf"|(?:(?:{_PLACES})(?:[b-f]|[a-f]{{1,16}}{_ENDS})|(?<=\baddr[ ])[a-f])(?!['\"(])"
     r"|(?<=[ ]\[)[a-f]{1,16}(?=\])|(?<=:[ ])[a-f]{1,16}(?=[,}])"
+    r"|\d+(?:st|nd|rd|th)"
 )
 _BEGINNINGS = (
     f"{COMPARED}|module|from|non|nan|inf|true|false"
@@ -76,7 +77,7 @@ def expression(*, kept: str, quoted: str, value: str, names: str, letters: str) 
         quoted: The part of a bytes literal after its `b`.
         value: A literal value in a comparison.
         names: A named value in a comparison.
-        letters: Hex numbers written in letters only.
+        letters: Numbers that end in a letter: hex digits, ordinals.
     """
     return re.compile(
         rf"""

@@ -103,6 +103,7 @@ def test_truth_values_are_values() -> None:
         ("beat fa at c lost", "beat 3 at beef lost"),
         ("offset 'd-12 of 0x-3", "offset 'd7 of 0x1f"),
         ("took 12 cycles until 0.160 ns", "took 3 cycles until 160"),
+        ("Failed on the 0th cycle", "Failed on the 22nd cycle"),
     ],
 )
 def test_what_changes_from_run_to_run_is_masked(one: str, other: str) -> None:
