@@ -92,6 +92,7 @@ def _decided(args: argparse.Namespace, layout: Layout, queue: ReviewQueue, name:
 def _listed(args: argparse.Namespace, layout: Layout, queue: ReviewQueue) -> int:
     from pytest_dvwiki.upkeep.accept import unjudged  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
+    from pytest_dvwiki.wiki.text.markdown import plain  # noqa: PLC0415
 
     proposals, problems = queue.all() if args.all else queue.pending(), queue.problems()
     with WikiHistory(layout) as history:
@@ -113,7 +114,7 @@ def _listed(args: argparse.Namespace, layout: Layout, queue: ReviewQueue) -> int
         print(f"{count(len(bugs), 'RTL bug')} that nobody has judged; accept those that are right:")
     for page in bugs:
         runs, last = page.metadata.get("hit_count"), page.text("last_updated")
-        print(f"{page.name}  {page.title}, seen in {runs} run{'' if runs == 1 else 's'}, last on {last}")
+        print(f"{page.name}  {plain(page.title)}, seen in {runs} run{'' if runs == 1 else 's'}, last on {last}")
     if not (proposals or written or bugs or problems):
         print("nothing waits for a person")
     return 1 if problems else 0

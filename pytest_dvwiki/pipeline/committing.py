@@ -26,7 +26,7 @@ __all__ = ["Committed", "RefusedError", "Upkeep", "changed_by_people", "commit"]
 TRAILER = "Dvwiki-Task"
 _ATTEMPTS = 5
 _MOST_NAMED = 3
-_DERIVED = frozenset({"index.md", "log.md", "_index.md"})
+_DERIVED = frozenset({"index.md", "log.md", "handoffs.md", "_index.md"})
 _FIXED = frozenset({"WIKI.md", "schema.yaml", ".gitignore", ".gitattributes"})
 """Files of a new wiki that belong to people from then on."""
 

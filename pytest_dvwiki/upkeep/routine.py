@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import reading
 from pytest_dvwiki.records.disk import WikiError, replace
 from pytest_dvwiki.upkeep.lint import lint
+from pytest_dvwiki.wiki.page_cache import page_files
+from pytest_dvwiki.wiki.page_summary import CATEGORIES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,7 +71,8 @@ def check_session(settings: Settings) -> SessionCheck | None:
         return None
     interval = settings.lint_interval_sessions
     is_turn = interval > 0 and _session(layout.wiki / ".cache" / _COUNT) % interval == 0
-    is_full = is_turn and sum(1 for _ in layout.wiki.glob("*/*.md")) <= _MOST_PAGES
+    pages = (page for category in CATEGORIES for page in page_files(layout.wiki, category))
+    is_full = is_turn and sum(1 for _ in pages) <= _MOST_PAGES
     if not (is_full or settings.lint_on_startup):
         return None
     depth: Depth = "full" if is_full else "quick"
