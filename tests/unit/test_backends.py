@@ -64,7 +64,7 @@ def test_another_package_adds_one(tmp_path: Path, package: None, capsys: pytest.
     assert backends.names() == ["bm25", "keyword", "none", "tantivy", "broken", "first"]
     assert resolve(project(tmp_path, "first"), environ={}).search_backend == "first"
     assert main(["search", "whatever", "--root", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.startswith("specs/reset.md")
+    assert capsys.readouterr().out == "Reset\n  specs/reset.md  score 1.00\n  # Reset\n"
 
 
 def test_no_package_replaces_one_of_the_projects_own(tmp_path: Path, package: None) -> None:

@@ -57,7 +57,9 @@ def test_only_holes_get_pages(project: Path, capsys: pytest.CaptureFixture[str])
         }
     }
     assert main(["search", "full"]) == 0
-    assert capsys.readouterr().out.startswith("coverage/fifo.l_full.md  coverage, needs_investigation\n")
+    title, page, *_ = capsys.readouterr().out.splitlines()
+    assert (title, page.split()[0]) == ("Coverage: fifo.l.full", "coverage/fifo.l_full.md")
+    assert page.endswith(", coverage, needs_investigation")
     (record,) = written(project)
     assert [source["path"] for source in record["sources"]] == ["cov.xml"]
     assert (record["finished"], record["totals"]["passed"]) == ("2026-01-02T00:00:00Z", 0)
