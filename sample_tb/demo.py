@@ -329,7 +329,7 @@ def agent_session(scratch: Scratch) -> Promises:
     text = scratch.run("python", str(SAMPLE / "agent" / "mcp_session.py"))
     changed = scratch.git("diff", "--unified=0", "--", ".agent/wiki/bugs")
     scratch.run("git", "diff", "--unified=0", "--", ".agent/wiki/bugs")
-    prompt = scratch.run("dvwiki", "context", "--category", "bugs")
+    prompt = scratch.run("dvwiki", "context", "--category", "bugs", "--budget", "9000")
     scratch.archive()
     return {
         "the agent is told of a known bug and its page": re.search(r"^  KNOWN .*\n  Page: bugs/\w+", text, re.MULTILINE)
