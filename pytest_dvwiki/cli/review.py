@@ -79,13 +79,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _decided(args: argparse.Namespace, layout: Layout, queue: ReviewQueue, name: str, by: str) -> str:
     """Carry out a decision, and return what was done."""
-    from pytest_dvwiki.upkeep.accept import accept, confirm  # noqa: PLC0415
+    from pytest_dvwiki.upkeep.accept import accept, confirm, reject  # noqa: PLC0415
 
     is_proposal = any(each.id.startswith(name) for each in queue.all())
     if args.action == "reject":
         if not is_proposal:
             raise UsageError(f"{name}: no proposal; to judge a bug, set `type` or `status` on its page")
-        return f"{queue.decide(name, 'rejected', by=by, note=args.note).id} is rejected"
+        return f"{reject(layout, name, by=by, note=args.note).id} is rejected"
     return accept(layout, name, by=by, note=args.note) if is_proposal else confirm(layout, name, by=by)
 
 

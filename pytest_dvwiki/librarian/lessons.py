@@ -235,10 +235,15 @@ def learn(layout: Layout, drafts: Iterable[Draft], source: str, *, model: Model 
         ModelError: No backend answered; nothing is written.
         WikiError: The wiki cannot be written.
     """
-    known = dict(_known(layout))
+    present = list(_known(layout))
+    known = {place: each for place, each in present if each.is_active}
+    rejected = [each for _, each in present if each.reason.startswith(topic.REJECTED)]
     planned: list[tuple[str, Lesson, bool]] = []
     for draft in drafts:
         new = topic.lesson(draft.title, draft.text, [source], unreviewed=by and f"written by {by}")
+        if any(alike(new, each) >= SAME for each in rejected):
+            tell(model, "warning", _TAKE, f"left out, since a person rejected it before: {new.title}")
+            continue
         same = _same(new, draft.page, known, model)
         page, lesson = same or (draft.page, new)
         planned.append((page, lesson, same is None))
@@ -261,7 +266,7 @@ def learn(layout: Layout, drafts: Iterable[Draft], source: str, *, model: Model 
 
 
 def _known(layout: Layout) -> Iterator[tuple[tuple[str, str], Lesson]]:
-    """Yield the active lessons of the wiki, by page and id."""
+    """Yield the lessons of the wiki, each with its page and id."""
     for folder in ("topics", "patterns"):
         for path in sorted((layout.wiki / folder).glob("*.md")):
             place = f"{folder}/{path.name}"
@@ -271,7 +276,7 @@ def _known(layout: Layout) -> Iterator[tuple[tuple[str, str], Lesson]]:
                 text = outside.read(layout.wiki, place).decode("utf-8", "replace")
             except OSError:
                 continue
-            yield from (((place, each.id), each) for each in topic.lessons(text) if each.is_active)
+            yield from (((place, each.id), each) for each in topic.lessons(text))
 
 
 def _same(

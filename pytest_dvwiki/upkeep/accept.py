@@ -59,6 +59,20 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
     return done
 
 
+def reject(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> Proposal:
+    """Write down that a person rejected a proposal; a lesson that it is about ends.
+
+    Raises:
+        ReviewError: It cannot be read, or is decided already; nothing was changed.
+        WikiError: The wiki cannot be written.
+    """
+    queue = ReviewQueue(layout)
+    rejected = queue.decide(proposal_id, "rejected", by=by, note=note)
+    if rejected.kind == "compiled":
+        compiled.reject(layout, rejected, by)
+    return rejected
+
+
 def confirm(layout: Layout, name: str, *, by: str) -> str:
     """Set the status of an RTL bug that nobody has judged to `confirmed`, or accept what an agent wrote on a page.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,32 @@ def accept(layout: Layout, proposal: Proposal, by: str) -> str:
     if reason:
         raise ReviewError(f"{path}: {reason}")
     return f"{proposal.target}: accepted"
+
+
+def reject(layout: Layout, proposal: Proposal, by: str) -> None:
+    """End the lesson of a proposal that a person rejected; a page that was to be shorter stays as it is.
+
+    Raises:
+        WikiError: The wiki cannot be written.
+    """
+    address, _, lesson_id = proposal.target.partition("#")
+
+    def decide(data: bytes | None) -> bytes | None:
+        if data is None:
+            return None
+        return topic.with_lessons(
+            data,
+            [
+                replace(each, section=topic.SUPERSEDED, reason=f"{topic.REJECTED} {topic.reason(by)}", unreviewed="")
+                if each.id == lesson_id and each.unreviewed
+                else each
+                for each in topic.lessons(data.decode())
+            ],
+        )
+
+    if lesson_id:
+        with suppress(UnicodeDecodeError, YamlError):
+            build.change_page(layout, f"{address}.md", decide, log_text=f"{proposal.target} rejected by {by}")
 
 
 def _accepted(present: list[Lesson], lesson_id: str, given: list[Lesson]) -> list[Lesson]:

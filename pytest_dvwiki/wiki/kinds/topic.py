@@ -29,6 +29,8 @@ SECTIONS = (LESSONS, GENERAL, SUPERSEDED)
 SUMMARY = "Most confirmed"
 """Heading of the summary that rules make."""
 UNREVIEWED = "unreviewed"
+REJECTED = "rejected by"
+"""How the reason begins why a lesson ended that a person rejected."""
 _SUMMARY = 5
 _LEVEL = 3
 """The level of a lesson's heading."""

@@ -109,6 +109,19 @@ def test_a_lesson_of_a_model_is_in_no_prompt_until_a_person_accepts_it(wiki: Pat
     assert "unreviewed" not in (wiki / "topics" / "architecture.md").read_text(encoding="utf-8")
 
 
+def test_a_lesson_that_a_person_rejects_ends_and_does_not_come_back(wiki: Path, tmp_path: Path) -> None:
+    ingest(wiki, answering(RESET))
+    (proposal,) = ReviewQueue(layout(tmp_path)).pending()
+    assert cli.main(["review", "reject", proposal.id, "--by", "ann", "--root", str(tmp_path)]) == 0
+    (ended,) = lessons_of(wiki, "topics/architecture.md")
+    assert (ended.is_active, ended.reason, ended.unreviewed) == (False, "rejected by ann", "")
+    assert "unreviewed" not in (wiki / "index.md").read_text(encoding="utf-8")
+    ingest(wiki, answering(RESET), task="s2")
+    (again,) = lessons_of(wiki, "topics/architecture.md")
+    assert not again.is_active
+    assert not ReviewQueue(layout(tmp_path)).pending()
+
+
 def test_the_same_transcript_counts_once_and_is_not_read_again(wiki: Path) -> None:
     model = answering(RESET)
     ingest(wiki, model)
