@@ -28,8 +28,9 @@ Judgement = Literal["passed", "failed", "skipped", "xfailed"]
 NumberedLines = tuple[tuple[int, str], ...]
 
 _MANAGER = "cocotb.regression"
-_LOADED = "I support registered"
-_BY_NAME = (_MANAGER, _LOADED)
+_LOADED = ("I support registered", "I registered")
+"""Words with which cocotb 2.x and 1.9 begin: `VPI support registered`, `VHPI registered`."""
+_BY_NAME = (_MANAGER, *_LOADED)
 """Words in a line of the regression manager, once its lines are known to contain its name."""
 _BY_WORDS = (
     *_BY_NAME,
@@ -374,11 +375,12 @@ class _Splitter:
     def _fact(self, number: int, line: str, message: str | None) -> None:
         """Record what a line shows of the run itself: versions, seed, simulator, start."""
         now = self._now
-        if _LOADED in line and (now.blocks or now.finished or self._open.name is not None):
+        is_loaded = any(words in line for words in _LOADED)
+        if is_loaded and (now.blocks or now.finished or self._open.name is not None):
             self._end_regression()
             self._open = self._between(number)
             now = self._now
-        if _LOADED in line or (message or "").startswith("Running tests"):
+        if is_loaded or (message or "").startswith("Running tests"):
             now.started = True
             now.commands += tuple(self._commands)
             self._commands.clear()
