@@ -90,7 +90,7 @@ _ROW = re.compile(r"\s*\|(.*)\|\s*")
 _RULE = re.compile(r"[\s|:-]+")
 _CELL = re.compile(r"(?<!\\)\|")
 _NUMBERED = re.compile(
-    r"(?:(?:failure|bug|issue|defect|finding|error|cause)\s*(?:#|no\.?)?\s*\d+|\d+[.)])[\s:.)\u2013\u2014-]*(.*)",
+    r"(?:\d+[.)]\s+)?(?:failure|bug|issue|defect|finding|error|cause)\s*(?:#|no\.?)?\s*\d+[\s:.)\u2013\u2014-]*(.*)",
     re.IGNORECASE,
 )
 _BUG = re.compile(r"(rtl|design|tb|testbench|tool)[ _]bug\s*[:\u2013\u2014-]\s*(\S.*)", re.IGNORECASE)
@@ -299,6 +299,7 @@ def _cells(row: str) -> list[str]:
 
 def of_heading(title: str) -> dict[str, str] | None:
     """Return what the heading of one failure says; None for any other heading."""
+    # A number alone is that of any section.
     numbered, bug, test = _NUMBERED.match(title), _BUG.match(title), TEST.search(title)
     if not (numbered or bug or test):
         return None

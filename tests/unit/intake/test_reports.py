@@ -325,7 +325,12 @@ UNDERLINED = (
     "Failure\n=======\n\nerror_class : uvm_fatal\nfailure_subtype : null_handle\ntest : smoke_test\n\n"
     "Root cause: no config object.\n\nBug Classification\n------\n\nBUG_TYPE: TB_BUG\nCONFIDENCE: 0.85\n"
 )
+NUMBERED = (
+    "## 1. Failure Summary\n\nerror_class: sim_error\nfailure_subtype: timeout\ntest: test_a\nmessage: no bvalid\n\n"
+    "## 2. Bug Classification\n\nbug_type: RTL_BUG\nconfidence: 0.6\n\n## 3. Next Steps\n\nRun again with seed 7.\n"
+)
 WRITTEN = {
+    "numbered": (NUMBERED, ("sim_error", "no bvalid", "test_a", "RTL_BUG", 0.6)),
     "emphasis": (
         EMPHASIS,
         ("sim_error", "AssertionError: expected 0x12, got 0x13", "tests/test_a.py::test_b[seed=42]", "RTL_BUG", 0.92),
