@@ -123,6 +123,7 @@ def _listed(args: argparse.Namespace, layout: Layout, queue: ReviewQueue) -> int
 def _shown(layout: Layout, proposal: Proposal) -> str:
     """Return a proposal: who made it and why, then its text."""
     from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
+    from pytest_dvwiki.wiki.kinds import topic  # noqa: PLC0415
     from pytest_dvwiki.wiki.store import WikiStore  # noqa: PLC0415
     from pytest_dvwiki.wiki.store_protocol import Fetched  # noqa: PLC0415
 
@@ -131,7 +132,8 @@ def _shown(layout: Layout, proposal: Proposal) -> str:
     text = proposal.text
     present = WikiStore(WikiConfig(wiki_dir=layout.wiki), "human").fetch(proposal.target) if proposal.base else None
     if isinstance(present, Fetched):
-        lines = (present.content.strip().splitlines(), text.splitlines())
+        content = topic.sections(topic.lessons(present.content)) if proposal.kind == "compiled" else present.content
+        lines = (content.strip().splitlines(), text.splitlines())
         text = "\n".join(difflib.unified_diff(*lines, "present", "proposed", lineterm=""))
     return "\n".join([*head, "", text])
 

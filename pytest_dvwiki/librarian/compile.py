@@ -206,15 +206,10 @@ class _Page:
         if topic.version(data) == self._version:
             self._remember((self._version,))
             return self._outcome("nothing", "nothing to change", details)
-        text = "\n\n".join(
-            f"## {section}\n\n" + "\n\n".join(each.markdown() for each in made.lessons if each.section == section)
-            for section in topic.SECTIONS
-            if any(each.section == section for each in made.lessons)
-        )
         proposal = ReviewQueue(self._layout).propose(
             "compiled",
             self._address,
-            text,
+            topic.sections(made.lessons),
             by=by,
             reason="; ".join(details),
             base=self._version,

@@ -186,7 +186,9 @@ def listed(layout: Layout, *texts: str | None) -> list[Draft]:
         found = _TOPIC.match(line)
         word = found[1].lower() if found else ""
         said = line[found.end() :] if found and word in {*topics(layout), *_subtypes(layout)} else line
-        drafts.append(Draft(redact(_SENTENCE.split(said, maxsplit=1)[0]), redact(said), _page(layout, word, word)))
+        title = _SENTENCE.split(said, maxsplit=1)[0]
+        text = said if len(said) > len(title) + 1 else ""
+        drafts.append(Draft(redact(title), redact(text), _page(layout, word, word)))
     return drafts[:_MOST]
 
 

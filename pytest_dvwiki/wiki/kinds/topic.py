@@ -204,6 +204,12 @@ def _read(section: str, chunk: str) -> Lesson:
     )
 
 
+def sections(listed: Sequence[Lesson]) -> str:
+    """Return lessons under the headings of their sections."""
+    shown = {name: "\n\n".join(each.markdown() for each in listed if each.section == name) for name in SECTIONS}
+    return "\n\n".join(f"## {name}\n\n{text}" for name, text in shown.items() if text)
+
+
 def version(data: bytes) -> str:
     """Return what changes when a lesson of a page changes."""
     shown = "\0".join(each.markdown() for each in lessons(data.decode("utf-8", "replace")))

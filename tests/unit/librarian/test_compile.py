@@ -341,6 +341,10 @@ def test_the_command_compiles_what_is_due(
     assert "topics/gotchas.md: proposed: `dvwiki review show" in shown
     assert f"  {NO_DRAIN.id} is superseded by {DRAIN.id}" in shown
     assert len(llm_server.requests) == 3
+    assert cli.main(["review", "--root", str(project.root), "show", proposal(project).id]) == 0
+    shown = capsys.readouterr().out
+    assert f"-### {RESET.title}\n" in shown
+    assert "type: topic" not in shown
     assert cli.main(["compile", "--root", str(project.root), "nothing"]) == 2
     assert "there is no page topics/nothing.md; there are: topics/gotchas.md" in capsys.readouterr().err
 

@@ -238,6 +238,8 @@ def test_without_a_model_the_listed_lessons_count_and_need_no_review(wiki: Path,
     assert sorted(done.lessons) == ["patterns/scoreboard_fail.md", "topics/architecture.md", "topics/gotchas.md"]
     (reset,) = lessons_of(wiki, "topics/architecture.md")
     assert (reset.title, reset.unreviewed) == ("Hold reset for two cycles", "")
+    assert reset.text.startswith("Hold reset for two cycles. The synchroniser")
+    assert lessons_of(wiki, "patterns/scoreboard_fail.md")[0].text == ""
 
 
 def test_rules_take_over_where_the_settings_say_so(wiki: Path) -> None:
