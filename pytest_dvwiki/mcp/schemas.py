@@ -125,6 +125,7 @@ TOOLS: dict[str, Tool] = {
                         "status": _TEXT,
                         "age": _TEXT,
                         "pages": {"type": "integer"},
+                        "unreviewed": _FLAG,
                     }
                 )
             )
@@ -143,7 +144,16 @@ TOOLS: dict[str, Tool] = {
         ("query",),
         {
             "results": _list(
-                _object({"page_path": _TEXT, "score": _NUMBER, "title": _TEXT, "status": _TEXT, "snippet": _TEXT})
+                _object(
+                    {
+                        "page_path": _TEXT,
+                        "score": _NUMBER,
+                        "title": _TEXT,
+                        "status": _TEXT,
+                        "unreviewed": _FLAG,
+                        "snippet": _TEXT,
+                    }
+                )
             )
         },
     ),

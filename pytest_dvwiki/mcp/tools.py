@@ -30,10 +30,11 @@ from pytest_dvwiki.upkeep.lint import Depth, lint, report
 from pytest_dvwiki.upkeep.lookup import commit_called
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.config import WikiConfig
-from pytest_dvwiki.wiki.finding.search import Facets, Filters, WikiSearchIndex
+from pytest_dvwiki.wiki.finding.search import UNREVIEWED, Facets, Filters, WikiSearchIndex
 from pytest_dvwiki.wiki.store import WikiStore
 from pytest_dvwiki.wiki.store_protocol import Fetched, Written
-from pytest_dvwiki.wiki.unaccepted import unaccepted
+from pytest_dvwiki.wiki.text.markdown import plain
+from pytest_dvwiki.wiki.unaccepted import is_unaccepted, unaccepted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -111,18 +112,14 @@ class Project:
         return int(arguments.get("budget", self.settings.max_context_tokens))
 
     def _list(self, store: WikiStore, folder: str | None = None) -> Answer:
-        rows = []
+        rows, written = [], unaccepted(self.layout.wiki)
         for entry in store.list(folder):
-            known = ", ".join(
-                filter(None, (entry.status, entry.age, count(entry.pages, "page") if entry.pages else ""))
-            )
+            unreviewed = is_unaccepted(entry.address, written)
+            facts = (entry.status, UNREVIEWED if unreviewed else "", entry.age)
+            about = ", ".join(filter(None, (*facts, count(entry.pages, "page") if entry.pages else "")))
+            shown = f"- {named(entry.address)}{f' ({prose(about)})' if about else ''}: {quoted(entry.title)}"
             data = {key: getattr(entry, key) for key in _LISTED}
-            rows.append(
-                Row(
-                    data,
-                    Block(f"- {named(entry.address)}{f' ({prose(known)})' if known else ''}: {quoted(entry.title)}"),
-                )
-            )
+            rows.append(Row({**data, "unreviewed": unreviewed}, Block(shown)))
         return Answer(
             text="" if rows else "no page", key="pages", rows=rows, more=", name a folder or search for words"
         )
@@ -134,11 +131,21 @@ class Project:
             index = WikiSearchIndex.create(self.settings.search_backend, self.layout.wiki)
         except BackendError as error:
             return denied(str(error))
-        rows = []
+        rows, written = [], unaccepted(self.layout.wiki)
         for found in index.search(query, limit, filters=Filters(**chosen), unreviewed=True):
-            status = Facets.of(found.page_path, found.frontmatter).status
-            data = {"page_path": found.page_path, "score": found.score, "status": status, "snippet": found.snippet}
-            shown = f"- {named(found.page_path)}{f' ({prose(status)})' if status else ''}: {quoted(found.snippet)}"
+            path = found.page_path
+            status = Facets.of(path, found.frontmatter).status
+            unreviewed = status == UNREVIEWED or is_unaccepted(path.removesuffix(".md"), written)
+            about = ", ".join(dict.fromkeys(filter(None, (status, UNREVIEWED if unreviewed else ""))))
+            data = {
+                "page_path": path,
+                "score": found.score,
+                "title": plain(found.title),
+                "status": status,
+                "unreviewed": unreviewed,
+                "snippet": found.snippet,
+            }
+            shown = f"- {named(path)}{f' ({prose(about)})' if about else ''}: {quoted(found.snippet)}"
             rows.append(Row(data, Block(shown)))
         nothing = "" if rows else "no page contains a word of the query and passes the filters"
         return Answer(text=nothing, key="results", rows=rows, more=", use more specific words")

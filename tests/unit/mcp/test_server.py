@@ -420,6 +420,12 @@ def test_what_an_agent_writes_over_is_in_no_prompt_until_a_person_accepts_it(
 
     assert shown() == (False, False)
     root = ["--root", str(place.root)]
+    listed, _ = agent.answer("dvwiki_list", {"folder": "specs"}, "process")
+    hits, text = agent.answer("dvwiki_search", {"query": "nine beats"}, "process")
+    assert listed["pages"][0]["unreviewed"] is hits["results"][0]["unreviewed"] is True
+    assert "(unreviewed)" in text
+    assert main(["search", "nine", "beats", *root]) == 0
+    assert "unreviewed" in capsys.readouterr().out
     assert main(["review", *root]) == 0
     assert "specs/burst  by agent" in capsys.readouterr().out
     assert main(["review", "accept", "specs/burst", "patterns/scoreboard_fail#Fix Template", "--by", "Ann", *root]) == 0
