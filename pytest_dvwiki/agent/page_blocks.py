@@ -227,7 +227,7 @@ class PageBlocks:
         words = prose(plain(": ".join(filter(None, (lesson.title, lesson.text)))), _RESOLUTION_LENGTH)
         again = f" (+{len(lesson.tasks) - 1})" if len(lesson.tasks) > 1 else ""
         source = f" {cite(lesson.tasks[-1])}" if lesson.tasks else ""
-        return f"Lesson [{age.age(lesson.seen, self._today)}{again}]: {words}{source}"
+        return f"Lesson [{age.age(lesson.since, self._today)}{again}]: {words}{source}"
 
     def _hole(self, page: PageSummary) -> Block:
         name = f"{page.text('covergroup')}.{page.text('bin')}"

@@ -24,6 +24,7 @@ from pytest_dvwiki.runs import today
 from pytest_dvwiki.tokens import by_rule
 from pytest_dvwiki.upkeep.page import PageText
 from pytest_dvwiki.wiki import outside
+from pytest_dvwiki.wiki.kinds import topic
 from pytest_dvwiki.wiki.kinds.bug import is_pointer
 from pytest_dvwiki.wiki.page_cache import PageCache
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
@@ -194,7 +195,9 @@ def _is_old(page: PageSummary, text: PageText, days: int) -> bool:
 def _work(root: Path, text: PageText) -> _Work:
     claims: list[Claim] = []
     sources: dict[str, str] = {}
-    for line in text.people:
+    # A lesson that ended need not match any code.
+    ended = {line for each in topic.lessons(text.raw) if not each.is_active for line in each.raw.split("\n")}
+    for line in (line for line in text.people if line.text not in ended):
         cited = [(path, name) for path, name in _CITED.findall(line.text) if ".." not in PurePosixPath(path).parts]
         for path, name in cited:
             excerpt = _excerpt(root, path, name)

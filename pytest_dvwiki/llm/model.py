@@ -11,6 +11,7 @@ import msgspec
 
 EventKind = Literal["stage", "attempt", "answer", "warning"]
 Shape = TypeVar("Shape")
+_FENCED = re.compile(r"^```\w*[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 
 class ModelError(Exception):
@@ -90,7 +91,7 @@ def quoted(tag: str, text: str) -> str:
 
 
 def parsed(text: str, shape: type[Shape]) -> Shape:
-    """Return the JSON document of an answer, with or without a fence around it.
+    """Return the JSON document of an answer: all of it, or the one fenced block in it.
 
     Args:
         text: The answer.
@@ -99,10 +100,8 @@ def parsed(text: str, shape: type[Shape]) -> Shape:
     Raises:
         ValueError: There is none, or it has another shape.
     """
-    found = text.strip()
-    if found.startswith("```") and found.endswith("```"):
-        found = found[3:-3].removeprefix("json").strip()
+    fenced = _FENCED.findall(text)
     try:
-        return msgspec.json.decode(found, type=shape)
+        return msgspec.json.decode(fenced[0] if len(fenced) == 1 else text.strip(), type=shape)
     except msgspec.MsgspecError as error:
         raise ValueError(f"the answer is not as asked for: {error}") from None

@@ -92,6 +92,11 @@ class Lesson:
         return tuple(task for source in self.sources for task in _TASK.findall(source))
 
     @property
+    def since(self) -> str:
+        """Return the oldest day of its sources; empty if none has one."""
+        return min((day for source in self.sources for day in _SEEN.findall(source)), default="")
+
+    @property
     def seen(self) -> str:
         """Return the newest day of its sources; empty if none has one."""
         return max((day for source in self.sources for day in _SEEN.findall(source)), default="")

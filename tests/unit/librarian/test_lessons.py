@@ -130,13 +130,16 @@ def test_the_same_transcript_counts_once_and_is_not_read_again(wiki: Path) -> No
     assert len(lessons_of(wiki, "topics/architecture.md")[0].sources) == 1
 
 
-def test_a_near_equal_lesson_confirms_without_asking(wiki: Path) -> None:
+def test_a_near_equal_lesson_confirms_without_asking(wiki: Path, tmp_path: Path) -> None:
     ingest(wiki, answering(RESET))
     model = answering(RESET | {"title": "Hold reset for two cycles of clk_b.", "topic": "gotchas"})
     done = ingest(wiki, model, task="s2")
     (known,) = lessons_of(wiki, "topics/architecture.md")
     assert done.lessons == ["topics/architecture.md"]
     assert [task[:2] for task in known.tasks] == ["s1", "s2"]
+    accepted = [accept(layout(tmp_path), each.id, by="ann") for each in ReviewQueue(layout(tmp_path)).pending()]
+    assert len(accepted) == 1
+    assert "Lesson [recently added (+1)]: Hold reset" in gather(layout(tmp_path), budget=4000).text
     assert [call["step"] for call in model.calls] == ["lessons"]
     assert not (wiki / "topics" / "gotchas.md").exists()
 

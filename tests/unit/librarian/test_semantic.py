@@ -97,6 +97,8 @@ def test_only_old_pages_with_a_source_are_compared_and_so_many_at_most(project: 
     put(project, "gone", "`rtl/gone.sv:cdc` is here.")
     put(project, "outside", "`../secret.py:x` is here.")
     put(project, "silent", "Nothing is cited.")
+    ended = replace(topic.lesson("Old", f"{CLAIM} Once.", OLD), section=topic.SUPERSEDED, reason="it went")
+    (project.wiki / "topics" / "ended.md").write_bytes(topic.with_lessons(topic.new("ended"), [ended]))
     (project.root / "rtl" / "link.sv").symlink_to("/etc/hostname")
     put(project, "linked", "`rtl/link.sv` is here.")
     model = saying()

@@ -281,7 +281,8 @@ def test_quoted_text_cannot_end_its_quotation() -> None:
 
 
 def test_an_answer_is_parsed_as_its_type_or_refused() -> None:
-    assert parsed('```json\n["a"]\n```', list[str]) == ["a"]
-    for text in ("[1]", "yes", '["a"', ""):
+    assert parsed(' ["a"]\n', list[str]) == ["a"]
+    assert parsed('Here it is:\n```json\n["a"]\n```\nDone.', list[str]) == ["a"]
+    for text in ("[1]", "yes", '["a"', "", 'Here: ["a"]', '```\n["a"]\n```\n```\n["b"]\n```', '```json\n["a"'):
         with pytest.raises(ValueError, match="not as asked for"):
             parsed(text, list[str])
