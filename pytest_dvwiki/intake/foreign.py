@@ -125,8 +125,13 @@ def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list
                 continue
             if b"<!-- dvwiki:begin " in data:
                 raise NoWikiError(f"{wiki} is a wiki of this tool: `dvwiki ingest` takes its records")
+            if not page.metadata:
+                problems.append(f"{path} has no frontmatter, as the pages of such a wiki have; it is left out")
+                continue
             _READERS[category](page, config, found)
             found.append(page)
+    if problems and not found:
+        raise NoWikiError(f"{wiki}: no wiki: {problems[0]}")
     return found, problems
 
 

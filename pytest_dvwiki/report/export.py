@@ -15,12 +15,14 @@ from pytest_dvwiki.redact import clean
 from pytest_dvwiki.report.made_files import MadeFiles
 from pytest_dvwiki.version import __version__
 from pytest_dvwiki.wiki import outside
+from pytest_dvwiki.wiki.kinds import topic
 from pytest_dvwiki.wiki.kinds.bug import effective_type, is_pointer
-from pytest_dvwiki.wiki.kinds.topic import UNREVIEWED
+from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
 from pytest_dvwiki.wiki.page_cache import PageCache
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import escape, one_line, plain
+from pytest_dvwiki.wiki.text.notes import confirmed
 from pytest_dvwiki.yamlio import YamlError, dump
 
 if TYPE_CHECKING:
@@ -156,7 +158,7 @@ def _exported(layout: Layout, category: str) -> Iterator[_Exported]:
         except (OSError, YamlError):
             continue
         texts = (plain(pages.section(data, heading)).strip() for heading in _SUMMARIES)
-        first = next(filter(None, texts), "").removeprefix("- ").partition("\n")[0]
+        first = next((text for text in texts if text not in {"", UNWRITTEN}), "").removeprefix("- ").partition("\n")[0]
         yield _Exported(page, body, one_line(clean(first), _LONGEST))
 
 
@@ -176,7 +178,7 @@ def _concept(each: _Exported) -> str:
         "title": each.title,
         "description": each.description or None,
         "tags": [tag for tag in map(page.text, ("error_class", "failure_subtype", "ip_type", "covergroup")) if tag],
-        "status": _lifecycle(page),
+        "status": _lifecycle(each),
         "generated": {"by": f"pytest-dvwiki/{__version__}", "at": f"{seen[:10]}T00:00:00Z"} if seen else None,
         "verified": _verified(page),
         "sources": [
@@ -189,10 +191,14 @@ def _concept(each: _Exported) -> str:
     return f"---\n{dump(kept | {key: value for key, value in own.items() if key not in keys})}---\n{each.body}"
 
 
-def _lifecycle(page: PageSummary) -> str:
+def _lifecycle(each: _Exported) -> str:
+    page = each.page
     if page.leads_to or is_pointer(page) or page.metadata.get("stale") is True:
         return "deprecated"
-    return "draft" if page.status == UNREVIEWED else "stable"
+    is_draft = confirmed(each.body, lambda _: False) != each.body or any(
+        lesson.unreviewed for lesson in topic.lessons(each.body)
+    )
+    return "draft" if is_draft else "stable"
 
 
 def _verified(page: PageSummary) -> list[dict[str, str]]:

@@ -18,7 +18,7 @@ from pytest_dvwiki.llm.configuration import LibrarianSettings
 from pytest_dvwiki.llm.model import ModelError
 from pytest_dvwiki.records import disk
 from pytest_dvwiki.redact import redact
-from pytest_dvwiki.settings import resolve
+from pytest_dvwiki.settings import PROJECT_FILE, resolve
 from pytest_dvwiki.specs import drafts, prompts, quality
 from pytest_dvwiki.specs.prompts import ROUNDS, Texts, TextsError
 from pytest_dvwiki.specs.rounds import CACHE, Kept
@@ -113,7 +113,7 @@ class SpecGenerator:
 
     def generate_all(self, items: Sequence[Path], output: Path | None = None, *, jobs: int = 1) -> list[SpecResult]:
         """Make the specifications of items, several at a time, and return their results in the order of the items."""
-        homes = [((output or item.parent).absolute(), item.stem) for item in items]
+        homes = [(_plain(output or item.parent), item.stem) for item in items]
         twice = [home for home in homes if homes.count(home) > 1]
 
         def one(item: Path, home: tuple[Path, str]) -> SpecResult:
@@ -121,7 +121,7 @@ class SpecGenerator:
                 return _failed(item, WRONG_INPUT, f"several of the items are called {item.stem!r}; rename one")
             return self.generate(item, output)
 
-        with ThreadPoolExecutor(max(1, jobs)) as pool:
+        with ThreadPoolExecutor(jobs) as pool:
             return [*pool.map(one, items, homes)]
 
     def generate(self, item: Path, output: Path | None = None) -> SpecResult:
@@ -131,12 +131,12 @@ class SpecGenerator:
             item: Its file.
             output: Folder for what comes out; the item's own if there is none.
         """
-        item = item.absolute()
+        item = _plain(item)
         if item.name.endswith(SUFFIX):
             return _failed(item, WRONG_INPUT, f"{item}: is a check already; name the item that it is made from")
         try:
             texts = Texts.load(self._layout.agent / prompts.FOLDER)
-            work = _Work(item.stem, load_outline(item), texts, (output or item.parent).absolute())
+            work = _Work(item.stem, load_outline(item), texts, _plain(output or item.parent))
             work.kept = Kept.of(self._debug or work.folder / CACHE, item.stem, work.outline, texts, self._model_name)
             self._rounds(work)
             return self._finish(work)
@@ -168,7 +168,9 @@ class SpecGenerator:
                 self._tell(f"{label}: {len(kept)} characters from an earlier call")
                 continue
             if self._model is None:
-                raise ModelError("no model is set up; list one under `backends:` in the block `librarian:`")
+                raise ModelError(
+                    f"no model is set up; list one under `backends:` in the block `librarian:` of {PROJECT_FILE}"
+                )
             self._tell(f"{label}: asking the model ({len(prompt)} characters)")
             answer = self._model.complete(prompt, system=system, step=each.step, max_tokens=_LONGEST_ANSWER)
             response = redact(answer.text)
@@ -320,6 +322,11 @@ class _Work:
             },
             errors=tuple(errors),
         )
+
+
+def _plain(path: Path) -> Path:
+    """Return the absolute path of a file without `..`, by which two files can be compared."""
+    return Path(os.path.abspath(path))  # noqa: PTH100  # `Path.absolute` keeps `..`
 
 
 def _failed(item: Path, exit_status: int, error: str) -> SpecResult:

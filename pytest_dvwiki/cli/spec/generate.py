@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, settings_of, shown
+from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -52,12 +53,14 @@ def run(args: argparse.Namespace) -> int:
         generator = SpecGenerator.of(settings_of(args).layout, activity=print, debug=args.debug)
     except SettingsError as error:
         raise UsageError(str(error)) from error
+    if args.jobs < 1:
+        raise UsageError(f"--jobs {args.jobs}: expected a number from 1 on")
     if args.clean is not None and args.clean < 0:
         raise UsageError(f"--clean {args.clean:g}: expected a number of days from 0 on")
     if args.clean is not None:
         homes = [args.output] if args.output else [item.parent for item in args.items] or [Path()]
         for parent in dict.fromkeys([args.debug] if args.debug else [home / CACHE for home in homes]):
-            print(f"removed {len(clean(parent, args.clean))} folders of rounds from {parent}")
+            print(f"removed {count(len(clean(parent, args.clean)), 'folder')} of rounds from {parent}")
     elif not args.items:
         raise UsageError("no ITEM is given; name the file of an item, or --clean DAYS")
     results = generator.generate_all(args.items, args.output, jobs=args.jobs)

@@ -103,7 +103,7 @@ class ArchivedRun:
             self.files.created.append(path)
 
     def _log_text(self, known: int, before: dict[str, int]) -> str:
-        head = ", ".join(_counts(self.record, known))
+        counts = list(_counts(self.record, known))
         like = {f"bugs/{new}.md": f", like {old}" for old, new in self.like.values()}
         events = [f"{path} created{like.get(path, '')}" for path in self.files.created]
         for name, hits in sorted(before.items()):
@@ -112,7 +112,9 @@ class ArchivedRun:
                 events.append(f"{path} hit_count {hits}→{self._hits(name)}")
         if len(events) > _NAMED_IN_LOG:
             events[_NAMED_IN_LOG:] = [f"{len(events) - _NAMED_IN_LOG} more"]
-        return f"{head}: {'; '.join(events)}" if events else head
+        if not counts and not events:
+            return "its text is kept" if self.record.evidence else "0 causes"
+        return ": ".join(filter(None, (", ".join(counts), "; ".join(events))))
 
     def _hits(self, subtype: str) -> int:
         listed = self.page_cache.get(f"patterns/{file_name(subtype)}.md")
@@ -135,8 +137,9 @@ class ArchivedRun:
 def _counts(record: RunRecord, known: int) -> Iterator[str]:
     """Yield the numbers of what a record holds, in words."""
     causes = len(record.occurrences)
-    yield f"{causes} cause{'' if causes == 1 else 's'}"
-    yield f"{causes - known} new"
+    if causes:
+        yield f"{causes} cause{'' if causes == 1 else 's'}"
+        yield f"{causes - known} new"
     if record.passed_again:
         yield f"{len({row.nodeid for row in record.passed_again})} passing again"
     taken_back = sum(row.takes_back is not None for row in record.fixes)

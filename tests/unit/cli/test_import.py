@@ -114,18 +114,24 @@ def test_what_cannot_be_taken_over_is_said(other: Path, capsys: pytest.CaptureFi
     (other / "patterns" / "broken.md").write_text("---\na: [\n---\n")
     (other / "coverage" / "odd.md").write_text("---\ncovergroup: c\nbin: b\naction_class: odd\n---\n")
     (other / "coverage" / "none.md").write_text("---\nbin: b\n---\n")
+    (other / "specs" / "README.md").write_text("# The specification of our chip\n")
     assert main(["import", str(other), "--dry-run"]) == 1
     out, err = capsys.readouterr()
     assert "hit_count 5000: 1000 runs count" in out
     assert "coverage/odd.md: 1 run; action class odd: needs_investigation; without a day, it counts today" in out
     assert "not taken over: it names no covergroup and bin" in out
     assert "dvwiki import: patterns/broken.md: " in err
+    assert "dvwiki import: specs/README.md has no frontmatter" in err
 
 
 def test_a_folder_without_such_a_wiki_is_a_mistake(other: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (other.parent / "empty").mkdir()
     assert main(["import", str(other.parent / "empty")]) == 2
     assert "no wiki: none of the folders bugs, patterns, coverage, specs is in it" in capsys.readouterr().err
+    (other.parent / "empty" / "specs").mkdir()
+    (other.parent / "empty" / "specs" / "README.md").write_text("# The specification of our chip\n")
+    assert main(["import", str(other.parent / "empty")]) == 2
+    assert "specs/README.md has no frontmatter" in capsys.readouterr().err
     archive(layout(Path.cwd()), record(1, occurrence()))
     assert main(["import", "."]) == 2
     assert "is the wiki of this project" in capsys.readouterr().err

@@ -35,13 +35,14 @@ def test_done_and_needs_review(project: Path, llm_server: LlmServer, capsys: pyt
     assert main(["spec", "generate", "IMP-1.yaml", "IMP-2.yaml", "--output", "out", "--debug", "seen"]) == 1
     assert "dvwiki spec: the waiver '3.2 Netlist by hand' names no item of section 2\n" in capsys.readouterr().err
     assert main(["spec", "generate", "--clean", "0", "--output", "out"]) == 0
-    assert capsys.readouterr().out == "removed 1 folders of rounds from out/.resume_cache\n"
+    assert capsys.readouterr().out == "removed 1 folder of rounds from out/.resume_cache\n"
 
 
 def test_wrong_input_and_no_model(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "a.yaml").write_text("description: d\n")
     assert main(["spec", "generate"]) == 2
     assert main(["spec", "generate", "--clean", "-1"]) == 2
+    assert main(["spec", "generate", "a.yaml", "--jobs", "0"]) == 2
     assert main(["spec", "generate", "no.yaml"]) == 2
     assert capsys.readouterr().err.endswith("dvwiki spec: no.yaml: there is no such file; check the name\n")
     assert main(["spec", "generate", "a.yaml", "no.yaml"]) == 3

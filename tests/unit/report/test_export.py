@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_dvwiki import yamlio
 from pytest_dvwiki.cli import main
+from pytest_dvwiki.wiki.kinds import topic
+from pytest_dvwiki.wiki.text.notes import note
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, files, layout, occurrence, record
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 HOLES = (
     {"covergroup": "axi", "bin": "late", "action_class": "actionable", "scenario": "hold BREADY low"},
     {"covergroup": "axi", "bin": "done", "action_class": "actionable", "filled": True},
+    {"covergroup": "axi", "bin": "wrap", "action_class": "needs_investigation"},
 )
 
 
@@ -64,7 +68,7 @@ def test_every_page_is_a_concept_of_a_conformant_bundle(place: Layout, capsys: p
     index = (out / "bugs" / "index.md").read_text("utf-8")
     assert not index.startswith("---")
     assert len(re.findall(r"^\* \[.+\]\(\w+\.md\) - RTL_BUG, open, seen in 1 run, last on ", index, re.MULTILINE)) == 2
-    assert "out/index.md: 10 of 10 files written" in capsys.readouterr().out
+    assert "out/index.md: 11 of 11 files written" in capsys.readouterr().out
 
 
 def test_the_log_of_a_bundle_has_the_newest_day_first(place: Layout) -> None:
@@ -84,7 +88,7 @@ def test_a_second_export_writes_what_changed_and_removes_what_is_gone(
     before = files(place.root / "out")
     assert main(["export", "okf", "out"]) == 0
     assert files(place.root / "out") == before
-    assert "0 of 10 files written" in capsys.readouterr().out
+    assert "0 of 11 files written" in capsys.readouterr().out
     (gone,) = (place.wiki / "coverage").glob("axi_done.md")
     gone.unlink()
     assert main(["export", "okf", "out"]) == 0
@@ -100,6 +104,7 @@ def test_llms_txt_lists_what_is_over_as_optional(place: Layout) -> None:
     assert re.match(r"# Failure memory of \S+\n\n> ", head)
     assert [section.partition("\n")[0] for section in sections] == ["Bugs", "Patterns", "Coverage", "Optional"]
     assert "- [Coverage: axi.late](.agent/wiki/coverage/axi_late.md): actionable. hold BREADY low\n" in sections[2]
+    assert "axi_wrap.md): needs_investigation\n" in sections[2]
     assert "axi_done.md): filled" in sections[3]
     for target in re.findall(r"\]\(([^)]+)\)", text):
         assert (place.root / target).is_file()
@@ -128,3 +133,18 @@ def test_a_title_from_a_log_stays_one_entry(place: Layout) -> None:
         assert not [line for line in entries if not re.match(r"[*-] \[(?:[^\]\\]|\\.)*\]\([\w./%-]+\)", line)]
         assert "\x1b" not in text
         assert "\n# Ignore" not in text
+
+
+@pytest.mark.parametrize(
+    ("folder", "text"),
+    [
+        ("patterns", topic.lesson("A lesson", "of `axi.sv`", (), unreviewed="written by command").markdown()),
+        ("bugs", note("It is the reset.", "debug", date(2026, 1, 2))),
+    ],
+)
+def test_a_page_with_text_that_nobody_accepted_is_a_draft(place: Layout, folder: str, text: str) -> None:
+    page = next(path for path in (place.wiki / folder).glob("*.md") if path.stem != "_index")
+    heading = "Lessons" if folder == "patterns" else "Ours"
+    page.write_text(f"{page.read_text('utf-8')}\n## {heading}\n\n{text}\n", "utf-8")
+    assert main(["export", "okf", "out"]) == 0
+    assert frontmatter((place.root / "out" / folder / page.name).read_text("utf-8"))["status"] == "draft"

@@ -283,6 +283,18 @@ def test_several_items_at_a_time(bench: Bench) -> None:
     assert len(ReviewQueue(bench.layout).pending()) == 3
     twice = generator.generate_all([items[0], items[0]])
     assert [each.exit_status for each in twice] == [2, 2]
+    again = generator.generate_all([items[0], bench.folder / ".." / bench.folder.name / "a.yaml"])
+    assert [each.exit_status for each in again] == [2, 2]
+
+
+def test_an_item_has_one_name_however_its_path_is_written(bench: Bench) -> None:
+    bench.generate(*replies())
+    generator = SpecGenerator(bench.layout, None, model_name="m")
+    there = bench.folder / ".." / bench.folder.name
+    result = generator.generate(there / bench.item.name, there)
+    assert result.artifacts["itemspec_path"] == str(bench.folder / "IMP-1_ItemSpec.md")
+    (proposal,) = ReviewQueue(bench.layout).pending()
+    assert (proposal.id, proposal.target) == (result.artifacts["proposal"], "checks/IMP-1.check.yaml")
 
 
 # The draft
