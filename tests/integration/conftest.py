@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+LEAN = ("-p", "no:hypothesispytest", "-p", "no:anyio")
+"""Without plugins that import much in each process, whatever its tests are."""
+
+
 @dataclass(frozen=True)
 class Project:
     """A folder with tests, and a way to run them."""
@@ -29,8 +33,9 @@ class Project:
 
     def run(self, *arguments: str, plugin: bool = True, in_process: bool = False) -> pytest.RunResult:
         on = ("--dvwiki",) if plugin else ("-p", "no:dvwiki")
-        run = self.pytester.runpytest_inprocess if in_process else self.pytester.runpytest_subprocess
-        return run(*on, "-p", "no:cacheprovider", *arguments)
+        if in_process:
+            return self.pytester.runpytest_inprocess(*on, "-p", "no:cacheprovider", *arguments)
+        return self.pytester.runpytest_subprocess(*LEAN, *on, "-p", "no:cacheprovider", *arguments)
 
     def records(self) -> list[dict[str, Any]]:
         """All records, the oldest first."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from pytest_dvwiki.cli import main
 
 from .conftest import Project, git
 
@@ -54,7 +58,7 @@ def head(project: Project) -> str:
 
 def run(project: Project, *arguments: str) -> str:
     """The plugin's section of a run."""
-    text = project.run(*arguments).stdout.str()
+    text = project.run(*arguments, in_process=True).stdout.str()
     return text.partition("= dvwiki =")[2] and text
 
 
@@ -234,7 +238,7 @@ def test_a_shallow_clone_says_that_it_cannot_look_back(design: Project, tmp_path
     design.pytester.run("cp", "-r", f"{clone}/.", str(design.path / "shallow"))
     shallow = design.path / "shallow"
     (shallow / "conftest.py").write_text("")
-    text = design.run("--rootdir", str(shallow), str(shallow)).stdout.str()
+    text = design.run("--rootdir", str(shallow), str(shallow), in_process=True).stdout.str()
     assert 'up to "design: right value"; the history between' in " ".join(text.split())
     assert "is not in this clone" in " ".join(text.split())
 
@@ -288,7 +292,9 @@ def ingest(
     # Records have times of whole seconds, of the files that they come from.
     moment = 1_800_000_000 + 60 * len(project.records())
     os.utime(path, (moment, moment))
-    return " ".join(project.pytester.run("dvwiki", "ingest", str(path), *arguments).stdout.str().split())
+    with contextlib.redirect_stdout(io.StringIO()) as told:
+        main(["ingest", str(path), *arguments])
+    return " ".join(told.getvalue().split())
 
 
 @pytest.fixture

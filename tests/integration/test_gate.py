@@ -53,7 +53,7 @@ def known(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Project
     """A project with a record of a failure, which fails again."""
     write(project, OPEN)
     if "known" not in _ARCHIVES:
-        assert project.run().ret == 1
+        assert project.run(in_process=True).ret == 1
         _ARCHIVES["known"] = shutil.copytree(project.path / ".agent", tmp_path_factory.mktemp("known") / ".agent")
     shutil.copytree(_ARCHIVES["known"], project.path / ".agent", dirs_exist_ok=True)
     return project

@@ -55,7 +55,7 @@ def written(project: Project) -> str:
 def test_a_masked_text_is_written_nowhere(project: Project, arguments: tuple[str, ...]) -> None:
     project.pytester.makeconftest(MASKS)
     project.pytester.makepyfile(FAILING, test_broken=BROKEN_MODULE)
-    assert project.run("--continue-on-collection-errors", *arguments).ret == 1
+    assert project.run("--continue-on-collection-errors", *arguments, in_process=True).ret == 1
     assert len(project.records()[0]["occurrences"]) == 5
     everything = written(project)
     assert HIDDEN not in everything
@@ -68,13 +68,13 @@ def test_a_masked_text_is_written_nowhere(project: Project, arguments: tuple[str
 def test_a_masked_text_is_not_in_the_journal(project: Project) -> None:
     project.pytester.makeconftest(MASKS)
     project.pytester.makepyfile(READS_JOURNAL)
-    assert project.run().parseoutcomes() == {"failed": 1, "passed": 1}
+    assert project.run(in_process=True).parseoutcomes() == {"failed": 1, "passed": 1}
 
 
 def test_hooks_are_called_one_after_the_other(project: Project) -> None:
     project.pytester.makeconftest(MASKS + "\npytest_plugins = ['more']")
     project.pytester.makepyfile(FAILING, more="def pytest_dvwiki_redact(text): return text.replace('link', '<line>')\n")
-    project.run()
+    project.run(in_process=True)
     assert "sent <key> to the <line>" in written(project)
     assert HIDDEN not in written(project)
 
@@ -92,7 +92,7 @@ def test_a_hook_that_fails_breaks_nothing_and_leaks_nothing(
 ) -> None:
     project.pytester.makeconftest(f"def pytest_dvwiki_redact(text): {body}")
     project.pytester.makepyfile(FAILING)
-    result = project.run(*arguments)
+    result = project.run(*arguments, in_process=True)
     assert result.ret == 1
     result.assert_outcomes(failed=3, errors=1)
     result.stdout.fnmatch_lines([f"dvwiki: {told}"])

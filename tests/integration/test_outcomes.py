@@ -42,8 +42,8 @@ PHASES = """
 @pytest.mark.parametrize("arguments", [(), ("-n", "2"), ("-s",), ("-p", "no:terminal"), ("-p", "no:logging")])
 def test_phases_and_expectations(project: Project, arguments: tuple[str, ...]) -> None:
     project.pytester.makepyfile(PHASES)
-    without = project.run(*arguments, plugin=False)
-    result = project.run(*arguments)
+    without = project.run(*arguments, plugin=False, in_process=True)
+    result = project.run(*arguments, in_process=True)
     assert result.ret == without.ret == 1
     (record,) = project.records()
     assert project.causes() == {
@@ -63,8 +63,8 @@ def test_phases_and_expectations(project: Project, arguments: tuple[str, ...]) -
 @pytest.mark.parametrize("arguments", [(), ("-n", "2")])
 def test_a_module_that_cannot_be_collected_is_one_failure(project: Project, arguments: tuple[str, ...]) -> None:
     project.pytester.makepyfile(test_gone="import nosuchmodule", test_bad="def broken(:\n")
-    without = project.run(*arguments, plugin=False)
-    assert project.run(*arguments).ret == without.ret != 0
+    without = project.run(*arguments, plugin=False, in_process=True)
+    assert project.run(*arguments, in_process=True).ret == without.ret != 0
     (record,) = project.records()
     labels = sorted(cause["failure_subtype"] for cause in record["occurrences"])
     assert labels == ["import_error", "python_syntax_error"]
@@ -91,7 +91,7 @@ def test_a_test_that_passes_at_last_is_flaky_and_no_failure(project: Project) ->
         def test_never(): assert 0, "always"
         """
     )
-    result = project.run("--reruns", "2")
+    result = project.run("--reruns", "2", in_process=True)
     result.stdout.fnmatch_lines(
         [
             "1 cause behind 1 failed test: 1 new",
@@ -128,7 +128,7 @@ def test_each_attempt_of_a_flaky_test_is_on_record_with_its_cause(project: Proje
         def test_fails(): fails()
         """
     )
-    project.run("--reruns", "2", *arguments)
+    project.run("--reruns", "2", *arguments, in_process=True)
     (record,) = project.records()
     ((cause, flaky),) = zip(record["occurrences"], record["other"], strict=True)
     assert [(each["outcome"], each["seed"]) for each in flaky["attempts"]] == [
@@ -151,7 +151,7 @@ def test_each_failed_subtest_counts_with_its_test(project: Project, arguments: t
                     assert part != 1
         """
     )
-    project.run(*arguments)
+    project.run(*arguments, in_process=True)
     (record,) = project.records()
     (cause,) = record["occurrences"]
     assert cause["primary"] == "AssertionError: assert 1 != 1"
@@ -171,7 +171,7 @@ def test_a_tool_that_a_shared_fixture_misses_is_one_cause_for_all_tests(project:
         def test_fifo(runner, width): pass
         """
     )
-    project.run()
+    project.run(in_process=True)
     assert set(project.causes().values()) == {"tool_error/tool_not_found"}
     (record,) = project.records()
     assert [len(cause["tests"]) for cause in record["occurrences"]] == [3]
@@ -179,7 +179,7 @@ def test_a_tool_that_a_shared_fixture_misses_is_one_cause_for_all_tests(project:
 
 def test_x_stops_and_archives_what_there_is(project: Project) -> None:
     project.pytester.makepyfile("def test_a(): assert 0, 'first'\ndef test_b(): assert 0, 'second'\n")
-    result = project.run("-x")
+    result = project.run("-x", in_process=True)
     assert result.ret == 1
     assert list(project.causes()) == ["test_a"]
 
@@ -232,7 +232,7 @@ def test_an_interrupt_keeps_the_tests_of_a_simulation_that_failed_before(
 
 def test_nothing_failed_nothing_is_written(project: Project) -> None:
     project.pytester.makepyfile("def test_a(): pass\n")
-    result = project.run()
+    result = project.run(in_process=True)
     assert result.ret == 0
     assert "dvwiki ==" not in result.stdout.str()
     assert not (project.path / ".agent").exists()
@@ -240,7 +240,7 @@ def test_nothing_failed_nothing_is_written(project: Project) -> None:
 
 def test_a_named_run_is_archived_where_nothing_failed_with_its_tests(project: Project) -> None:
     project.pytester.makepyfile("def test_a(): pass\ndef test_b(): pass\n")
-    project.run("--dvwiki-task", "nightly")
+    project.run("--dvwiki-task", "nightly", in_process=True)
     (record,) = project.records()
     assert record["task_id"].startswith("nightly_")
     suite = (project.path / ".agent" / "tasks" / "suites" / f"{record['suites'][0]['suite']}.txt").read_text()
@@ -260,7 +260,7 @@ def test_the_style_of_tracebacks_does_not_change_a_cause(project: Project) -> No
         """
     )
     for style in ("auto", "long", "short", "native", "line", "no"):
-        project.run(f"--tb={style}")
+        project.run(f"--tb={style}", in_process=True)
     seen = [sorted(cause["fingerprint"] for cause in record["occurrences"]) for record in project.records()]
     assert len(seen) == 6
     assert all(causes == seen[0] for causes in seen)

@@ -39,10 +39,10 @@ def test_the_example_writes_what_is_said_of_each_cause(project: Project, monkeyp
 def test_a_run_makes_the_report(project: Project) -> None:
     (project.path / "test_sum.py").write_text(BROKEN)
     site = project.path / "build" / "report"
-    result = project.run("--dvwiki-html=build/report")
+    result = project.run("--dvwiki-html=build/report", in_process=True)
     assert result.ret == 1
     assert "python_error / assertion_error" in (site / "index.html").read_text("utf-8")
     (site / ".dvwiki-report.json").unlink()
-    result = project.run("--dvwiki-html=build/report")
+    result = project.run("--dvwiki-html=build/report", in_process=True)
     assert result.ret == 1
     assert re.search(r"making the report failed: .*holds something else; name a new or empty", str(result.stdout))

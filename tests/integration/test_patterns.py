@@ -38,7 +38,7 @@ def given(project: Project, text: str, name: str = "own.yaml") -> None:
 @pytest.mark.parametrize("arguments", [(), ("-n", "2")])
 def test_a_project_s_pattern_names_a_failure(project: Project, arguments: tuple[str, ...]) -> None:
     given(project, GOOD)
-    assert project.run(*arguments).ret == 1
+    assert project.run(*arguments, in_process=True).ret == 1
     assert project.causes() == {
         "test_link": "sim_error/protocol_violation",
         "test_other": "python_error/assertion_error",
@@ -49,7 +49,7 @@ def test_a_project_s_pattern_names_a_failure(project: Project, arguments: tuple[
 
 def test_a_project_s_pattern_brings_a_subtype_and_says_what_its_page_says(project: Project) -> None:
     given(project, GOOD.replace("protocol_violation", "link_loss"))
-    project.run("-k", "link")
+    project.run("-k", "link", in_process=True)
     assert project.causes() == {"test_link": "sim_error/link_loss"}
     page = (project.wiki / "patterns" / "link_loss.md").read_text(encoding="utf-8")
     assert "# Pattern: Link loss\n\n## Description\n\nOurs.\n" in page
@@ -66,8 +66,8 @@ def test_a_project_s_pattern_brings_a_subtype_and_says_what_its_page_says(projec
 )
 def test_a_broken_one_is_named_and_the_run_goes_on_without_it(project: Project, text: str, told: str) -> None:
     given(project, text)
-    without = project.run(plugin=False)
-    result = project.run()
+    without = project.run(plugin=False, in_process=True)
+    result = project.run(in_process=True)
     assert result.ret == without.ret == 1
     result.stdout.re_match_lines([rf"dvwiki: a pattern was left out: .*{told}"])
     assert project.causes()["test_other"] == "python_error/assertion_error"
@@ -75,7 +75,7 @@ def test_a_broken_one_is_named_and_the_run_goes_on_without_it(project: Project, 
 
 def test_only_the_broken_one_of_a_file_is_left_out(project: Project) -> None:
     given(project, GOOD + PATTERN.format(id="own.bad", subtype="scorebord_fail", match="never"))
-    result = project.run()
+    result = project.run(in_process=True)
     result.stdout.re_match_lines(
         [r".*own.yaml:\d+: pattern own.bad: field failure_subtype: 'scorebord_fail' is much like"]
     )
@@ -95,14 +95,14 @@ def test_a_conftest_gives_more_and_the_project_s_own_win(project: Project) -> No
         def pytest_dvwiki_patterns(settings): return Path(__file__).parent / "vip.yaml"
         """
     )
-    project.run()
+    project.run(in_process=True)
     assert {cause["pattern"] for cause in project.records()[0]["occurrences"]} == {"own.link", "vip.sum"}
 
 
 def test_a_hook_that_breaks_is_told_and_the_project_s_own_stay(project: Project) -> None:
     given(project, GOOD)
     project.pytester.makeconftest("def pytest_dvwiki_patterns(settings): return 1 / 0")
-    result = project.run()
+    result = project.run(in_process=True)
     assert result.ret == 1
     result.stdout.fnmatch_lines(["dvwiki: further patterns were left out: ZeroDivisionError: division by zero"])
     assert project.causes()["test_link"] == "sim_error/protocol_violation"

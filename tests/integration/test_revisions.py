@@ -19,7 +19,7 @@ def run(project: Project, revision: str, *, passes: bool, log: bool = True) -> s
     project.pytester.makepyfile(test_it=f"def test_word(): assert {passes}, 'wrong word'")
     (project.path / "changes.txt").write_text(P4, encoding="utf-8")
     named = ("--dvwiki-revision-log=changes.txt",) if log else ()
-    done = project.run("--dvwiki-task=nightly", f"--dvwiki-revision={revision}", *named)
+    done = project.run("--dvwiki-task=nightly", f"--dvwiki-revision={revision}", *named, in_process=True)
     return " ".join(done.stdout.str().split())
 
 

@@ -33,7 +33,7 @@ TESTS = """
 @pytest.mark.parametrize("arguments", [(), ("-n", "2")])
 def test_a_passing_test_with_an_error_line_fails_and_is_archived(project: Project, arguments: tuple[str, ...]) -> None:
     project.pytester.makepyfile(TESTS)
-    result = project.run("--dvwiki-strict-logs", *arguments)
+    result = project.run("--dvwiki-strict-logs", *arguments, in_process=True)
     result.assert_outcomes(passed=1, failed=3, xfailed=1, xpassed=1)
     assert result.ret == 1
     assert project.causes() == {
@@ -53,21 +53,21 @@ def test_a_passing_test_with_an_error_line_fails_and_is_archived(project: Projec
 
 def test_each_way_to_switch_it_on(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project.pytester.makepyfile("def test_prints(): print('UVM_ERROR @ 0: env.sb [SCBD] lost a packet')")
-    assert project.run("-o", "dvwiki_strict_logs=true").ret == 1
+    assert project.run("-o", "dvwiki_strict_logs=true", in_process=True).ret == 1
     monkeypatch.setenv("DVWIKI_STRICT_LOGS", "1")
-    assert project.run().ret == 1
+    assert project.run(in_process=True).ret == 1
     monkeypatch.delenv("DVWIKI_STRICT_LOGS")
     (project.path / ".agent" / "project.yaml").write_text("wiki:\n  strict_logs: true\n", encoding="utf-8")
-    assert project.run().ret == 1
+    assert project.run(in_process=True).ret == 1
 
 
 def test_without_it_they_pass_and_are_counted(project: Project) -> None:
     project.pytester.makepyfile(TESTS.replace('raise KeyError("config")', "pass"))
-    result = project.run("-v", "--dvwiki-task", "nightly")
+    result = project.run("-v", "--dvwiki-task", "nightly", in_process=True)
     result.assert_outcomes(passed=4, xfailed=1, xpassed=1)
     assert project.records()[0]["totals"]["noise_errors"] == 3
     result.stdout.fnmatch_lines(["3 error lines in 3 tests that passed anyway:", "*1  test_fails"])
-    assert "error lines" not in project.run().stdout.str()
+    assert "error lines" not in project.run(in_process=True).stdout.str()
 
 
 def test_a_benign_pattern_accepts_a_line(project: Project) -> None:
@@ -78,4 +78,4 @@ def test_a_benign_pattern_accepts_a_line(project: Project) -> None:
         encoding="utf-8",
     )
     project.pytester.makepyfile("def test_prints(): print('UVM_ERROR @ 0: env.sb [SCBD] lost a packet')")
-    assert project.run("--dvwiki-strict-logs").ret == 0
+    assert project.run("--dvwiki-strict-logs", in_process=True).ret == 0

@@ -43,7 +43,7 @@ def accepted(project: Project) -> Project:
 
 @pytest.mark.parametrize("arguments", [(), ("-n", "2")])
 def test_a_waived_failure_is_counted_and_told_apart(accepted: Project, arguments: tuple[str, ...]) -> None:
-    result = accepted.run(*arguments)
+    result = accepted.run(*arguments, in_process=not arguments)
     result.assert_outcomes(failed=2)
     assert result.ret == 1, "the exit status is what the tests made it"
     text = result.stdout.str()
@@ -67,10 +67,10 @@ def test_a_waived_failure_is_counted_and_told_apart(accepted: Project, arguments
 def test_the_page_of_a_cause_says_that_it_is_waived(accepted: Project) -> None:
     waivers = accepted.path / ".agent" / "waivers.yaml"
     waivers.unlink()
-    accepted.run()
+    accepted.run(in_process=True)
     assert len(accepted.pages()) == 2
     waivers.write_text(WAIVERS, encoding="utf-8")
-    accepted.run()
+    accepted.run(in_process=True)
     text = "".join(path.read_text(encoding="utf-8") for path in (accepted.wiki / "bugs").glob("[!_]*.md"))
     told = "Waived in the newest run by `W-1`: waits for the specification (fifo team, until 2999-12-31)."
     assert text.count(told) == 1
@@ -81,7 +81,7 @@ def test_the_page_of_a_cause_says_that_it_is_waived(accepted: Project) -> None:
 
 def test_a_file_that_cannot_be_read_is_told_and_breaks_nothing(accepted: Project) -> None:
     (accepted.path / ".agent" / "waivers.yaml").write_text("waivers:\n  - id: [\n", encoding="utf-8")
-    result = accepted.run()
+    result = accepted.run(in_process=True)
     result.assert_outcomes(failed=2)
     assert result.ret == 1
     assert "waivers.yaml:3: " in result.stdout.str()
@@ -103,18 +103,18 @@ def test_strict_logs_let_a_line_stand_that_is_accepted_for_now(project: Project)
     waivers = project.path / ".agent" / "waivers.yaml"
     accepted = "    match: {message: '*lost packet 7'}\n    reason: r\n    owner: o\n"
     waivers.write_text(f"waivers:\n  - id: W-1\n{accepted}", encoding="utf-8")
-    result = project.run("--dvwiki-strict-logs")
+    result = project.run("--dvwiki-strict-logs", in_process=True)
     result.assert_outcomes(passed=1, failed=2)
     assert set(project.causes()) == {"test_other_value", "test_both"}
     assert "that matches by message or pattern" in result.stdout.str()
     waivers.write_text(f"waivers:\n  - id: W-1\n{accepted}    expires: '2020-01-01'\n", encoding="utf-8")
-    project.run("--dvwiki-strict-logs").assert_outcomes(failed=3)
+    project.run("--dvwiki-strict-logs", in_process=True).assert_outcomes(failed=3)
     waivers.write_text("mode: global\n", encoding="utf-8")
-    project.run("--dvwiki-strict-logs").assert_outcomes(passed=3)
+    project.run("--dvwiki-strict-logs", in_process=True).assert_outcomes(passed=3)
 
 
 def test_a_test_that_passes_again_after_a_waiver_is_news(accepted: Project) -> None:
-    accepted.run()
+    accepted.run(in_process=True)
     accepted.pytester.makepyfile("def test_accepted(): pass\ndef test_open(): pass\n")
-    assert accepted.run().ret == 0
+    assert accepted.run(in_process=True).ret == 0
     assert len(accepted.records()[-1]["passed_again"]) == 2
