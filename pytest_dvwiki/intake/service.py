@@ -331,7 +331,6 @@ class WikiIngestService:
         identity = _identity_of(kind, task_id, arguments)
         before = known = _known(layout, identity)
         now = _now(layout, parts.get("coverage", ()))
-        fixed = _fixed(layout, parts.get("occurrences", ()))
         record = RunRecord(
             task_id=identity,
             caller_task=redact(task_id),
@@ -341,7 +340,6 @@ class WikiIngestService:
             started=now,
             finished=now,
             duration_s=0.0,
-            without_fix=fixed,
             **parts,
         )
         try:
@@ -420,13 +418,6 @@ def _of_record(clarification: Clarification | None, record: RunRecord) -> Clarif
 def _known(layout: Layout, identity: str) -> RunRecord | None:
     with WikiHistory(layout) as history:
         return history.archive.record(identity)
-
-
-def _fixed(layout: Layout, occurrences: Sequence[Occurrence]) -> tuple[str, ...]:
-    """Return the causes that have a fix: that one is reported again does not say at which commit it failed."""
-    with WikiHistory(layout) as history:
-        names = [each.fingerprint for each in occurrences]
-        return tuple(name for name in names if history.archive.fix_states((name,)))
 
 
 def _now(layout: Layout, coverage: Sequence[BinRow]) -> str:

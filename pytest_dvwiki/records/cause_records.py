@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.records import fixes, targets
 from pytest_dvwiki.records.chance import Rate
 from pytest_dvwiki.records.passes import LOOKED_BACK
-from pytest_dvwiki.records.tables import SLASH, json_list
+from pytest_dvwiki.records.tables import REPORTED, SLASH, json_list
 from pytest_dvwiki.records.targets import ANY, Target, meets, share_a_test
 from pytest_dvwiki.runs import EVER
 
@@ -241,6 +241,8 @@ class CauseRecords:
         rows = self._db.execute(
             f"SELECT f.moment, json_group_array(DISTINCT f.seed) FROM json_each(:tests) t JOIN failed f ON {meets('f')}"  # noqa: S608
             " AND f.fingerprint IN (SELECT value FROM json_each(:causes)) AND f.moment >= :since AND f.moment < :before"
+            " JOIN occurrences o ON o.fingerprint = f.fingerprint AND o.moment = f.moment"
+            f" AND o.without_fix != {REPORTED}"
             " GROUP BY 1 ORDER BY 1 DESC LIMIT :most",
             {
                 "causes": json_list(self._causes),

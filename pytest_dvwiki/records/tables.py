@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import FailedTest, Occurrence, OtherTest, RunRecord
 
-VERSION = 23
+VERSION = 24
 """Incremented with every change of the tables or of their contents."""
+REPORTED = 2
+"""The value of `without_fix` for a failure that only a report tells of: it is no evidence on fixes."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
 SCHEMA = """
@@ -360,7 +362,7 @@ def _insert_occurrence(
             len(tests),
             json.dumps(names[:_NAMES]),
             json.dumps(seeds[:_SEEDS]),
-            occurrence.fingerprint in record.without_fix,
+            REPORTED if record.caller_task is not None else occurrence.fingerprint in record.without_fix,
             occurrence.fingerprint in record.regressed,
             is_deterministic(occurrence),
             seconds_lost(occurrence),

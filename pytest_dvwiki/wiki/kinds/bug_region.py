@@ -23,6 +23,7 @@ from pytest_dvwiki.causes.statements import (
 from pytest_dvwiki.causes.words import Style, sentence, short, text
 from pytest_dvwiki.model.sentences import is_own
 from pytest_dvwiki.records.command import from_anywhere, masked_note, seed_of, start
+from pytest_dvwiki.records.tables import REPORTED
 from pytest_dvwiki.wiki.kinds import bug_fixes
 from pytest_dvwiki.wiki.text import former
 from pytest_dvwiki.wiki.text.markdown import cite, code, escape, fence, one_line, prose, table
@@ -217,10 +218,10 @@ def _occurrences(history: CauseHistory) -> str:
 
 
 def _commit(row: OccurrenceRow) -> str:
-    """Return the commit of an occurrence; one that does not show that the cause is back may be of a report, without."""
-    if not row.commit:
-        return "reported" if row.without_fix else ""
-    return code(short(row.commit, 12)) + (", without the fix" if row.without_fix else "")
+    """Return the commit of an occurrence, or that only a report tells of it."""
+    if row.without_fix == REPORTED:
+        return "reported"
+    return (code(short(row.commit, 12)) if row.commit else "") + (", without the fix" if row.without_fix else "")
 
 
 def _rationale(history: CauseHistory, kind: str, sources: _Sources) -> str:

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from llm_server import ScriptedModel
 
+from pytest_dvwiki import pipeline
 from pytest_dvwiki.intake.fields import groups
 from pytest_dvwiki.intake.findings import holes, tells_of_failure
 from pytest_dvwiki.intake.service import WikiIngestService
 from pytest_dvwiki.intake.session import Session
 from pytest_dvwiki.llm.model import ModelError
-from pytest_dvwiki.model import PassedAgain
+from pytest_dvwiki.model import PassedAgain, Result, Run
+from pytest_dvwiki.pipeline.services import Services
+from pytest_dvwiki.settings import resolve
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
@@ -362,3 +365,18 @@ def test_reports_are_read_as_agents_write_them(config: WikiConfig, form: str) ->
     origin = cause["origin"]
     found = (cause["error_class"], cause["primary"], cause["tests"][0]["nodeid"], origin["type"], origin["confidence"])
     assert found == expected
+
+
+def test_a_test_that_passes_after_only_a_report_said_that_it_failed_is_no_fix(config: WikiConfig) -> None:
+    ingest(config, f"test: {TEST}\nerror_class: compile_error\nfailure_subtype: missing_timescale\nprimary: no time\n")
+    with Services(resolve(config.layout.root), note=pytest.fail) as services:
+        moment = "2027-01-01T00:00:00Z"
+        result = Result(nodeid=TEST, outcome="passed")
+        run = Run(
+            task_id="run", started=moment, finished=moment, results=(result,), keep_suite=True, always_record=True
+        )
+        done = pipeline.process(run, services)
+    assert (done.passed, done.record and done.record.passed_again) == ((), ())
+    (page,) = (config.wiki_dir / "bugs").glob("UNK_*.md")
+    assert "No fix is on record." in page.read_text("utf-8")
+    assert "| reported |" in page.read_text("utf-8")
