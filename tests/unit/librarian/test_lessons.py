@@ -20,6 +20,8 @@ from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.kinds import topic
 from pytest_dvwiki.wiki.review import ReviewQueue
+from pytest_dvwiki.wiki.store import WikiStore
+from pytest_dvwiki.wiki.store_protocol import Fetched
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import layout, occurrence, record
@@ -107,6 +109,16 @@ def test_a_lesson_of_a_model_is_in_no_prompt_until_a_person_accepts_it(wiki: Pat
     assert "Lesson [recently added]: Hold reset for two cycles of clk_b: The synchroniser" in text
     assert "Lesson [recently added]: Set drain_time in the environment" in text
     assert "unreviewed" not in (wiki / "topics" / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_an_agent_cannot_accept_a_lesson_by_writing_the_page(wiki: Path) -> None:
+    ingest(wiki, answering(RESET))
+    store = WikiStore(WikiConfig(enabled=True, wiki_dir=wiki), "agent")
+    found = store.fetch("topics/architecture")
+    assert isinstance(found, Fetched)
+    content = "\n".join(line for line in found.content.split("\n") if "unreviewed" not in line)
+    assert store.commit("topics/architecture", content, found.version).status == "denied"
+    assert lessons_of(wiki, "topics/architecture.md")[0].unreviewed
 
 
 def test_a_lesson_that_a_person_rejects_ends_and_does_not_come_back(wiki: Path, tmp_path: Path) -> None:
