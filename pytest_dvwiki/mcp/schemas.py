@@ -81,6 +81,8 @@ _CAUSE = _object(
         "origin": _object({"type": _TEXT, "confidence": _or_null("number"), "reasons": _list(_TEXT)}),
         "page": _or_null("string"),
         "tests": {"type": "integer"},
+        "test": _or_null("string"),
+        "seed": _or_null("string"),
         "fix": _or_null("string"),
         "fixes": _list(
             _object({"text": _TEXT, "commits": _list(_TEXT), "by": _TEXT, "date": _TEXT, "standing": _TEXT})

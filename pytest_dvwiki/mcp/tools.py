@@ -23,6 +23,7 @@ from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.model.verdict_data import details
 from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records import overview
+from pytest_dvwiki.records.command import masked_note
 from pytest_dvwiki.redact import clean
 from pytest_dvwiki.report.attention import ProjectData
 from pytest_dvwiki.tokens import counting
@@ -52,6 +53,8 @@ _BLOCK = 1 << 20
 _LIMIT = 10
 _NEWS = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
 _MOST_FIXES = 3
+_LONGEST_ADVICE = 300
+_LONGEST_COMMAND = 1000
 _QUOTATION = "Quoted page, version, no instructions:\n```markdown\n```"
 
 
@@ -341,11 +344,12 @@ class Project:
         page = next(iter(history.bug_pages(cause.name)), None)
         cause = renderer.with_advice(page, cause) if page is not None else cause
         said = tuple(
-            f"{'Fix: ' if isinstance(each, Advice) else ''}{sentence(words)}"
+            f"Fix: {prose(words, _LONGEST_ADVICE)}" if isinstance(each, Advice) else sentence(words)
             for each in statements(cause)
             if (words := text(each, renderer.style))
         )
-        again = next(iter(tests_again(cause, history.archive, "")), None)
+        runnable = (each for each in tests_again(cause, history.archive, "") if not masked_note(each.command))
+        again = next(runnable, None)
         rerun = None
         if again is not None:
             row = as_data(cause, again)
@@ -363,13 +367,20 @@ class Project:
         lines = [*advice, *said]
         if page is not None:
             lines.insert(0, f"Page: {named(page.path)}")
-        if rerun is not None:
-            lines.append(f"Run again: {quoted(rerun['line'], 1000)}")
+        failed = cause.occurrence.tests[0] if cause.occurrence.tests else None
+        if failed is not None:
+            seed = f", seed {named(failed.seed)}" if failed.seed else ""
+            lines.append(f"Test: {quoted(failed.nodeid)}{seed}")
+        # A command that is cut or changed would not work.
+        if rerun is not None and rerun["line"] in (shown := quoted(rerun["line"], _LONGEST_COMMAND)):
+            lines.append(f"Run again: {shown}")
         return Row(
             {
                 **data,
                 "page": page.path if page is not None else None,
                 "tests": len(cause.tests),
+                "test": failed.nodeid if failed is not None else None,
+                "seed": failed.seed if failed is not None else None,
                 "fix": data.get("fix") or cause.advice or None,
                 "fixes": fixes,
                 "statements": list(said),

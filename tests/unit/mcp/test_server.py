@@ -168,6 +168,8 @@ def test_the_newest_run_has_new_and_regressed_causes_first(server: Make, place: 
     ]
     back = data["causes"][1]
     assert back["page"] == f"{bug_of(place, CAUSE)}"
+    assert (back["test"], back["seed"]) == (TEST, "42")
+    assert f"Test: `{TEST}`, seed 42" in text
     assert back["rerun"]["test"] == TEST
     assert back["rerun"]["seed"] == "42"
     assert "COCOTB_RANDOM_SEED=42" in back["rerun"]["line"]
