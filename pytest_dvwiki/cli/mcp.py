@@ -84,6 +84,10 @@ def run(args: argparse.Namespace) -> int:
             serve_http(server, args.http, token, lambda url: print(f"{url}{shown}", file=sys.stderr, flush=True))
     except KeyboardInterrupt:
         return 0
+    except (OSError, OverflowError) as error:
+        if args.http is None:
+            raise
+        raise UsageError(f"--http {args.http}: {error}; give another port, or 0 for a free one") from error
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -221,6 +222,15 @@ def test_a_wrong_call_says_what_is_wrong(
 ) -> None:
     assert main(["mcp", *options]) == 2
     assert reason in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_named(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["mcp", "--root", str(root), "--http", port]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"dvwiki mcp: --http {port}: ")
+    assert said.endswith("; give another port, or 0 for a free one\n")
 
 
 def test_without_the_extra_the_command_names_it(root: Path, tmp_path: Path) -> None:
