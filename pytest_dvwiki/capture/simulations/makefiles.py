@@ -7,6 +7,7 @@ commands that it runs, with all variables expanded.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import re
 import shlex
@@ -35,6 +36,8 @@ _MAKE = re.compile(r"(?:^|[;&|] *)@?(?:\$[({]MAKE[)}]|(?:[\w./-]*/)?g?make)(?= |
 """A command that calls make, at the end of a line in a log or a recipe."""
 _LINES_BEFORE = 3
 """Lines before "Entering directory" that are searched for the command that called make."""
+_MOST_CALLS = 8
+"""Calls of make in a folder, the last ones of a log, that are searched for the simulation."""
 _OLD_NAMES = {"MODULE": "COCOTB_TEST_MODULES", "TOPLEVEL": "COCOTB_TOPLEVEL", "TESTCASE": "COCOTB_TESTCASE"}
 _HEAD = 256 * 1024
 _MOST_FILES = 8
@@ -95,9 +98,10 @@ def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Map
 
 
 def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
-    """Return the words with which a Makefile last called make in its folder, and the rest of the log from there.
+    """Return the words with which a Makefile last called make in its folder, and the log of that call.
 
-    In this way `ram: ; $(MAKE) TOPLEVEL=ram SOURCES=ram.sv` passes its design to the same Makefile.
+    In this way `ram: ; $(MAKE) TOPLEVEL=ram SOURCES=ram.sv` passes its design to the same Makefile. A log of a whole
+    regression shows the values of other folders before and after those of this one.
 
     Args:
         log: Log of the run.
@@ -105,16 +109,17 @@ def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
         text: Text of the Makefile; its recipe has the words if they are not printed.
 
     Returns:
-        The words and the rest of the log; no words and the whole log if they are unknown.
+        The words, none if they are unknown, and what make logged in the folder; the whole log if it does not tell.
     """
     lines = log.replace("\\\n", " ").split("\n")
-    for number in range(len(lines) - 1, -1, -1):
-        entered = _ENTERED.match(lines[number])
-        if entered and _is_same_folder(entered[1], folder):
-            rest = "\n".join(lines[number:])
-            printed = filter(None, map(_words, reversed(lines[max(0, number - _LINES_BEFORE) : number])))
-            words = next(printed, None) or _of_recipe(text, _shown(rest))
-            return (words, rest) if words else ([], log)
+    entries = ((number, _ENTERED.match(lines[number])) for number in range(len(lines) - 1, -1, -1))
+    own = ((number, entered[1]) for number, entered in entries if entered and _is_same_folder(entered[1], folder))
+    for number, name in itertools.islice(own, _MOST_CALLS):
+        inside = "\n".join(lines[number:]).partition(f"Leaving directory '{name}'")[0]
+        printed = filter(None, map(_words, reversed(lines[max(0, number - _LINES_BEFORE) : number])))
+        words = next(printed, None) or _of_recipe(text, _shown(inside)) or []
+        if words or _shown(inside):
+            return words, inside
     return [], log
 
 

@@ -121,6 +121,18 @@ def test_a_makefile_that_calls_itself_is_called_as_it_did(
     assert found.variables == {"SIM": "icarus"}
 
 
+def test_the_log_of_a_regression_shows_the_values_of_each_folder(tmp_path: Path) -> None:
+    def made(folder: Path, top: str, simulator: str) -> str:
+        sub = ENTERED.format(folder=folder).replace("[1]", "[2]")
+        end = f"make[2]: Leaving directory '{folder}'\nmake[1]: Leaving directory '{folder}'\n"
+        return f"{ENTERED.format(folder=folder)}{sub}MODULE=t_{top} TOPLEVEL={top} {simulator} -r {top}\n{end}"
+
+    runs = (("a", "first", "vvp"), ("sim", "dut", "ghdl"), ("b", "last", "vvp"))
+    log = "".join(made(tmp_path / folder, top, simulator) for folder, top, simulator in runs)
+    found = call(tmp_path, makefile="TOPLEVEL = dut\nMODULE = t_dut\n", log=log)
+    assert (found.arguments, found.variables) == (("make",), {"SIM": "ghdl"})
+
+
 @pytest.mark.parametrize(
     ("line", "simulator"),
     [
