@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import json
+import logging
 import os
 import shutil
 import sys
@@ -422,18 +424,24 @@ class _Ingest:
             task = self._settings.task or file.path.stem
             try:
                 text = reading.read_text(file.path)
+                if file.path.suffix.lower() == ".json":
+                    json.loads(text)
                 done = self._intake.archive_session((text, None, None, None), task)
             except ModelError as error:
                 self._complain(f"{file.shown}: kept, and read again by the next ingest, since {error}")
                 self._ends["not archived"] += 1
                 continue
-            except (OSError, WikiError) as error:
+            except json.JSONDecodeError as error:
+                self._complain(f"{file.shown}:{error.lineno}: no JSON ({error.msg}); correct this line")
+                self._ends["not archived"] += 1
+                continue
+            except (OSError, WikiError, RecursionError) as error:
                 self._complain(f"{file.shown}: {reading.described(error)}")
                 self._ends["not archived"] += 1
                 continue
             if done is None:
                 self._ends["not archived"] += 1
-                _say(f"{file.shown}: not archived, since it tells of no failure")
+                _say(f"{file.shown}: not archived, since no failure was found in it")
                 continue
             self._ends["archived before" if done.was_known else "archived"] += 1
             if done.was_known:
@@ -449,17 +457,14 @@ class _Ingest:
     @cached_property
     def _intake(self) -> WikiIngestService:
         """Return what reads reports: by rules, and by the model of the project if it has one."""
+        from pytest_dvwiki.cli.transcript import librarian_settings, print_event  # noqa: PLC0415
         from pytest_dvwiki.intake.service import WikiIngestService  # noqa: PLC0415
         from pytest_dvwiki.llm.client import connect  # noqa: PLC0415
-        from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415
-        from pytest_dvwiki.settings import SettingsError  # noqa: PLC0415
         from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
 
-        try:
-            librarian = LibrarianSettings.of(self._settings.layout)
-        except SettingsError as error:
-            raise UsageError(str(error)) from error
-        model = connect(librarian, lambda event: print(f"dvwiki ingest: {event}", file=sys.stderr))
+        # What readers of reports warn of, with the name of the command as all other problems.
+        logging.basicConfig(format="dvwiki ingest: %(message)s")
+        model = connect(librarian_settings(self._settings), print_event)
         return WikiIngestService(WikiConfig.of(self._settings), model)
 
     def _report_known(self, group: _Group, task_ids: Iterable[str], run: Run | None = None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.place import settings_of
+from pytest_dvwiki.cli.place import settings_of, writing
 from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
@@ -44,12 +43,14 @@ def ingest_transcript(args: argparse.Namespace) -> int:
     model = connect(librarian_settings(settings), print_event)
     service = WikiIngestService(WikiConfig.of(replace(settings, enabled=True)), model)
     task = args.task or Path(args.transcript).stem.strip("-") or "session"
-    done = asyncio.run(service.ingest_session("", None, None, None, task, transcript=text))
+    with writing():
+        done = service.archive_all(("", None, None, None), task, text)
     if done.problem:
         print(f"{args.transcript}: kept, and no lesson was taken: {done.problem}", file=sys.stderr)
         return 1
-    where = f": {', '.join(sorted(set(done.lessons)))}" if done.lessons else ", or all were taken before"
-    print(f"{args.transcript}: {count(len(done.lessons), 'lesson')}{where}")
+    pages = ", ".join(sorted(set(done.lessons)))
+    found = f"{count(len(done.lessons), 'lesson')}: {pages}" if pages else "no new lesson"
+    print(f"{args.transcript}: {found}")
     return 0
 
 
@@ -86,6 +87,9 @@ def print_plan(settings: LibrarianSettings, pages: Iterable[tuple[str, int, int]
 
 def _text(path: Path) -> str:
     try:
-        return reading.read_bytes(path).decode("utf-8", "replace")
+        text = reading.read_bytes(path).decode("utf-8", "replace")
     except OSError as error:
         raise UsageError(f"--transcript {path}: {reading.reason(error)}") from error
+    if "\0" in text:
+        raise UsageError(f"--transcript {path}: it holds binary data; name a text")
+    return text

@@ -109,14 +109,23 @@ class WikiIngestService:
         texts = (session_report, failure_summary, classification, coverage_summary)
 
         def work() -> WikiIngestResult:
-            done = self.archive_session(texts, task_id)
-            result = done.result if done else WikiIngestResult(task_id=task_id)
-            return self._with_lessons(result, transcript, texts) if transcript else result
+            return self.archive_all(texts, task_id, transcript)
 
         return self._begin(work, WikiIngestResult(task_id=task_id))
 
+    def archive_all(self, texts: Texts, task_id: str, transcript: str | None) -> WikiIngestResult:
+        """Do at once what `ingest_session` does.
+
+        Raises:
+            ModelError: The report is prose, and no model answered: it is kept, and the next call reads it again.
+            WikiError: The wiki could not be written.
+        """
+        done = self.archive_session(texts, task_id)
+        result = done.result if done else WikiIngestResult(task_id=task_id)
+        return self._with_lessons(result, transcript, texts) if transcript else result
+
     def archive_session(self, texts: Texts, task_id: str) -> Done | None:
-        """Do at once what `ingest_session` does, and then the same with the reports that wait for a model.
+        """Archive what the texts of a session tell, and then those of the reports that wait for a model.
 
         Args:
             texts: Its four texts.

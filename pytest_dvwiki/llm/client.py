@@ -74,7 +74,7 @@ class Reporter:
             if self._log.exists() and self._log.stat().st_size > _MOST_LOG:
                 self._log.replace(self._log.with_name(f"{self._log.name}.1"))
             with self._log.open("a", encoding="utf-8", errors="replace") as file:
-                file.write(f"{utc(time.time())} {event.kind} {event}\n")
+                file.write(f"{utc(time.time())} {event.kind} {str(event).removeprefix('warning: ')}\n")
         if self._activity is not None:
             self._activity(event)
 

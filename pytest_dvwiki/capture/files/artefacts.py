@@ -182,9 +182,8 @@ class _Search:
             before = len(self._seen)
             self._take_path(path)
             if path.is_dir() and len(self._seen) == before:
-                self._problem(
-                    str(path), "no results file, no log and no coverage report in this folder; name another one"
-                )
+                nothing = "no results file, no log and no coverage report in this folder"
+                self._problem(str(path), f"{nothing}; name another one, or the files of its reports")
 
     def _take_path(self, path: Path) -> None:
         try:

@@ -59,7 +59,7 @@ def test_a_report_without_a_failure_makes_no_record_and_the_command_says_so(
 ) -> None:
     (root / name).write_text(text)
     assert main(["ingest", name]) == 0
-    assert capsys.readouterr().out == f"{name}: not archived, since it tells of no failure\n"
+    assert capsys.readouterr().out == f"{name}: not archived, since no failure was found in it\n"
     assert files(root / ".agent") == {}
 
 
@@ -71,6 +71,7 @@ def test_a_json_list_is_read_and_a_folder_is_not_full_of_reports(
     (root / "r" / "list.json").write_text(json.dumps(rows))
     (root / "r" / "README.md").write_text(REPORT)
     assert main(["ingest", "r"]) == 1
+    assert "in this folder; name another one, or the files of its reports" in capsys.readouterr().err
     assert main(["ingest", "r/list.json", "--task", "nightly"]) == 0
     assert "r/list.json: 2 causes, 2 new" in capsys.readouterr().out
     assert written(root)[0]["caller_task"] == "nightly"
@@ -89,3 +90,29 @@ def test_the_model_of_the_project_reads_prose(root: Path, capsys: pytest.Capture
         assert main(["ingest", "r.md"]) == 0
     assert "r.md: 1 cause, 1 new" in capsys.readouterr().out
     assert written(root)[0]["occurrences"][0]["primary"] == "SLVERR on the response channel"
+
+
+def test_a_json_report_that_is_cut_off_is_no_report_without_a_failure(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "r.json").write_text('[\n{"test": "a_test", "message": "UVM_ERROR: it is c')
+    assert main(["ingest", "r.json"]) == 1
+    out, err = capsys.readouterr()
+    assert err == "dvwiki ingest: r.json:2: no JSON (Unterminated string starting at); correct this line\n"
+    assert out == "1 run: 1 not archived; 0 causes\n" or not out
+    assert files(root / ".agent") == {}
+
+
+def test_a_transcript_that_cannot_be_archived_is_an_error(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "s.txt").write_text("# Lessons\n\n- gotchas: hold `rst_n` for two cycles\n")
+    (root / ".agent" / "tasks").touch()
+    assert main(["ingest", "--transcript", "s.txt"]) == 2
+    assert "there is a file where a folder should be; move it away" in capsys.readouterr().err
+    (root / ".agent" / "tasks").unlink()
+    assert main(["ingest", "--transcript", "s.txt"]) == 0
+    assert capsys.readouterr().out == "s.txt: 1 lesson: topics/gotchas.md\n"
+    assert main(["ingest", "--transcript", "s.txt"]) == 0
+    assert capsys.readouterr().out == "s.txt: no new lesson\n"
+    (root / "s.bin").write_bytes(bytes(range(256)))
+    assert main(["ingest", "--transcript", "s.bin"]) == 2
+    assert capsys.readouterr().err == "dvwiki ingest: --transcript s.bin: it holds binary data; name a text\n"

@@ -272,7 +272,7 @@ def test_a_backend_that_cannot_be_used_is_refused(
 def test_a_secret_of_a_message_is_not_in_the_log(layout: Layout) -> None:
     log = layout.wiki / ".cache" / "librarian.log"
     Reporter(log)("warning", "compile", "password=hunter2hunter2\n\x1b[31mred")
-    assert log.read_text(encoding="utf-8").endswith("warning warning: compile: password=[redacted] red\n")
+    assert log.read_text(encoding="utf-8").endswith("Z warning compile: password=[redacted] red\n")
 
 
 def test_quoted_text_cannot_end_its_quotation() -> None:
