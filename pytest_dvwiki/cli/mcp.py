@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -58,9 +59,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until the client is gone or the process is interrupted."""
+    if args.http is not None and not 0 <= args.http < 1 << 16:
+        raise UsageError(f"--http {args.http}: no such port; ports end at 65535")
     found = _settings(args.root or [None])
+    allowed = [_folder("--allow", folder) for folder in args.allow]
+    for settings in found:
+        _check_role(args.role, settings)
     if args.print_config:
-        print(json.dumps({"mcpServers": {"dvwiki": _configuration(args, found)}}, indent=2))
+        print(json.dumps({"mcpServers": {"dvwiki": _configuration(args, found, allowed)}}, indent=2))
         return 0
     try:
         from pytest_dvwiki.mcp.server import WikiServer  # noqa: PLC0415
@@ -70,24 +76,20 @@ def run(args: argparse.Namespace) -> int:
         if (error.name or "").startswith("pytest_dvwiki"):
             raise
         raise UsageError("it needs the package mcp: pip install 'pytest-dvwiki[mcp]'") from error
-    allowed = [folder.resolve() for folder in args.allow]
     projects = {name: Project(settings, allowed) for name, settings in _named(found)}
-    for settings in found:
-        _check_role(args.role, settings)
     server = WikiServer(projects, args.role, has_one_caller=args.http is None).sdk_server()
-    try:
+    with contextlib.ExitStack() as opened, contextlib.suppress(KeyboardInterrupt):
+        for project in projects.values():
+            opened.callback(project.close)
         if args.http is None:
             serve_streams(server)
         else:
             token = os.environ.get(TOKEN) or secrets.token_urlsafe(24)
             shown = "" if os.environ.get(TOKEN) else f", {TOKEN}={token}"
-            serve_http(server, args.http, token, lambda url: print(f"{url}{shown}", file=sys.stderr, flush=True))
-    except KeyboardInterrupt:
-        return 0
-    except (OSError, OverflowError) as error:
-        if args.http is None:
-            raise
-        raise UsageError(f"--http {args.http}: {error}; give another port, or 0 for a free one") from error
+            try:
+                serve_http(server, args.http, token, lambda url: print(f"{url}{shown}", file=sys.stderr, flush=True))
+            except OSError as error:
+                raise UsageError(f"--http {args.http}: {error}; give another port, or 0 for a free one") from error
     return 0
 
 
@@ -97,14 +99,17 @@ def _settings(roots: Iterable[Path | None]) -> list[Settings]:
 
     found = []
     for root in roots:
-        folder = root.resolve() if root else find_root(Path.cwd())
-        if not folder.is_dir():
-            raise UsageError(f"--root {root}: no such folder")
         try:
-            found.append(resolve(folder))
+            found.append(resolve(_folder("--root", root) if root else find_root(Path.cwd())))
         except SettingsError as error:
             raise UsageError(str(error)) from error
     return found
+
+
+def _folder(option: str, folder: Path) -> Path:
+    if not folder.is_dir():
+        raise UsageError(f"{option} {folder}: no such folder")
+    return folder.resolve()
 
 
 def _named(found: Iterable[Settings]) -> Iterable[tuple[str, Settings]]:
@@ -131,14 +136,14 @@ def _check_role(role: str, settings: Settings) -> None:
         raise UsageError(f"--role {role}: there is no such role; there are {', '.join(roles)}")
 
 
-def _configuration(args: argparse.Namespace, found: Iterable[Settings]) -> dict[str, object]:
+def _configuration(args: argparse.Namespace, found: Iterable[Settings], allowed: Iterable[Path]) -> dict[str, object]:
     if args.http is not None:
         if not args.http:
             raise UsageError("--print-config: with --http 0 the port is not known before the server starts; name one")
         headers = {"Authorization": f"Bearer ${{{TOKEN}}}"}
         return {"type": "http", "url": f"http://127.0.0.1:{args.http}/mcp", "headers": headers}
     words = [("--root", str(settings.layout.root)) for settings in found]
-    words += [("--allow", str(folder.resolve())) for folder in args.allow]
+    words += [("--allow", str(folder)) for folder in allowed]
     words += [("--role", args.role)] if args.role != _READ_ONLY else []
     return {
         "command": sys.executable,

@@ -59,9 +59,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the results, the best first; return 1 if there are none."""
-    from pytest_dvwiki.wiki.finding.search import UNREVIEWED, Filters  # noqa: PLC0415 (YAML loads with it)
+    from pytest_dvwiki.wiki.finding.search import Filters  # noqa: PLC0415 (YAML loads with it)
     from pytest_dvwiki.wiki.text.markdown import one_line, plain  # noqa: PLC0415
-    from pytest_dvwiki.wiki.unaccepted import is_unaccepted, unaccepted  # noqa: PLC0415
 
     if args.limit < 1:
         raise UsageError(f"--limit {args.limit}: give 1 or more")
@@ -85,10 +84,8 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         print(json.dumps([asdict(result) for result in found], indent=2, default=str))
         return 0 if found else 1
-    written = unaccepted(settings.layout.wiki)
     for result in found:
-        is_unreviewed = is_unaccepted(result.page_path.removesuffix(".md"), written)
-        about = ", ".join((f"score {result.score:.2f}", *_status(result), *([UNREVIEWED] if is_unreviewed else [])))
+        about = ", ".join(filter(None, (f"score {result.score:.2f}", *_status(result), result.warning)))
         print(f"{one_line(plain(result.title))}\n  {result.page_path}  {about}\n  {result.snippet}")
     if not found:
         print(_nothing(index, filters), file=sys.stderr)

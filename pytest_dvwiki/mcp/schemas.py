@@ -57,7 +57,6 @@ _NUMBER: Schema = {"type": "number"}
 _FLAG: Schema = {"type": "boolean"}
 _CATEGORY: Schema = {"type": "string", "enum": list(CATEGORIES)}
 _BUDGET: Schema = {"type": "integer", "minimum": 100}
-_READER: Schema = {"type": "string"}
 _EVERY: Schema = {
     "schema": {"const": VERSION},
     "status": {"enum": ["done", "proposed", "conflict", "denied"]},
@@ -162,11 +161,7 @@ TOOLS: dict[str, Tool] = {
     "dvwiki_get": Tool(
         "Read a page, or the section under one of its headings, with the version that a commit needs; content cut to"
         " the budget has none. Reads are capped per turn; a write begins the next.",
-        {
-            **_PAGE,
-            "budget": _BUDGET,
-            "reader": _READER,
-        },
+        {**_PAGE, "budget": _BUDGET, "reader": _TEXT},
         ("page",),
         {
             "address": _TEXT,
@@ -200,9 +195,9 @@ TOOLS: dict[str, Tool] = {
         },
     ),
     "dvwiki_commit": Tool(
-        "Replace a page or section, naming the version that was read. Without a version: propose a new page, which a"
+        "Replace a page or section, naming the version that was read. With an empty one: propose a new page, which a"
         " person reviews. A conflict returns the present content.",
-        {**_PAGE, "content": _TEXT, "expected_version": _TEXT, "reader": _READER},
+        {**_PAGE, "content": _TEXT, "expected_version": _TEXT, "reader": _TEXT},
         ("page", "content", "expected_version"),
         _WRITTEN,
         writes=True,
@@ -210,14 +205,14 @@ TOOLS: dict[str, Tool] = {
     "dvwiki_append": Tool(
         "Add a note to a section, such as Resolution of a bug page, or a line to the page `log`. It stays unreviewed"
         " until a person confirms it; a fix named by its commit, also until runs with it pass.",
-        {**_PAGE, "text": _TEXT, "commit": _TEXT, "reader": _READER},
+        {**_PAGE, "text": _TEXT, "commit": _TEXT, "reader": _TEXT},
         ("page", "text"),
         _WRITTEN,
         writes=True,
     ),
     "dvwiki_handoff": Tool(
         "Pass the work to a later role of the pipeline, with a summary.",
-        {"target": _TEXT, "summary": _TEXT, "task": _TEXT, "reader": _READER},
+        {"target": _TEXT, "summary": _TEXT, "task": _TEXT, "reader": _TEXT},
         ("target", "summary"),
         {
             "by": _TEXT,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +21,7 @@ from pytest_dvwiki.causes.words import sentence, text
 from pytest_dvwiki.extensions import further_patterns
 from pytest_dvwiki.logtext.logs import blocks
 from pytest_dvwiki.mcp.answers import Answer, Row, denied
+from pytest_dvwiki.mcp.schemas import TOOLS
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.model.verdict_data import details
 from pytest_dvwiki.pipeline.services import Services
@@ -72,6 +75,13 @@ class Project:
         self.config = WikiConfig.of(settings)
         self.count = counting(settings.tokenizer)
         self._folders = (self.layout.root, *allowed)
+        self._open = contextlib.ExitStack()
+        self._searching = threading.Lock()
+        self._index: WikiSearchIndex | None = None
+
+    def close(self) -> None:
+        """End what follows the pages for searches."""
+        self._open.close()
 
     def call(self, name: str, arguments: dict[str, Any], store: WikiStore) -> Answer:
         """Answer a call.
@@ -96,7 +106,12 @@ class Project:
         given = {key: value for key, value in arguments.items() if key not in {"project", "reader", "budget"}}
         if name == "dvwiki_get":
             given["budget"] = self.budget(arguments)
-        return tools[name](store, **given)
+        answer = tools[name](store, **given)
+        if TOOLS[name].writes and not answer.is_refused:
+            with self._searching:
+                if self._index is not None:
+                    self._index.refresh()  # a client finds at once what it wrote
+        return answer
 
     def addresses(self) -> list[str]:
         """Return the addresses of all pages that a list names."""
@@ -130,26 +145,22 @@ class Project:
     def _search(self, _: WikiStore, query: str, limit: int = _LIMIT, **chosen: str) -> Answer:
         if self.settings.search_backend == "none":
             return denied("search_backend is none in project.yaml, which switches searching off; read the list")
-        try:
-            index = WikiSearchIndex.create(self.settings.search_backend, self.layout.wiki)
-        except BackendError as error:
-            return denied(str(error))
-        rows, written = [], unaccepted(self.layout.wiki)
-        for found in index.search(query, limit, filters=Filters(**chosen), unreviewed=True):
-            path = found.page_path
-            status = Facets.of(path, found.frontmatter).status
-            unreviewed = status == UNREVIEWED or is_unaccepted(path.removesuffix(".md"), written)
-            about = ", ".join(dict.fromkeys(filter(None, (status, UNREVIEWED if unreviewed else ""))))
-            data = {
-                "page_path": path,
-                "score": found.score,
-                "title": plain(found.title),
-                "status": status,
-                "unreviewed": unreviewed,
-                "snippet": found.snippet,
-            }
-            shown = f"- {named(path)}{f' ({prose(about)})' if about else ''}: {quoted(found.snippet)}"
-            rows.append(Row(data, Block(shown)))
+        with self._searching:
+            if self._index is None:
+                try:
+                    index = WikiSearchIndex.create(self.settings.search_backend, self.layout.wiki)
+                except BackendError as error:
+                    return denied(str(error))
+                self._open.enter_context(index.followed())
+                self._index = index
+            results = self._index.search(query, limit, filters=Filters(**chosen), unreviewed=True)
+        rows = []
+        for found in results:
+            status = Facets.of(found.page_path, found.frontmatter).status
+            data = {key: getattr(found, key) for key in ("page_path", "score", "title", "unreviewed", "snippet")}
+            known = ", ".join(filter(None, (status, found.warning)))
+            shown = f"- {named(found.page_path)}{f' ({prose(known)})' if known else ''}: {quoted(plain(found.title))}"
+            rows.append(Row({**data, "status": status}, Block(f"{shown}: {quoted(found.snippet)}")))
         nothing = "" if rows else "no page contains a word of the query and passes the filters"
         return Answer(text=nothing, key="results", rows=rows, more=", use more specific words")
 
@@ -389,7 +400,7 @@ class Project:
             Block(head, tuple(lines)),
         )
 
-    def _lint(self, _: WikiStore, depth: Depth = "quick") -> Answer:
+    def _lint(self, _: WikiStore, depth: Depth = "full") -> Answer:
         found = report(lint(self.layout, depth))
         rows = [
             Row(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ACCEPT = "accept"
 """The operation in the log by which a person accepts what an agent wrote."""
 _WRITTEN = re.compile(
-    rf"^## \[[^\]]*\] (?P<what>commit|{ACCEPT}) \| - \| (?P<address>[^\n]+?) by (?P<who>\S[^\n]*)$", re.MULTILINE
+    rf"^## \[[^\]]*\] (?P<what>commit|{ACCEPT}) \| - \| (?P<address>[^\n]+) by (?P<who>\S[^\n]*)$", re.MULTILINE
 )
 
 

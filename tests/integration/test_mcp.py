@@ -214,7 +214,10 @@ def test_the_printed_configuration_starts_the_server(root: Path, capsys: pytest.
     [
         (("--role", "root"), "--role root: there is no such role; there are read-only, "),
         (("--root", "/nowhere/at/all"), "--root /nowhere/at/all: no such folder"),
+        (("--role", "root", "--print-config"), "--role root: there is no such role; there are read-only, "),
+        (("--allow", "/nowhere/at/all"), "--allow /nowhere/at/all: no such folder"),
         (("--http", "0", "--print-config"), "name one"),
+        (("--http", "99999"), "--http 99999: "),
     ],
 )
 def test_a_wrong_call_says_what_is_wrong(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import hashlib
+import re
 import stat
 from collections import Counter
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from pytest_dvwiki.wiki.page_summary import CATEGORIES, check_category, status_o
 from pytest_dvwiki.wiki.review import FOLDER
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import one_line, plain
+from pytest_dvwiki.wiki.unaccepted import is_unaccepted, unaccepted
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 EXCERPT = 200
 UNREVIEWED = "unreviewed"
 """Status of a proposal that waits for a person."""
+_MARK = re.compile(rf"^- {UNREVIEWED}[,:]", re.MULTILINE)
+"""Begins a note of an agent, and the line of a lesson that a model wrote."""
 _TITLE, _LABEL, _TEXT = 3, 2, 1
 
 
@@ -54,6 +58,14 @@ class SearchResult:
     snippet: str = ""
     """The part of the page that matches best, on one line, with the query's words between double asterisks."""
     title: str = ""
+    unreviewed: bool = False
+    """Whether it holds what an agent or a model wrote and no person has accepted."""
+
+    @property
+    def warning(self) -> str:
+        """Return what a reader has to know of a page that holds unreviewed text; of a proposal the status says it."""
+        is_page = not self.page_path.startswith(f"{FOLDER}/")
+        return f"holds {UNREVIEWED} text" if self.unreviewed and is_page else ""
 
 
 class Facets(NamedTuple):
@@ -238,7 +250,7 @@ class WikiSearchIndex(abc.ABC):
             category: Only pages of this category.
             filters: Only pages that meet these conditions.
             unreviewed: Find proposals that wait for a person, too; their status is `unreviewed`. Such text may come
-                from a model: show it as such, and keep it out of prompts.
+                from a model: show it as such, and keep it out of prompts. Pages that hold such text are marked.
 
         Returns:
             The results, the best first; each contains at least one word of the query.
@@ -248,6 +260,7 @@ class WikiSearchIndex(abc.ABC):
         """
         check_category(category)
         wanted = set(tokens(query))
+        written = unaccepted(self.wiki_dir) if unreviewed else {}
         found: list[SearchResult] = []
         for path, score in self.ranking(query):
             if len(found) >= top_k:
@@ -262,9 +275,10 @@ class WikiSearchIndex(abc.ABC):
             if page is not None:
                 text = one_line(plain(pages.without_marks(page.body)), len(page.body) + 1)
                 shown = snippet(text, wanted, EXCERPT)
-                found.append(
-                    SearchResult(path, score, one_line(text, EXCERPT), page.metadata, shown, title_of(page.body))
-                )
+                is_marked = path.startswith(f"{FOLDER}/") or _MARK.search(page.body) is not None
+                by_others = unreviewed and (is_marked or is_unaccepted(path.removesuffix(".md"), written))
+                title, start = title_of(page.body), one_line(text, EXCERPT)
+                found.append(SearchResult(path, score, start, page.metadata, shown, title, by_others))
         return found
 
     def present(self) -> dict[str, State]:

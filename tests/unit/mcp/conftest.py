@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,7 @@ from pytest_dvwiki.wiki.writing.build import archive
 from ..samples import layout, occurrence, record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pytest_dvwiki.settings import Layout
@@ -28,10 +29,13 @@ def place(tmp_path: Path) -> Layout:
 
 
 @pytest.fixture
-def server(place: Layout) -> Callable[..., WikiServer]:
+def server(place: Layout) -> Iterator[Callable[..., WikiServer]]:
     """Make a server of the project in a role."""
+    with contextlib.ExitStack() as opened:
 
-    def make(role: str = READ_ONLY, *, has_one_caller: bool = True, allow: tuple[Path, ...] = ()) -> WikiServer:
-        return WikiServer({"fifo": Project(resolve(place.root), allow)}, role, has_one_caller=has_one_caller)
+        def make(role: str = READ_ONLY, *, has_one_caller: bool = True, allow: tuple[Path, ...] = ()) -> WikiServer:
+            project = Project(resolve(place.root), allow)
+            opened.callback(project.close)
+            return WikiServer({"fifo": project}, role, has_one_caller=has_one_caller)
 
-    return make
+        yield make

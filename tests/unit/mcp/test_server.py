@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -22,6 +23,7 @@ from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.settings import resolve
 from pytest_dvwiki.tokens import by_rule
 from pytest_dvwiki.triage.texts.reading import TextClassifier
+from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.review import ReviewQueue
 from pytest_dvwiki.wiki.writing.build import archive
 
@@ -247,7 +249,6 @@ def test_a_project_without_a_wiki_says_so(tmp_path: Path) -> None:
 
 
 def test_of_several_projects_one_is_named(place: Layout, tmp_path_factory: pytest.TempPathFactory) -> None:
-
     other = tmp_path_factory.mktemp("uart")
     (other / ".agent" / "wiki").mkdir(parents=True)
     projects = {name: Project(resolve(root)) for name, root in (("fifo", place.root), ("uart", other))}
@@ -260,6 +261,16 @@ def test_of_several_projects_one_is_named(place: Layout, tmp_path_factory: pytes
         uris = [resource.uri for resource in (await client.list_resources()).resources]
         return uris, await client.read_resource(f"dvwiki://fifo/{bug(place)}")
 
+    async def prompts(client: Client) -> Any:
+        listed = (await client.list_prompts()).prompts
+        with pytest.raises(MCPError, match="takes the argument page and project, one of fifo, uart, and no other"):
+            await client.get_prompt("review_bug", {"page": bug(place)})
+        given = await client.get_prompt("review_bug", {"page": bug(place), "project": "fifo"})
+        return [each.name for each in listed[-1].arguments or ()], given.model_dump()["messages"][0]["content"]["text"]
+
+    names, text = asked(server, prompts)
+    assert names == ["page", "project"]
+    assert PRIMARY in text
     uris, read = asked(server, questions)
     assert {"dvwiki://fifo/index", "dvwiki://uart/runs/latest", f"dvwiki://fifo/{bug(place)}"} <= set(uris)
     assert PRIMARY in read.contents[0].text
@@ -290,6 +301,29 @@ def test_resources_and_prompts_say_what_the_tools_say(server: Make, place: Layou
     assert newest in triage
     assert "pattern uvm.scoreboard_mismatch" in pattern
     assert page in review
+
+
+def test_a_search_does_not_look_at_all_pages_and_finds_what_the_server_wrote(
+    server: Make, place: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    present = WikiSearchIndex.present
+
+    def look(index: WikiSearchIndex) -> Any:
+        looks.append(threading.current_thread().name)
+        return present(index)
+
+    monkeypatch.setattr(WikiSearchIndex, "present", look)
+    writing, me = server("agent"), threading.current_thread().name
+    found = [write(writing, "dvwiki_search", query="mismatch")["results"] for _ in range(3)]
+    assert looks.count(me) == 1
+    assert found[0] == found[2]
+    assert found[0][0]["title"]
+    assert not any(each["unreviewed"] for each in found[0])
+    write(writing, "dvwiki_append", bug(place), section="Resolution", text="heliotrope")
+    data, text = writing.answer("dvwiki_search", {"query": "heliotrope"}, "process")
+    assert data["results"][0]["unreviewed"] is True
+    assert "(open, holds unreviewed text)" in text
 
 
 def test_many_resources_are_listed_in_several_answers(
@@ -333,6 +367,8 @@ def test_a_client_without_a_session_is_known_by_its_token(server: Make, place: L
     other, _ = shared.answer("dvwiki_get", {"page": bug(place), "reader": "made-up"}, None)
     assert other["reader"] not in {token, "made-up"}
     assert shared.answer("dvwiki_get", {"page": bug(place)}, "some session")[0]["status"] == "done"
+    newest, _ = shared.answer("dvwiki_match_failure", {}, None)
+    assert (newest["status"], "reader" in newest) == ("done", False)  # costs nothing, so nobody needs to be known
 
 
 # Writing
@@ -425,11 +461,11 @@ def test_what_an_agent_writes_over_is_in_no_prompt_until_a_person_accepts_it(
     listed, _ = agent.answer("dvwiki_list", {"folder": "specs"}, "process")
     hits, text = agent.answer("dvwiki_search", {"query": "nine beats"}, "process")
     assert listed["pages"][0]["unreviewed"] is hits["results"][0]["unreviewed"] is True
-    assert "(unreviewed)" in text
-    assert main(["search", "nine", "beats", *root]) == 0
-    assert "unreviewed" in capsys.readouterr().out
+    assert "(holds unreviewed text)" in text
     assert main(["review", *root]) == 0
     assert "specs/burst  by agent" in capsys.readouterr().out
+    assert main(["search", "waiver", *root]) == 0
+    assert ", holds unreviewed text\n" in capsys.readouterr().out
     assert main(["review", "accept", "specs/burst", "patterns/scoreboard_fail#Fix Template", "--by", "Ann", *root]) == 0
     assert shown() == (True, True)
     assert "unreviewed" not in agent.answer("dvwiki_get", {"page": "specs/burst"}, "other")[1]
