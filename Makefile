@@ -46,7 +46,8 @@ outcomes: tools env ## the whole table of outcomes, in every flow and capture mo
 .PHONY: truth
 truth: tools env ## the whole table of what is said of fixes, commits, counts, causes, origins and commands
 	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_truth.py tests/sim/test_configurations.py \
-	    tests/unit/wiki/test_same_check.py tests/unit/librarian/test_guards.py tests/survival/test_pushes.py
+	    tests/unit/wiki/test_same_check.py tests/unit/wiki/test_increments.py tests/unit/librarian/test_guards.py \
+	    tests/survival/test_pushes.py
 
 .PHONY: lint
 lint: env ## ruff, mypy, the layers, the change notes

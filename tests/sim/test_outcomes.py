@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.sim
 
 
-MAIN = {"runner": ("default", "no_capture", "xdist"), "native": ("default", "xdist_no_capture")}
+MAIN = {"runner": ("default", "no_capture"), "native": ("default", "xdist_no_capture")}
 """Sessions and modes that `make test` runs; of the other sessions it runs the first mode, and `make outcomes` all."""
 LEFT_OUT = ("ghdl_", "verilator_", "cocotb_test_")
 """Sessions that wait for limits, and show what the runner's sessions show on Icarus; `make outcomes` runs them."""

@@ -18,14 +18,17 @@ from pytest_dvwiki.pipeline import Archived
 from pytest_dvwiki.records import aggregate
 from pytest_dvwiki.report.terminal import Session, render
 from pytest_dvwiki.wiki.query import WikiHistory
+from pytest_dvwiki.wiki.writing.build import build, write_record_alone
 
 from . import known_causes
-from .samples import archived, failed, fixed, layout, occurrence, passing, record
+from .samples import failed, fixed, layout, occurrence, passing, record, suites
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pytest_dvwiki.causes.statements import Statement
+    from pytest_dvwiki.model import RunRecord
     from pytest_dvwiki.settings import Layout
 
 NAMES = [f"{letter}" * 12 for letter in "abcdef"]
@@ -35,7 +38,11 @@ FIX = Fix(text="regs: ack", commits=("a" * 40, "b" * 40), date="2026-11-20T10:00
 
 
 def grown(place: Layout, runs: int) -> None:
-    """Archive runs in which causes come, are fixed in all ways, pass by chance, and return."""
+    """Write runs in which causes come, are fixed in all ways, pass by chance, and return, and make their pages."""
+
+    def kept(place: Layout, run: RunRecord, names: Sequence[str] = ()) -> None:
+        write_record_alone(place, replace(run, suites=suites(*names)) if names else run, lists=[names] if names else [])
+
     chance = random.Random(20261123)
     for number in range(1, runs):
         name = chance.choice(NAMES)
@@ -54,18 +61,17 @@ def grown(place: Layout, runs: int) -> None:
                     file_count=1,
                 )
                 waived = Waived(id="W-1", fingerprint=name, tests=(test,), reason="waits [for] it", owner="fifo")
-                archived(
-                    place, record(number, failing, first_bad=(came,), waived=chance.choice(((), (waived,)))), [test]
-                )
+                kept(place, record(number, failing, first_bad=(came,), waived=chance.choice(((), (waived,)))), [test])
             case 2:
-                archived(place, passing(number, name, test, changed=chance.choice(("commit", "seed", "older"))), [test])
+                kept(place, passing(number, name, test, changed=chance.choice(("commit", "seed", "older"))), [test])
             case 3:
                 row = fixed(
                     number, name, by="person", text="reset the _pointer_", result=chance.choice(("open", "held"))
                 )
-                archived(place, record(number, fixes=(row,)))
+                kept(place, record(number, fixes=(row,)))
             case _:
-                archived(place, record(number), [test])
+                kept(place, record(number), [test])
+    build(place)
 
 
 def unmarked(printed: str) -> str:

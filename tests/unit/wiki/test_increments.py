@@ -90,7 +90,7 @@ def anew(place: Layout) -> dict[str, list[Any]]:
         return counted(fresh.db)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(each, marks=pytest.mark.further_mode) for each in (1, 2))])
 def test_after_each_run_a_build_has_nothing_to_do(tmp_path: Path, seed: int) -> None:
     place, dice = layout(tmp_path), random.Random(seed)
     order = list(runs(dice, 40))

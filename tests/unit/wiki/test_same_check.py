@@ -422,9 +422,10 @@ def test_the_tables_say_the_same_in_whatever_steps_records_come(
     assert taken_in(tmp_path_factory.mktemp("parts"), order[:cut], order[cut:]) == at_once
 
 
-def test_two_hundred_partitions_say_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 200), marks=pytest.mark.further_mode)], ids=len)
+def test_two_hundred_partitions_say_the_same(tmp_path: Path, seeds: range) -> None:
     at_once = taken_in(tmp_path / "once", DAY)
-    for seed in range(200):
+    for seed in seeds:
         order, dice = shuffled(seed), random.Random(seed)
         first, second = sorted(dice.choices(range(len(DAY) + 1), k=2))
         parts = order[:first], order[first:second], order[second:]
