@@ -297,9 +297,13 @@ def _same(
         return None
     shown = "\n\n".join(quoted("known", f"id: {each.id}\n{each.title}\n{each.text}") for *_, each in near)
     prompt = quoted("new", f"{new.title}\n{new.text}")
-    answer = model.complete(f"{prompt}\n\n{shown}", system=_SAME_SYSTEM, step=_COMPARE, max_tokens=200)
     try:
+        answer = model.complete(f"{prompt}\n\n{shown}", system=_SAME_SYSTEM, step=_COMPARE, max_tokens=200)
         same = parsed(answer.text, _Same).same
+    except ModelError as error:
+        if not error.rules:
+            raise
+        return None
     except ValueError:
         return None
     return next(((place[0], each) for _, _, place, each in near if each.id == same), None)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.wiki.kinds import topic
-from pytest_dvwiki.wiki.review import ReviewError
+from pytest_dvwiki.wiki.review import ReviewError, ReviewQueue
 from pytest_dvwiki.wiki.writing import build
 from pytest_dvwiki.yamlio import YamlError
 
@@ -31,7 +31,7 @@ def accept(layout: Layout, proposal: Proposal, by: str) -> str:
     """
     address, _, lesson_id = proposal.target.partition("#")
     path = f"{address}.md"
-    given = [replace(each, unreviewed="") for each in topic.lessons(proposal.text)]
+    given = topic.lessons(proposal.text)
 
     def decide(data: bytes | None) -> bytes:
         if data is None:
@@ -48,7 +48,17 @@ def accept(layout: Layout, proposal: Proposal, by: str) -> str:
         reason = f"it cannot be read: {error}"
     if reason:
         raise ReviewError(f"{path}: {reason}")
+    if not lesson_id:
+        _close_others(layout, proposal, {f"{address}#{each.id}" for each in given}, by)
     return f"{proposal.target}: accepted"
+
+
+def _close_others(layout: Layout, accepted: Proposal, present: set[str], by: str) -> None:
+    """Reject the proposals of lessons that a page no longer has, since another one stands for them."""
+    queue = ReviewQueue(layout)
+    for each in queue.pending():
+        if each.kind == "compiled" and each.target.startswith(f"{accepted.target}#") and each.target not in present:
+            queue.decide(each.id, "rejected", by=by, note=f"replaced by {accepted.id}")
 
 
 def reject(layout: Layout, proposal: Proposal, by: str) -> None:

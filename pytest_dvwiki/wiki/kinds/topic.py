@@ -121,7 +121,7 @@ def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "
     """Return a new lesson from text of others: its code spans stay, all other Markdown is escaped.
 
     Args:
-        title: Its title; cut if it is too long.
+        title: Its title; one that is too long is cut, and stands whole in the text.
         text: Its text, of which the first 150 words stay.
         sources: What stands in its citations.
         unreviewed: Who wrote it, if a person has to accept it.
@@ -129,6 +129,8 @@ def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "
     # A citation or a line for the tool can only come from the tool.
     title, text = (_CITATION.sub("(", each).lstrip("-+*=#> \t\n") for each in (title, text))
     title = f"{title} (lesson)" if title.strip() in SECTIONS or not title.strip() else title
+    if len(one_line(title)) > _TITLE and not text.startswith(title):
+        text = f"{title}. {text}" if text else title
     shown = " ".join(text.split()[:_WORDS])
     digest = hashlib.sha256(f"{title}\0{shown}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return Lesson(

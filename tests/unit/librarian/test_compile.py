@@ -120,6 +120,28 @@ def test_what_a_model_makes_of_a_page_waits_for_a_person(project: Layout) -> Non
     assert not [each for each in lint(project, "full") if "gotchas" in each.page]
 
 
+def test_who_accepts_a_page_accepts_no_lesson_that_it_leaves_as_it_is(project: Layout) -> None:
+    new, twin = (
+        topic.lesson(each.title, f"{each.text} So it is.", SOURCES[5:6], unreviewed="written by x")
+        for each in (SEEDS, RESET)
+    )
+    put(project, (*LESSONS, new, twin))
+    queue = ReviewQueue(project)
+    ids = [
+        queue.propose("compiled", f"topics/gotchas#{each.id}", each.markdown(), by="x", reason="a lesson").id
+        for each in (new, twin)
+    ]
+    relations = {"same": [[RESET.id, twin.id]]}
+    made = compiled(project, answering(relations, [{**MERGED, "from": [RESET.id, twin.id]}]))
+    assert made.status == "proposed"
+    (page_proposal,) = [each for each in queue.pending() if "#" not in each.target]
+    accept(project, page_proposal.id, by="ann")
+    assert [each.title for each in page(project) if each.unreviewed] == [new.title]
+    assert twin.id not in {each.id for each in page(project)}
+    assert [each.id for each in queue.pending()] == ids[:1]
+    assert queue.get(ids[1]).note == f"replaced by {page_proposal.id}"
+
+
 def test_nothing_is_asked_or_written_where_nothing_changed(project: Layout) -> None:
     compiled(project, answering())
     before = files(project.wiki)

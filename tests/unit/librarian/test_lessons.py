@@ -241,6 +241,7 @@ REPORT = """\
 - architecture: Hold reset for two cycles. The synchroniser in `rtl/cdc.sv` needs two edges.
 - **scoreboard_fail:** set drain_time in tb/env.py
 - Note: seeds are in sim.log
+- testing: In tb/env.py wait until the last response is there before the scoreboard compares, which needs 3 more clocks
 
 ## Next
 
@@ -250,16 +251,19 @@ REPORT = """\
 
 def test_without_a_model_the_listed_lessons_count_and_need_no_review(wiki: Path, tmp_path: Path) -> None:
     done = ingest(wiki, None, report=REPORT)
-    assert sorted(done.lessons) == ["patterns/scoreboard_fail.md", "topics/architecture.md", "topics/gotchas.md"]
+    assert sorted(done.lessons) == [
+        "patterns/scoreboard_fail.md", "topics/architecture.md", "topics/gotchas.md", "topics/testing.md"
+    ]  # fmt: skip
     (reset,) = lessons_of(wiki, "topics/architecture.md")
     assert (reset.title, reset.unreviewed) == ("Hold reset for two cycles", "")
     assert reset.text.startswith("Hold reset for two cycles. The synchroniser")
     assert lessons_of(wiki, "patterns/scoreboard_fail.md")[0].text == ""
+    assert lessons_of(wiki, "topics/testing.md")[0].text.endswith("which needs 3 more clocks"), "the title is cut"
 
 
 def test_rules_take_over_where_the_settings_say_so(wiki: Path) -> None:
     done = ingest(wiki, ScriptedModel([ModelError("down", rules=True)]), report=REPORT)
-    assert (len(done.lessons), done.problem) == (3, "")
+    assert (len(done.lessons), done.problem) == (4, "")
 
 
 def test_a_transcript_without_a_lesson_makes_no_record(wiki: Path, tmp_path: Path) -> None:
