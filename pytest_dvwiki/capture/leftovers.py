@@ -11,8 +11,11 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
+from pytest_dvwiki.capture.files.artefacts import Artefact
 from pytest_dvwiki.capture.files.results import EmptyResultsError, ResultsError, ResultsFile, read_results
 from pytest_dvwiki.capture.processes.tools import makefiles
 from pytest_dvwiki.capture.run_logs import RunLogs, text_of
@@ -25,6 +28,7 @@ from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of, n
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
 from pytest_dvwiki.logtext.excerpts import ExcerptBuilder, Limits
+from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.logtext.user_frames import user_frame
 from pytest_dvwiki.model import Axes, Excerpt, Failure, Result
 from pytest_dvwiki.model.sentences import CUT_LOG
@@ -32,9 +36,7 @@ from pytest_dvwiki.redact import clean, redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
-    from pytest_dvwiki.capture.files.artefacts import Artefact
     from pytest_dvwiki.capture.files.results import Case
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
     from pytest_dvwiki.capture.simulations.regression import Regression
@@ -44,6 +46,9 @@ if TYPE_CHECKING:
 
 _OLD_MESSAGE = re.compile(r"Test failed with RANDOM_SEED=")
 _STOPPED_BY_MAKE = re.compile(r"^(?:g?make(?:\[\d+\])?|\S*[Mm]akefile\S*:\d+|\S+\.mk:\d+): \*\*\* ")
+_FOLDER_OF_MAKE = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: (Entering|Leaving) directory [`'](.+)'$")
+_LOG_OF_MAKE = 1 << 23
+"""Maximum number of bytes of a log that are searched for folders in which make stopped."""
 _BEFORE_THE_RUN = frozenset({"compile_error", "elaboration_error", "python_error", "tool_error"})
 """Classes of failures that end a make before a simulation has begun."""
 _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
@@ -208,8 +213,9 @@ class _RunReader:
             and log.path not in self._archived
             and self._has_content(log)
         ]
+        stopped = {log.path: self._take_stopped(log) for log in (*self._logs.given, *free)}
         for log, content in zip(free, self._read_logs(free), strict=True):
-            self._take_log(log, content, cases)
+            self._take_log(log, content, cases, is_told=stopped[log.path])
         self._drop_rollups()
         logs = [log for log in self._logs.found if not log.only_beside or log.path in self._logs.claimed]
         read = (*self._results, *logs, *self._logs.claimed.values(), *later.values())
@@ -371,8 +377,17 @@ class _RunReader:
             except OSError as error:
                 yield error
 
-    def _take_log(self, log: Artefact, read: ReadLog | OSError, cases: Mapping[str, Sequence[Case]]) -> None:
-        """Add a log without a results file; skip it as a copy if a results file covers its run."""
+    def _take_log(
+        self, log: Artefact, read: ReadLog | OSError, cases: Mapping[str, Sequence[Case]], *, is_told: bool
+    ) -> None:
+        """Add a log without a results file; skip it as a copy if a results file covers its run.
+
+        Args:
+            log: The log.
+            read: What it holds.
+            cases: The cases of results files by name.
+            is_told: Whether the folders in which a build failed have been added.
+        """
         if isinstance(read, OSError):
             self._run.problems.append(f"{log.shown}: cannot be read: {read.strerror}")
             return
@@ -383,7 +398,10 @@ class _RunReader:
             if any(_is_same(name, part.seed, case) for name, case in pairs):
                 continue
             named = self._named(log, read)
-            name = named.test if named else self._unit(log, part) or unique_name(undated(log.shown), self._names)
+            unit = None if named else self._unit(log, part)
+            if unit and is_told:
+                continue
+            name = named.test if named else unit or unique_name(undated(log.shown), self._names)
             outcome = self._collected(name, part, log, self._call(log, [log]))
             if named:
                 outcome = self._as_named(outcome, named, log)
@@ -395,6 +413,37 @@ class _RunReader:
                 if named or ended not in self._run.results:
                     self._run.results.append(ended)
                     self._run.without_tests += not (failures or named)
+
+    def _take_stopped(self, log: Artefact) -> bool:
+        """Add the other folders in a log in which a build failed; those with a results file tell of themselves.
+
+        Returns:
+            Whether there are any.
+        """
+        covered = {log.folder, *(artefact.folder for artefact in self._results)}
+        is_told = False
+        for folder, text in stopped_in(reading.start_of(log.path, _LOG_OF_MAKE)):
+            if not Path(folder).is_relative_to(self._root):
+                continue
+            path = Path(folder) / log.path.name
+            there = Artefact(
+                path=path,
+                shown=path.relative_to(self._root).as_posix(),
+                kind="log",
+                modified=log.modified,
+                lasting=log.lasting,
+            )
+            part = read_regressions(LogText(source="log", text=text), self._interest)[0]
+            name = self._unit(there, part)
+            if name is None or there.folder in covered:
+                continue
+            is_told = True
+            outcome = self._collected(name, part, there, self._call(there, [log]))
+            failures = [failure for failure in outcome.failures if self._has_class(failure)]
+            self._add(outcome, failures, there)
+            if failures and not outcome.results:
+                self._run.results.append(_of_log(name, outcome, failed=True, seed=None))
+        return is_told
 
     def _named(self, log: Artefact, read: ReadLog) -> NamedRun | None:
         """Return the test, seed and simulator that a log or the files beside it name."""
@@ -509,6 +558,28 @@ class _RunReader:
         }
         run.failures = [failure for failure in run.failures if failure.nodeid not in rollups]
         run.results = [result for result in run.results if result.nodeid not in rollups]
+
+
+def stopped_in(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the folders in which make stopped by a command of its own, each with what it logged there.
+
+    Nothing follows the point where calls of make mix, as those of `make -j` do.
+    """
+    lines = text.split("\n")
+    calls: list[tuple[str, int]] = []
+    reported = -1
+    for number, line in enumerate(lines):
+        found = _FOLDER_OF_MAKE.match(line)
+        if found and found[1] == "Entering":
+            calls.append((found[2], number))
+        elif found and calls:
+            folder, first = calls.pop()
+            if found[2] != folder:
+                return
+            inside = lines[first : number + 1]
+            if reported <= first and any(map(_STOPPED_BY_MAKE.match, inside)):
+                yield folder, "\n".join(inside)
+                reported = number
 
 
 def _test(name: str) -> str:

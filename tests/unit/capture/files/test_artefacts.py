@@ -331,6 +331,36 @@ def test_an_import_that_failed_under_cocotb_1_9_is_named_by_its_exception(tmp_pa
     )
 
 
+def made(folder: Path, text: str) -> str:
+    """Return what make logs of a folder, which calls itself there."""
+    entering, leaving = (
+        "".join(f"make[{level}]: {word} directory '{folder}'\n" for level in levels)
+        for word, levels in (("Entering", (1, 2)), ("Leaving", (2, 1)))
+    )
+    inner, outer = leaving.splitlines(keepends=True)
+    stop = "make[1]: *** [Makefile:9: sim] Error 2\n" if "***" in text else ""
+    return f"{entering}{text}{inner}{stop}{outer}"
+
+
+@pytest.mark.parametrize("given", ["make.log", ""])
+def test_the_log_of_a_regression_tells_which_of_its_folders_did_not_build(tmp_path: Path, given: str) -> None:
+    broken = "{}/rtl/dut.sv:6: syntax error\nmake[2]: *** [Makefile:54: sim.vvp] Error 2\n"
+    failed = f"{log()}make[2]: *** [Makefile:60: results.xml] Error 1\n"
+    parts = {"sim": failed, "a": broken.format(tmp_path), "b": "nothing to be done\n", "c": broken.format(tmp_path)}
+    text = "".join(made(tmp_path / folder, part) for folder, part in parts.items())
+    write(tmp_path, {"sim/results.xml": results(), "make.log": text})
+    run = read(tmp_path, "sim/results.xml" if given else ".", given=given)
+    assert outcomes(run) == {"sim::bad": "failed", "sim::good": "passed", "a": "failed", "c": "failed"}
+    found = {one.nodeid: TextClassifier(load_registry()).classify(one).failure_subtype for one in run.failures}
+    assert found == {"sim::bad": "scoreboard_fail", "a": "syntax_error", "c": "syntax_error"}
+    entered, *_, left = made(tmp_path / "a", "").splitlines(keepends=True)
+    mixed = f"{entered}{entered.replace('/a', '/c')}{parts['a']}{left}{left.replace('/a', '/c')}"
+    write(tmp_path, {"make.log": mixed})
+    assert [one.nodeid for one in read(tmp_path, "make.log").failures] == ["."]
+    write(tmp_path, {"make.log": made(tmp_path / "a", parts["a"]) + made(tmp_path / "c", parts["c"])})
+    assert [one.nodeid for one in read(tmp_path, "make.log").failures] == ["a", "c"]
+
+
 def test_an_empty_log_is_no_test_that_passed(tmp_path: Path) -> None:
     write(tmp_path, {"empty.log": "", "good.log": UVM_GOOD})
     run = read(tmp_path, ".")
