@@ -57,7 +57,7 @@ lint: env ## ruff, mypy, the layers, the change notes
 .PHONY: bench
 bench: env ## what the plugin costs, how fast logs are read, and what a wiki costs as it grows
 	@$(ACTIVATE); python tests/bench/overhead.py; python tests/bench/session.py; python tests/bench/scan.py; python tests/bench/scale.py; \
-	python tests/bench/report.py; python -m tests.bench_agents
+	python tests/bench/report.py; python tests/bench/farm.py; python -m tests.bench_agents
 
 .PHONY: survive
 survive: env ## a thousand kills, a full disk, a crowd at one wiki, CI jobs that push at once, 10 GB of output; an hour
