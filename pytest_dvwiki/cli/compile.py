@@ -41,6 +41,9 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         print_plan(settings, planned(settings, names))
         return 0
+    if not pages(settings.layout):
+        print("no topic has a page yet")
+        return 0
     model = None if args.rules else connect(settings, print_event)
     failed = False
     with writing():

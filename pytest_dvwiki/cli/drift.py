@@ -62,12 +62,15 @@ def _semantic(settings: LibrarianSettings, *, dry_run: bool) -> int:
         raise UsageError("--semantic needs a model: set `backends` in the block `librarian:` of .agent/project.yaml")
     try:
         with writing():
+            page = None
             for page in check(settings, model):
                 for claim, verdict, reason in page.verdicts:
                     shown = f"contradicted: {reason}" if verdict == "contradicted" else verdict
                     print(f"{page.page}:{claim.line}: {shown}")
                 if page.proposals:
                     print(f"  for review: {', '.join(page.proposals)}")
+            if page is None:
+                print("no page is due")
     except ModelError as error:
         print(f"dvwiki drift: {error}; what was compared before stays", file=sys.stderr)
         return 1

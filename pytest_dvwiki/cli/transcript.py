@@ -79,7 +79,10 @@ def print_plan(settings: LibrarianSettings, pages: Iterable[tuple[str, int, int]
     backend = next(iter(settings.backends), None)
     if backend is None:
         print("no model is set up (librarian.backends)", file=sys.stderr)
-    for page, tokens_in, tokens_out in pages:
+    due = list(pages)
+    if not due:
+        print("no page is due")
+    for page, tokens_in, tokens_out in due:
         cost = backend.cost(tokens_in, tokens_out) if backend else None
         price = f", at most {cost:.4f} at the price of {backend.kind}" if backend and cost is not None else ""
         print(f"{page}: about {tokens_in} tokens in, at most {tokens_out} out{price}")

@@ -18,6 +18,7 @@ import msgspec
 from pytest_dvwiki import reading
 from pytest_dvwiki.llm.client import tell
 from pytest_dvwiki.llm.model import parsed, quoted
+from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records import disk
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import today
@@ -112,7 +113,7 @@ def check(settings: LibrarianSettings, model: Model) -> Iterator[Checked]:
     """
     queue = ReviewQueue(settings.layout)
     for work in _due(settings):
-        tell(model, "stage", STEP, f"{work.page}: {len(work.claims)} claims")
+        tell(model, "stage", STEP, f"{work.page}: {count(len(work.claims), 'claim')}")
         answer = model.complete(work.prompt, system=SYSTEM, step=STEP, max_tokens=_ANSWER)
         done = Checked(page=work.page)
         for claim, verdict, reason, quote in _verdicts(work, answer.text):
@@ -162,12 +163,12 @@ def _verdicts(work: _Work, answer: str) -> list[tuple[Claim, Verdict, str, str]]
 def _due(settings: LibrarianSettings) -> Iterator[_Work]:
     """Yield the pages to compare: old enough, with claims on files that exist, and changed since the last time."""
     layout = settings.layout
-    known, count = _known(settings), 0
+    known, number = _known(settings), 0
     with PageCache(layout.wiki, layout.wiki / ".cache" / "pages.sqlite") as page_cache:
         page_cache.refresh()
         listed = [page for category in CATEGORIES for page in page_cache.all(category)]
     for page in listed:
-        if count >= settings.drift_pages:
+        if number >= settings.drift_pages:
             return
         if page.problem or is_pointer(page):
             continue
@@ -176,7 +177,7 @@ def _due(settings: LibrarianSettings) -> Iterator[_Work]:
             continue
         work = _work(layout.root, text)
         if work.claims and work.key not in known:
-            count += 1
+            number += 1
             yield work
 
 

@@ -272,11 +272,19 @@ def test_a_model_reads_prose_in_which_the_rules_find_nothing(config: WikiConfig)
         '[{"message": "UVM_ERROR that nobody reported", "test": "burst"}]',
         '[{"message": "", "symptom": "the model thinks that the FIFO overflows"}]',
         '[{"seed": "42"}]',
+        '[{"message": "All 40 other tests passed", "test": "burst"}]',
     ],
 )
 def test_what_a_model_adds_to_a_report_is_left_out(config: WikiConfig, answer: str) -> None:
-    assert service(config, ScriptedModel([answer])).archive_session((MODEL_REPORT, None, None, None), "s") is None
+    report = f"{MODEL_REPORT}All 40 other tests passed.\n"
+    assert service(config, ScriptedModel([answer])).archive_session((report, None, None, None), "s") is None
     assert written(config.layout.root) == []
+
+
+def test_a_part_of_a_word_is_no_value_of_a_report(config: WikiConfig) -> None:
+    model = ScriptedModel([FOUND.replace('"42"', '"4"').replace("burst test", "burst t")])
+    service(config, model).archive_session((MODEL_REPORT, None, None, None), "s")
+    assert causes(config)[0]["tests"] == []
 
 
 @pytest.mark.parametrize("reply", [ModelError("no model answered"), "I see no JSON here", '{"message": "an object"}'])

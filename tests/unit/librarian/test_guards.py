@@ -197,7 +197,7 @@ SEMANTIC = {
     ),
     "so many pages at most": Guard(
         semantic,
-        "if count >= settings.drift_pages:",
+        "if number >= settings.drift_pages:",
         "if False:",
         test_semantic.test_only_old_pages_with_a_source_are_compared_and_so_many_at_most,
     ),

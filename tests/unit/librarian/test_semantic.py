@@ -167,3 +167,7 @@ def test_the_command_asks_only_if_told_to(
     shown = capsys.readouterr().out
     assert "contradicted: there are three" in shown
     assert f"for review: {proposal.id}" in shown
+    assert cli.main([*command, "--semantic"]) == 0
+    assert capsys.readouterr().out == "no page is due\n"
+    assert cli.main([*command, "--semantic", "--dry-run"]) == 0
+    assert capsys.readouterr().out == "no page is due\n"
