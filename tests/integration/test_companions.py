@@ -134,7 +134,7 @@ def test_a_worker_that_crashes(project: Project, monkeypatch: pytest.MonkeyPatch
 
 def test_junit_in_one_process_and_without_a_wiki(project: Project) -> None:
     project.pytester.makepyfile(TESTS)
-    project.run("--junitxml=junit.xml")
+    project.run("--junitxml=junit.xml", in_process=True)
     found = labels(project.path / "junit.xml")
     assert [value for value in found["test_fails"] if value.endswith(".md")] == [pages(project)[found["test_fails"][0]]]
     # The page came after the hash of the file was on record.
@@ -142,16 +142,16 @@ def test_junit_in_one_process_and_without_a_wiki(project: Project) -> None:
     told.stdout.fnmatch_lines(["*already*"])
     assert len(project.records()) == 1
 
-    project.run("--junitxml=junit.xml", "--dvwiki-archive=no", "--dvwiki-dir=elsewhere/wiki")
+    project.run("--junitxml=junit.xml", "--dvwiki-archive=no", "--dvwiki-dir=elsewhere/wiki", in_process=True)
     assert not [value for values in labels(project.path / "junit.xml").values() for value in values if "/" in value]
-    without = project.run("-p", "no:junitxml", "--dvwiki-codequality=cq.json", "-k", "passes")
+    without = project.run("-p", "no:junitxml", "--dvwiki-codequality=cq.json", "-k", "passes", in_process=True)
     assert without.ret == 0
     assert json.loads((project.path / "cq.json").read_text("utf-8")) == []
 
 
 def test_a_junit_file_that_cannot_be_written_again_stays(project: Project) -> None:
     project.pytester.makepyfile("def test_fails(): assert 0")
-    result = project.run("--junitxml=/dev/null", "--dvwiki-github=no")
+    result = project.run("--junitxml=/dev/null", "--dvwiki-github=no", in_process=True)
     assert result.ret == 1
     assert "JUnit" not in result.stdout.str()
 

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from .conftest import LEAN
+
 TESTS = """
 def test_ok():
     pass
@@ -19,7 +21,7 @@ def test_ok():
 def test_bad():
     assert 1 == 2
 """
-PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--dvwiki", "--no-header", "--tb=no")
+PYTEST = (sys.executable, "-m", "pytest", *LEAN, "-p", "no:cacheprovider", "--dvwiki", "--no-header", "--tb=no")
 TERMINATED_WHILE_ARCHIVING = """
 import os, signal, time
 

@@ -75,7 +75,7 @@ def page(project: Project) -> str:
     return (project.wiki / "bugs" / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
+@pytest.mark.parametrize("arguments", [(), ("-n", "1")])
 def test_a_pass_at_another_commit_is_a_fix_with_its_commit(design: Project, arguments: tuple[str, ...]) -> None:
     failed_at = head(design)
     commit(design, "design: *right* value", 1)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .conftest import LEAN
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -22,7 +24,7 @@ def test_ok():
 def test_bad():
     assert 1 == 2
 """
-PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+PYTEST = (sys.executable, "-m", "pytest", *LEAN, "-q", "-p", "no:cacheprovider")
 UNKNOWN = ("unshare", "--user", "--map-user=54321", "--map-group=54321")
 READ_ONLY = (
     "unshare",

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .conftest import Project
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
+@pytest.mark.parametrize("arguments", [(), ("-n", "1")])
 def test_the_junit_file_of_an_archived_run_is_known(project: Project, arguments: tuple[str, ...]) -> None:
     project.pytester.makepyfile("def test_sum():\n    assert 1 + 1 == 3\n")
     project.run("--junitxml=reports/junit.xml", *arguments)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from .conftest import LEAN
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -81,7 +83,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def _run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = (sys.executable, "-m", "pytest", "--dvwiki", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+    command = (sys.executable, "-m", "pytest", *LEAN, "--dvwiki", "-p", "no:cacheprovider")
     return subprocess.run([*command, *words], cwd=project, capture_output=True, text=True, check=False, timeout=60)
 
 

@@ -51,7 +51,7 @@ def written(project: Project) -> str:
     return "\n".join(path.read_bytes().decode("utf-8", "replace") for path in files)
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2"), ("-s",)], ids=["plain", "xdist", "no_capture"])
+@pytest.mark.parametrize("arguments", [(), ("-n", "1"), ("-s",)], ids=["plain", "xdist", "no_capture"])
 def test_a_masked_text_is_written_nowhere(project: Project, arguments: tuple[str, ...]) -> None:
     project.pytester.makeconftest(MASKS)
     project.pytester.makepyfile(FAILING, test_broken=BROKEN_MODULE)
@@ -79,13 +79,17 @@ def test_hooks_are_called_one_after_the_other(project: Project) -> None:
     assert HIDDEN not in written(project)
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2")], ids=["plain", "xdist"])
+RAISED = "pytest_dvwiki_redact of *conftest.py raised ValueError: the texts*left out"
+
+
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("arguments", "body", "told"),
     [
-        ("raise ValueError(text)", "pytest_dvwiki_redact of *conftest.py raised ValueError: the texts*left out"),
-        ("return 7", "pytest_dvwiki_redact of *conftest.py gave int instead of text: the texts*left out"),
+        ((), "return 7", "pytest_dvwiki_redact of *conftest.py gave int instead of text: the texts*left out"),
+        ((), "raise ValueError(text)", RAISED),
+        (("-n", "1"), "raise ValueError(text)", RAISED),
     ],
+    ids=["no_text", "raises", "raises_in_a_worker"],
 )
 def test_a_hook_that_fails_breaks_nothing_and_leaks_nothing(
     project: Project, arguments: tuple[str, ...], body: str, told: str

@@ -39,7 +39,7 @@ PHASES = """
     """
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2"), ("-s",), ("-p", "no:terminal"), ("-p", "no:logging")])
+@pytest.mark.parametrize("arguments", [(), ("-n", "1"), ("-s",), ("-p", "no:terminal"), ("-p", "no:logging")])
 def test_phases_and_expectations(project: Project, arguments: tuple[str, ...]) -> None:
     project.pytester.makepyfile(PHASES)
     without = project.run(*arguments, plugin=False, in_process=True)
@@ -60,7 +60,7 @@ def test_phases_and_expectations(project: Project, arguments: tuple[str, ...]) -
     assert len(of_both) == 2  # the call's failure and the teardown's error
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
+@pytest.mark.parametrize("arguments", [(), ("-n", "1")])
 def test_a_module_that_cannot_be_collected_is_one_failure(project: Project, arguments: tuple[str, ...]) -> None:
     project.pytester.makepyfile(test_gone="import nosuchmodule", test_bad="def broken(:\n")
     without = project.run(*arguments, plugin=False, in_process=True)
@@ -114,7 +114,7 @@ def test_a_test_that_passes_at_last_is_flaky_and_no_failure(project: Project) ->
     assert [(each["nodeid"], each["outcome"]) for each in record["other"]] == [(name, "flaky")]
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
+@pytest.mark.parametrize("arguments", [(), ("-n", "1")])
 def test_each_attempt_of_a_flaky_test_is_on_record_with_its_cause(project: Project, arguments: tuple[str, ...]) -> None:
     pytest.importorskip("pytest_rerunfailures")
     project.pytester.makepyfile(
@@ -141,7 +141,7 @@ def test_each_attempt_of_a_flaky_test_is_on_record_with_its_cause(project: Proje
     assert first not in {None, second}
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
+@pytest.mark.parametrize("arguments", [(), ("-n", "1")])
 def test_each_failed_subtest_counts_with_its_test(project: Project, arguments: tuple[str, ...]) -> None:
     project.pytester.makepyfile(
         """

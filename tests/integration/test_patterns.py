@@ -35,7 +35,7 @@ def given(project: Project, text: str, name: str = "own.yaml") -> None:
     project.pytester.makepyfile(FAILING)
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
+@pytest.mark.parametrize("arguments", [(), ("-n", "1")])
 def test_a_project_s_pattern_names_a_failure(project: Project, arguments: tuple[str, ...]) -> None:
     given(project, GOOD)
     assert project.run(*arguments, in_process=True).ret == 1

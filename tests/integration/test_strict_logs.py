@@ -30,7 +30,7 @@ TESTS = """
     """
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
+@pytest.mark.parametrize("arguments", [(), ("-n", "1")])
 def test_a_passing_test_with_an_error_line_fails_and_is_archived(project: Project, arguments: tuple[str, ...]) -> None:
     project.pytester.makepyfile(TESTS)
     result = project.run("--dvwiki-strict-logs", *arguments, in_process=True)

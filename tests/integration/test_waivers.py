@@ -41,7 +41,7 @@ def accepted(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
+@pytest.mark.parametrize("arguments", [(), ("-n", "1")])
 def test_a_waived_failure_is_counted_and_told_apart(accepted: Project, arguments: tuple[str, ...]) -> None:
     result = accepted.run(*arguments, in_process=not arguments)
     result.assert_outcomes(failed=2)
