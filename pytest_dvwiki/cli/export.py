@@ -47,12 +47,19 @@ def export(layout: Layout, name: str, path: Path, base: str = "") -> None:
     """Export the wiki in a format.
 
     Raises:
-        UsageError: There is no such format.
         WikiError: A file cannot be written.
+    """
+    _WAYS[name](layout, path, base)
+
+
+def check_format(name: str) -> None:
+    """Check the name of a format.
+
+    Raises:
+        UsageError: There is no such format.
     """
     if name not in _WAYS:
         raise UsageError(f"{name}: no format of an export; there are {', '.join(_WAYS)}")
-    _WAYS[name](layout, path, base)
 
 
 def _okf(layout: Layout, folder: Path, _: str) -> None:

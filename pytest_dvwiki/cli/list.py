@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -24,4 +25,6 @@ def run(args: argparse.Namespace) -> int:
         print_json([asdict(entry) for entry in entries])
     for entry in entries if args.format == "text" else ():
         print(entry_line(entry), *([f"  {entry.summary}"] if entry.summary and not entry.pages else []), sep="\n")
+    if not entries:
+        print(f"no page{f' in {args.folder}' if args.folder else ''}", file=sys.stderr)
     return 0 if entries else 1

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.cli.export import export
+from pytest_dvwiki.cli.export import check_format, export
 from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, writing
 from pytest_dvwiki.cli.transcript import librarian_settings, print_event
 from pytest_dvwiki.model.sentences import count
@@ -50,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
 
     from pytest_dvwiki.pipeline.committing import RefusedError, Upkeep, changed_by_people, commit  # noqa: PLC0415
 
+    for name, _ in args.export:
+        check_format(name)
     settings = settings_of(args)
     layout = settings.layout
     require_wiki(layout)

@@ -12,7 +12,7 @@ from pytest_dvwiki.wiki.kinds.bug import ORIGINS, STATUSES, is_pointer
 from pytest_dvwiki.wiki.kinds.coverage import ACTIONS
 from pytest_dvwiki.wiki.kinds.owned import OWNED
 from pytest_dvwiki.wiki.page_cache import page_files
-from pytest_dvwiki.wiki.page_summary import CATEGORIES
+from pytest_dvwiki.wiki.page_summary import CATEGORIES, REQUIRED
 from pytest_dvwiki.wiki.text import conflicts
 
 if TYPE_CHECKING:
@@ -28,13 +28,6 @@ _FIELDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "coverage": {"type": ("coverage",), "action_class": ACTIONS},
     "specs": {"type": ("spec",)},
     "topics": {"type": ("topic",)},
-}
-_REQUIRED: Mapping[str, tuple[str, ...]] = {
-    "bugs": ("type", "status", "fingerprint"),
-    "patterns": ("type", "failure_subtype"),
-    "coverage": ("type", "covergroup", "bin", "action_class"),
-    "specs": ("type", "feature"),
-    "topics": ("type", "topic"),
 }
 
 
@@ -52,7 +45,7 @@ def check_fields(page_cache: PageCache) -> Iterator[Finding]:
 
 
 def _wrong_fields(page: PageSummary) -> Iterator[tuple[str, str]]:
-    for key in _REQUIRED[page.category]:
+    for key in REQUIRED[page.category]:
         if not page.text(key):
             yield key, "has no value"
     for key, allowed in _FIELDS[page.category].items():

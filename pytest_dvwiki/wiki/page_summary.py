@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-CATEGORIES = ("bugs", "patterns", "coverage", "specs", "topics")
+REQUIRED: Mapping[str, tuple[str, ...]] = {
+    "bugs": ("type", "status", "fingerprint"),
+    "patterns": ("type", "failure_subtype"),
+    "coverage": ("type", "covergroup", "bin", "action_class"),
+    "specs": ("type", "feature"),
+    "topics": ("type", "topic"),
+}
+"""The keys that every page of a category has."""
+CATEGORIES = tuple(REQUIRED)
 
 
 def check_category(name: str | None) -> None:

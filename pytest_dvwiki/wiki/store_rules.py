@@ -20,7 +20,7 @@ from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.age import tag
 from pytest_dvwiki.wiki.finding.search import Facets
 from pytest_dvwiki.wiki.kinds.owned import OWNED
-from pytest_dvwiki.wiki.page_summary import CATEGORIES
+from pytest_dvwiki.wiki.page_summary import CATEGORIES, REQUIRED
 from pytest_dvwiki.wiki.schema import (
     DIRECTLY,
     HANDOFFS,
@@ -265,7 +265,7 @@ class CheckedStore(abc.ABC):
                 place,
                 f"pages of {place.category} are made from records; call WikiIngestService, or write to specs or topics",
             )
-        problem = _problem_of(content, place)
+        problem = _problem_of(content, place) or _missing(content, place)
         if problem:
             return _denied(place, problem)
         new = _ended(redact(content))
@@ -622,6 +622,15 @@ def _problem_of(content: str, place: Address) -> str | None:
     except YamlError as error:
         return f"its frontmatter cannot be read: {error}"
     return None if page.metadata else "it has no frontmatter; begin it with keys between two lines of three dashes"
+
+
+def _missing(content: str, place: Address) -> str | None:
+    """Return which keys a new page lacks, for which `dvwiki lint` would name it; None if it has them."""
+    if place.category not in REQUIRED:
+        return None
+    keys = pages.read(content.encode("utf-8", "surrogatepass")).metadata
+    missing = [key for key in REQUIRED[place.category] if keys.get(key) in (None, "")]
+    return f"its frontmatter lacks {' and '.join(missing)}" if missing else None
 
 
 def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove: bool) -> Written | None:

@@ -107,6 +107,15 @@ def test_a_second_process_ends_at_once(place: Layout, capsys: pytest.CaptureFixt
     assert contents(place) == before
 
 
+def test_a_format_that_there_is_not_is_named_before_anything_is_changed(
+    place: Layout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(place)
+    assert main(["maintain", "--export", "pdf", "x"]) == 2
+    assert "pdf: no format of an export; there are okf, llms, site" in capsys.readouterr().err
+    assert contents(place) == before
+
+
 def test_outside_of_a_repository_nothing_is_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

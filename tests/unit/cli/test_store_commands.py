@@ -61,7 +61,7 @@ def test_a_list_has_a_line_and_a_summary_for_each_page(shell: Shell) -> None:
     assert out.splitlines()[1] == "  Up to 16 beats."
     (entry,) = shell.json("list", "specs")
     assert {"address", "title", "summary", "version", "last_author", "words", "category", "status"} <= entry.keys()
-    assert shell("list", "coverage") == (1, "", "")
+    assert shell("list", "coverage") == (1, "", "no page in coverage\n")
 
 
 def test_a_page_is_read_changed_and_read_again(shell: Shell, place: Layout) -> None:

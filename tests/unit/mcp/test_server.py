@@ -472,7 +472,10 @@ def test_what_an_agent_writes_over_is_in_no_prompt_until_a_person_accepts_it(
 
 
 def test_a_new_page_of_an_agent_waits_for_a_person(server: Make, place: Layout) -> None:
-    new = {"content": "---\ntype: spec\n---\n# Burst\n\nA burst has eight beats.\n", "expected_version": ""}
+    new = {
+        "content": "---\ntype: spec\nfeature: burst\n---\n# Burst\n\nA burst has eight beats.\n",
+        "expected_version": "",
+    }
     proposed = write(server("agent"), "dvwiki_commit", "specs/burst", **new)
     assert proposed["status"] == "proposed"
     assert ReviewQueue(place).get(proposed["proposal"]).target == "specs/burst"
