@@ -59,7 +59,7 @@ SIGNATURES = {
     "WikiSearchIndex.create": "backend wiki_dir",
     "WikiSearchIndex.build": "self wiki_dir",
     "WikiSearchIndex.update": "self page_path content",
-    "SearchResult": "page_path score excerpt frontmatter snippet title",
+    "SearchResult": "page_path score excerpt frontmatter snippet title unreviewed",
     "WikiConfig": (
         "enabled wiki_dir max_context_tokens auto_ingest search_backend lint_on_startup lint_interval_sessions "
         "pattern_context_tokens bug_context_tokens coverage_context_tokens summary_context_tokens tokenizer ip_types"
