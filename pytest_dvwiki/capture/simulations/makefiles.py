@@ -7,7 +7,6 @@ commands that it runs, with all variables expanded.
 from __future__ import annotations
 
 import functools
-import itertools
 import os
 import re
 import shlex
@@ -112,15 +111,16 @@ def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
         The words, none if they are unknown, and what make logged in the folder; the whole log if it does not tell.
     """
     lines = log.replace("\\\n", " ").split("\n")
-    entries = ((number, _ENTERED.match(lines[number])) for number in range(len(lines) - 1, -1, -1))
-    own = ((number, entered[1]) for number, entered in entries if entered and _is_same_folder(entered[1], folder))
-    for number, name in itertools.islice(own, _MOST_CALLS):
+    entries = [(number, found[1]) for number, line in enumerate(lines) if (found := _ENTERED.match(line))]
+    own = [(number, name) for number, name in entries if _is_same_folder(name, folder)]
+    inside = log
+    for number, name in own[: -_MOST_CALLS - 1 : -1]:
         inside = "\n".join(lines[number:]).partition(f"Leaving directory '{name}'")[0]
         printed = filter(None, map(_words, reversed(lines[max(0, number - _LINES_BEFORE) : number])))
         words = next(printed, None) or _of_recipe(text, _shown(inside)) or []
         if words or _shown(inside):
             return words, inside
-    return [], log
+    return [], log if len(own) == len(entries) else inside
 
 
 def _is_same_folder(name: str, folder: Path) -> bool:
