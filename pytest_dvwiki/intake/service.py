@@ -20,6 +20,7 @@ from pytest_dvwiki.intake.fields import of_result
 from pytest_dvwiki.intake.learning import Learning
 from pytest_dvwiki.intake.occurrence import UNKNOWN, occurrence_of
 from pytest_dvwiki.intake.session import Session, lines_of
+from pytest_dvwiki.llm.client import tell
 from pytest_dvwiki.llm.model import ModelError
 from pytest_dvwiki.model import BinRow, FixRow, Occurrence, Origin, RunRecord
 from pytest_dvwiki.records import bins
@@ -142,7 +143,9 @@ class WikiIngestService:
         if self.llm is not None:
             for task, kept in waiting.all_waiting(self.config.layout):
                 try:
-                    self._archive_session(kept, task)
+                    late = self._archive_session(kept, task)
+                    end = "read and archived" if late else "read, and no failure was found in it"
+                    tell(self.llm, "stage", "report", f"{task}, which was kept for a model, is {end}")
                 except ModelError as error:
                     _logger.warning("%s still waits: %s", task, error)
                     break

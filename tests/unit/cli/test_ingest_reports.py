@@ -88,8 +88,16 @@ def test_the_model_of_the_project_reads_prose(root: Path, capsys: pytest.Capture
         )
         server.say('[{"message": "SLVERR on the response channel"}]')
         assert main(["ingest", "r.md"]) == 0
-    assert "r.md: 1 cause, 1 new" in capsys.readouterr().out
-    assert written(root)[0]["occurrences"][0]["primary"] == "SLVERR on the response channel"
+        assert "r.md: 1 cause, 1 new" in capsys.readouterr().out
+        (root / "late.md").write_text("The reset test came back with SLVERR on the response channel.\n")
+        (root / "quiet.md").write_text("It ran.\n")
+        server.say("no list")
+        assert main(["ingest", "late.md"]) == 1
+        capsys.readouterr()
+        server.say("[]", '[{"message": "SLVERR on the response channel"}]')
+        assert main(["ingest", "quiet.md"]) == 0
+        assert "report: late, which was kept for a model, is read and archived\n" in capsys.readouterr().err
+    assert written(root)[-1]["occurrences"][0]["primary"] == "SLVERR on the response channel"
 
 
 def test_a_json_report_that_is_cut_off_is_no_report_without_a_failure(
