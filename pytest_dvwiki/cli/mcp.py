@@ -14,7 +14,7 @@ from pytest_dvwiki.cli import UsageError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.settings import Settings
 
@@ -30,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="DIR",
         help="folder of a project, may be repeated (default: the one of the current folder)",
+    )
+    parser.add_argument(
+        "--wiki-dir",
+        type=Path,
+        metavar="DIR",
+        help="folder of the wiki of the one project (default: wiki_dir of its project.yaml)",
     )
     parser.add_argument(
         "--role",
@@ -61,7 +67,9 @@ def run(args: argparse.Namespace) -> int:
     """Serve until the client is gone or the process is interrupted."""
     if args.http is not None and not 0 <= args.http < 1 << 16:
         raise UsageError(f"--http {args.http}: no such port; ports end at 65535")
-    found = _settings(args.root or [None])
+    if args.wiki_dir is not None and len(args.root or ()) > 1:
+        raise UsageError(f"--wiki-dir {args.wiki_dir}: give it for one project; several have theirs in project.yaml")
+    found = _settings(args.root or [None], args.wiki_dir)
     allowed = [_folder("--allow", folder) for folder in args.allow]
     for settings in found:
         _check_role(args.role, settings)
@@ -93,14 +101,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _settings(roots: Iterable[Path | None]) -> list[Settings]:
+def _settings(roots: Iterable[Path | None], wiki_dir: Path | None) -> list[Settings]:
     from pytest_dvwiki.settings import SettingsError, resolve  # noqa: PLC0415
     from pytest_dvwiki.wiki.root import find_root  # noqa: PLC0415
 
     found = []
     for root in roots:
         try:
-            found.append(resolve(_folder("--root", root) if root else find_root(Path.cwd())))
+            folder = _folder("--root", root) if root else find_root(Path.cwd())
+            found.append(resolve(folder, command_line={"wiki_dir": wiki_dir}))
         except SettingsError as error:
             raise UsageError(str(error)) from error
     return found
@@ -136,13 +145,14 @@ def _check_role(role: str, settings: Settings) -> None:
         raise UsageError(f"--role {role}: there is no such role; there are {', '.join(roles)}")
 
 
-def _configuration(args: argparse.Namespace, found: Iterable[Settings], allowed: Iterable[Path]) -> dict[str, object]:
+def _configuration(args: argparse.Namespace, found: Sequence[Settings], allowed: Iterable[Path]) -> dict[str, object]:
     if args.http is not None:
         if not args.http:
             raise UsageError("--print-config: with --http 0 the port is not known before the server starts; name one")
         headers = {"Authorization": f"Bearer ${{{TOKEN}}}"}
         return {"type": "http", "url": f"http://127.0.0.1:{args.http}/mcp", "headers": headers}
     words = [("--root", str(settings.layout.root)) for settings in found]
+    words += [("--wiki-dir", str(found[0].layout.wiki))] if args.wiki_dir is not None else []
     words += [("--allow", str(folder)) for folder in allowed]
     words += [("--role", args.role)] if args.role != _READ_ONLY else []
     return {
