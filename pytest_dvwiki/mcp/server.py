@@ -137,13 +137,10 @@ class WikiServer:
         if problem:
             return fitted(denied(problem), project.settings.max_context_tokens, project.count)
         budget = project.budget(arguments)
-        if session is None and "reader" not in self._schemas[name]["properties"]:
-            caller, token = _Caller(), ""  # it reads no page, so nobody counts
-        else:
-            key, token = self._key(session, str(arguments.get("reader", "")))
-            if key is None:
-                budget = min(budget, WITHOUT_READER)
-            caller = self._caller(key or token)
+        key, token = self._key(session, str(arguments.get("reader", "")))
+        if key is None and "reader" in self._schemas[name]["properties"]:  # the other tools are free
+            budget = min(budget, WITHOUT_READER)
+        caller = self._caller(key or token)
         with caller.lock:
             found = self._called(project, name, {**arguments, "budget": budget}, caller)
         return fitted(found, budget, project.count, token)
