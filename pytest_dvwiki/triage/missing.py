@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.logtext.report_parts import ReportParts
 
 _HANDLE = re.compile(r"(?P<owner>[\w$.\[\]()]+) contains no (?:child )?object named (?P<name>[\w$]+)")
+_RULE = "*** No rule to make target "
 _SYNTAX = re.compile(r"syntax error(?:,|$)")
 
 
@@ -34,6 +35,8 @@ def of_any_tool(parts: ReportParts) -> ReportParts:
     if " contains no " in parts.text and (handle := _HANDLE.search(parts.text)):
         # A component that caught the exception may report it with words of its own.
         return replace(parts, report_class="missing handle", file=None, message_id=handle["name"], text=handle["owner"])
+    if _RULE in parts.text:
+        return replace(parts, text=parts.text.removesuffix("Stop.").rstrip())  # `make -k` does not stop
     if parts.file is None or parts.line is None:
         return parts
     if _SYNTAX.match(parts.text):

@@ -216,3 +216,12 @@ def print_of(classifier: TextClassifier, message: str) -> str:
     verdict = classifier.classify_text(message)
     assert verdict is not None, message
     return verdict.fingerprint
+
+
+def test_a_source_that_make_lacks_is_one_cause_whether_make_stops_or_goes_on() -> None:
+    classify = TextClassifier(load_registry()).classify_text
+    lacks = "make[{}]: *** No rule to make target '{}/rtl/{}.vhd', needed by 'analyse'.{}\n"
+    lines = ((3, "/a", "dut", ""), (1, "/b/c", "dut", "  Stop."), (1, "/a", "top", ""))
+    verdicts = [classify(lacks.format(*line)) for line in lines]
+    one, same, other = (verdict and verdict.fingerprint for verdict in verdicts)
+    assert one == same != other
