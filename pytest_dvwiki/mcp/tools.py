@@ -34,10 +34,11 @@ from pytest_dvwiki.upkeep.lint import Depth, lint, report
 from pytest_dvwiki.upkeep.lookup import commit_called
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.config import WikiConfig
-from pytest_dvwiki.wiki.finding.search import UNREVIEWED, Facets, Filters, WikiSearchIndex
+from pytest_dvwiki.wiki.finding.search import Facets, Filters, WikiSearchIndex
 from pytest_dvwiki.wiki.store import WikiStore
 from pytest_dvwiki.wiki.store_protocol import Fetched, Written
 from pytest_dvwiki.wiki.text.markdown import plain
+from pytest_dvwiki.wiki.text.notes import UNREVIEWED
 from pytest_dvwiki.wiki.unaccepted import is_unaccepted, unaccepted
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from pytest_dvwiki.redact import clean
 from pytest_dvwiki.report.made_files import MadeFiles
 from pytest_dvwiki.version import __version__
 from pytest_dvwiki.wiki import outside
-from pytest_dvwiki.wiki.kinds import topic
 from pytest_dvwiki.wiki.kinds.bug import effective_type, is_pointer
 from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
 from pytest_dvwiki.wiki.page_cache import PageCache
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import escape, one_line, plain
-from pytest_dvwiki.wiki.text.notes import confirmed
+from pytest_dvwiki.wiki.text.notes import is_marked
+from pytest_dvwiki.wiki.unaccepted import is_unaccepted, unaccepted
 from pytest_dvwiki.yamlio import YamlError, dump
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class _Exported:
     page: PageSummary
     body: str
     description: str
+    is_draft: bool
+    """Whether it holds text of a model or an agent that nobody accepted."""
 
     @property
     def title(self) -> str:
@@ -151,6 +153,7 @@ def _exported(layout: Layout, category: str) -> Iterator[_Exported]:
     with PageCache(layout.wiki, layout.wiki / ".cache" / "pages.sqlite") as cache:
         cache.refresh()
         found = sorted(cache.all(category), key=lambda page: (-_hits(page), page.path))
+    written = unaccepted(layout.wiki)
     for page in found:
         try:
             data = outside.read(layout.wiki, page.path)
@@ -159,7 +162,8 @@ def _exported(layout: Layout, category: str) -> Iterator[_Exported]:
             continue
         texts = (plain(pages.section(data, heading)).strip() for heading in _SUMMARIES)
         first = next((text for text in texts if text not in {"", UNWRITTEN}), "").removeprefix("- ").partition("\n")[0]
-        yield _Exported(page, body, one_line(clean(first), _LONGEST))
+        is_draft = is_marked(body) or is_unaccepted(page.path.removesuffix(".md"), written)
+        yield _Exported(page, body, one_line(clean(first), _LONGEST), is_draft)
 
 
 def _hits(page: PageSummary) -> int:
@@ -195,10 +199,7 @@ def _lifecycle(each: _Exported) -> str:
     page = each.page
     if page.leads_to or is_pointer(page) or page.metadata.get("stale") is True:
         return "deprecated"
-    is_draft = confirmed(each.body, lambda _: False) != each.body or any(
-        lesson.unreviewed for lesson in topic.lessons(each.body)
-    )
-    return "draft" if is_draft else "stable"
+    return "draft" if each.is_draft else "stable"
 
 
 def _verified(page: PageSummary) -> list[dict[str, str]]:

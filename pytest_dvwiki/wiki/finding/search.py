@@ -8,7 +8,6 @@ from __future__ import annotations
 import abc
 import contextlib
 import hashlib
-import re
 import stat
 from collections import Counter
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from pytest_dvwiki.wiki.page_summary import CATEGORIES, check_category, status_o
 from pytest_dvwiki.wiki.review import FOLDER
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import one_line, plain
+from pytest_dvwiki.wiki.text.notes import UNREVIEWED, is_marked
 from pytest_dvwiki.wiki.unaccepted import is_unaccepted, unaccepted
 from pytest_dvwiki.yamlio import YamlError
 
@@ -37,10 +37,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.search.relevance import Ranking, Words
 
 EXCERPT = 200
-UNREVIEWED = "unreviewed"
-"""Status of a proposal that waits for a person."""
-_MARK = re.compile(rf"^- {UNREVIEWED}[,:]", re.MULTILINE)
-"""Begins a note of an agent, and the line of a lesson that a model wrote."""
 _TITLE, _LABEL, _TEXT = 3, 2, 1
 
 
@@ -275,8 +271,8 @@ class WikiSearchIndex(abc.ABC):
             if page is not None:
                 text = one_line(plain(pages.without_marks(page.body)), len(page.body) + 1)
                 shown = snippet(text, wanted, EXCERPT)
-                is_marked = path.startswith(f"{FOLDER}/") or _MARK.search(page.body) is not None
-                by_others = unreviewed and (is_marked or is_unaccepted(path.removesuffix(".md"), written))
+                is_written = path.startswith(f"{FOLDER}/") or is_marked(page.body)
+                by_others = unreviewed and (is_written or is_unaccepted(path.removesuffix(".md"), written))
                 title, start = title_of(page.body), one_line(text, EXCERPT)
                 found.append(SearchResult(path, score, start, page.metadata, shown, title, by_others))
         return found

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki.text import pages, parts
 from pytest_dvwiki.wiki.text.markdown import escape, one_line, plain
+from pytest_dvwiki.wiki.text.notes import UNREVIEWED
 from pytest_dvwiki.wiki.text.splice import newline_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ LESSONS, GENERAL, SUPERSEDED = "Lessons", "General", "Superseded"
 SECTIONS = (LESSONS, GENERAL, SUPERSEDED)
 SUMMARY = "Most confirmed"
 """Heading of the summary that rules make."""
-UNREVIEWED = "unreviewed"
 REJECTED = "rejected by"
 """How the reason begins why a lesson ended that a person rejected."""
 _SUMMARY = 5

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from datetime import date
 
 UNREVIEWED = "unreviewed"
+_MARK = re.compile(rf"^- {UNREVIEWED}[,:]", re.MULTILINE)
+"""Begins a note of an agent, and the line of a lesson that a model wrote."""
 _NOTE = re.compile(rf"- {UNREVIEWED}, by \S+ on [\d-]+:(?: fix proposed with commit `(?P<commit>[0-9a-f]{{7,40}})`:)?")
 
 
@@ -32,6 +34,11 @@ def note(text: str, role: str, day: date, commit: str = "") -> str:
         return f"{head} {lines[0].strip()}"
     # Indented lines belong to the entry; a fence begins on a line of its own.
     return "\n".join([head, *(f"  {line}".rstrip() for line in lines)])
+
+
+def is_marked(text: str) -> bool:
+    """Tell whether a text holds a note or a lesson that nobody has confirmed."""
+    return _MARK.search(text) is not None
 
 
 def confirmed(text: str, is_proven: Callable[[str], bool]) -> str:
