@@ -200,7 +200,7 @@ def _expressions() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     called = [name for tool in simulators.tools() for name in tool.called_by_make]
     # Icarus is the default and has another name in its banner.
     banners = [name for tool in simulators.tools() for name in tool.called_by_make if name in tool.banners]
-    tops = [rf"{name}\b.{{0,4000}} --?(?:{'|'.join(options)})" for name in called if (options := _top_options(name))]
+    tops = [rf"{name}\b.{{0,4000}}? --?(?:{'|'.join(options)})" for name in called if (options := _top_options(name))]
     return (
         re.compile(rf"(?:^|[/ \t])({'|'.join(called)}) +-", re.MULTILINE),
         re.compile(rf"Running on [^\n]{{0,80}}?\b((?i:{'|'.join(banners)}))\b"),

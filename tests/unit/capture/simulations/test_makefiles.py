@@ -148,6 +148,11 @@ def test_the_simulator_is_that_of_the_log(tmp_path: Path, line: str, simulator: 
     assert call(tmp_path, makefile="", log=f"{line}\n").variables.get("SIM") == simulator
 
 
+def test_of_two_tops_of_a_build_the_first_is_that_of_the_tests(tmp_path: Path) -> None:
+    log = "/usr/bin/iverilog -o sim.vvp -s dut -g2012 -s dump dut.v dump.v\ndut.v:3: syntax error\n"
+    assert call(tmp_path, makefile="TOPLEVEL = dut\n", log=log).variables["COCOTB_TOPLEVEL"] == "dut"
+
+
 def test_two_variables_side_by_side_are_not_told_apart(tmp_path: Path) -> None:
     found = call(tmp_path, makefile="COMPILE_ARGS += -Pdut.W=$(HIGH)$(LOW)\n", log="iverilog -Pdut.W=16 x.v\n")
     assert not {"HIGH", "LOW"} & found.variables.keys()
