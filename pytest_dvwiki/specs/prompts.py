@@ -145,7 +145,9 @@ class Texts:
             outline: The item.
             results: The results of the rounds before it, by their names.
         """
-        template = _SECTION.split(self.template)[each.number - 1]
+        above, *sections = _SECTION.split(self.template)
+        starts = f"## {each.number - 1}."
+        template = next((text for text in sections if text.startswith(starts)), above)
         parts = [
             quoted("guidance", _chosen(self.guidance, each.guidance)),
             quoted("task", each.task),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ import yaml
 from llm_server import ScriptedModel
 
 from pytest_dvwiki.checks.evaluate import check
+from pytest_dvwiki.checks.schema import load_outline
 from pytest_dvwiki.llm.model import ModelError
 from pytest_dvwiki.specs.generate import SpecGenerator, SpecResult
 from pytest_dvwiki.specs.prompts import ROUNDS, SUMMARY, Texts, TextsError, extracted, summary
@@ -198,6 +200,16 @@ def test_another_item_template_or_model_starts_again(bench: Bench, change: str) 
     result = bench.generate(*replies(), name="other" if change == "model" else "m")
     assert (result.status, result.metadata["resumed"]) == ("success", [])
     assert bench.generate(name="other" if change == "model" else "m").metadata["resumed"] == [1, 2, 3, 4, 5]
+
+
+def test_sections_of_a_template_count_by_their_headings(bench: Bench) -> None:
+    texts = Texts.load()
+    above, *sections = re.split(r"^(?=## [1-4]\.)", texts.template, flags=re.MULTILINE)
+    turned = replace(texts, template="\n".join([above, *reversed(sections)]))
+    item, results = load_outline(bench.item), dict.fromkeys(ANSWERS, "x")
+    for each in ROUNDS:
+        prompts = [" ".join(one.prompt_of(each, "a", item, results).split()) for one in (texts, turned)]
+        assert prompts[0] == prompts[1]
 
 
 @pytest.mark.parametrize(
