@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from pytest_dvwiki.agent.knowledge import Knowledge
-from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
+from pytest_dvwiki.wiki.finding.search import REST, WikiSearchIndex
 from pytest_dvwiki.wiki.query import WikiHistory
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
 
 EVERY_S = 1.0
-_REST = 4
-"""Between two looks the thread rests at least this many times as long as a look takes."""
 _logger = logging.getLogger(__name__)
 
 
@@ -95,4 +93,4 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
                     self._is_followed = False
                     _logger.warning("the wiki could not be read", exc_info=True)
                 self._began.set()
-                rest = max(self._every, _REST * (time.monotonic() - began))
+                rest = max(self._every, REST * (time.monotonic() - began))

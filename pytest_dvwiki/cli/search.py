@@ -109,10 +109,14 @@ def index_of(settings: Settings) -> WikiSearchIndex:
 
 def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
     """Return the reason for no results: a value that no page has, with the existing ones, or the words."""
+    from pytest_dvwiki.wiki.review import FOLDER  # noqa: PLC0415
+    from pytest_dvwiki.wiki.text.notes import UNREVIEWED  # noqa: PLC0415
+
     asked = {name: value for name, value in asdict(filters).items() if value is not None}
     if not asked:
         return "no page contains any word of this query"
-    pages = [index.facets(path) for path in index.present()]
+    facets = map(index.facets, index.present())
+    pages = [page for page in facets if page.category != FOLDER or page.status == UNREVIEWED]
     for name, value_of in _CHOSEN_BY.items():
         if name in asked and not any(type(filters)(**{name: asked[name]}).take(page) for page in pages):
             counts = sorted(Counter(filter(None, map(value_of, pages))).items(), key=lambda each: (-each[1], each[0]))

@@ -17,6 +17,7 @@ import re
 import secrets
 import shutil
 import threading
+import time
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -27,7 +28,7 @@ from pytest_dvwiki.search import bm25
 from pytest_dvwiki.search.relevance import Statistics, ranked, score
 from pytest_dvwiki.search.tokenizer import VERSION, tokens
 from pytest_dvwiki.umask import as_open_as
-from pytest_dvwiki.wiki.finding.search import Facets, KeywordIndex, State, WikiSearchIndex, words_of
+from pytest_dvwiki.wiki.finding.search import REST, Facets, KeywordIndex, State, WikiSearchIndex, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -197,8 +198,14 @@ class _Bm25Index(WikiSearchIndex):
         stop = threading.Event()
 
         def follow() -> None:
-            while not stop.wait(every):
-                self._bring_up_to_date()
+            rest = every
+            while not stop.wait(rest):
+                began = time.monotonic()
+                try:
+                    self._bring_up_to_date()
+                except Exception:
+                    _logger.warning("the pages could not be looked at", exc_info=True)
+                rest = max(every, REST * (time.monotonic() - began))
 
         thread = threading.Thread(target=follow, name="dvwiki-search", daemon=True)
         self._is_followed = True

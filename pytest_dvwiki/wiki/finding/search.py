@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.search.relevance import Ranking, Words
 
 EXCERPT = 200
+REST = 4
+"""Between two looks a thread that follows the pages rests at least this many times as long as a look takes."""
 _TITLE, _LABEL, _TEXT = 3, 2, 1
 
 
