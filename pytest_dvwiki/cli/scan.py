@@ -148,11 +148,11 @@ def _ingest(args: argparse.Namespace) -> int:
     # With JSON output the report of the archive goes to standard error, so that standard output stays valid JSON.
     if args.format == "text":
         print()
-        return ingest.run(args)
+        return ingest.ingest_artefacts(args)
     import contextlib  # noqa: PLC0415
 
     with contextlib.redirect_stdout(sys.stderr):
-        return ingest.run(args)
+        return ingest.ingest_artefacts(args)
 
 
 # Reading
