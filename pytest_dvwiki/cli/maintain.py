@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         # The system releases the lock when the process ends, however it ends.
         with FileLock(layout.wiki / ".lock.maintain", timeout=0, mode=0o666, fallback_to_soft=False), writing():
             try:
-                people = changed_by_people(layout)
+                people = changed_by_people(layout, args.branch)
             except RefusedError as error:
                 raise UsageError(f"nothing was changed: {error}") from error
             for done in _steps(settings):

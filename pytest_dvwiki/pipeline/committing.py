@@ -51,12 +51,18 @@ class Upkeep:
     """Files and folders elsewhere in the repository that upkeep has made."""
 
 
-def changed_by_people(layout: Layout) -> frozenset[str]:
+def changed_by_people(layout: Layout, branch: str) -> frozenset[str]:
     """Return the files beside the wiki that differ from HEAD, relative to the top of the repository.
 
+    Args:
+        layout: Where the wiki is.
+        branch: The branch that is to get the commit.
+
     Raises:
-        RefusedError: There is no repository, or its state does not allow a commit.
+        RefusedError: There is no repository, or its state does not allow a commit, or no branch has this name.
     """
+    with Branch(layout.agent, branch):
+        pass  # only whether it could be committed to
     with Branch(layout.agent) as head:
         return frozenset(each.path for each in head.changed(layout.agent.resolve()))
 

@@ -116,6 +116,15 @@ def test_a_format_that_there_is_not_is_named_before_anything_is_changed(
     assert contents(place) == before
 
 
+def test_a_name_that_no_branch_can_have_is_refused_before_anything_is_changed(
+    place: Layout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(place)
+    assert main(["maintain", "--branch", "bad..name"]) == 2
+    assert "dvwiki maintain: nothing was changed: " in capsys.readouterr().err
+    assert contents(place) == before
+
+
 def test_outside_of_a_repository_nothing_is_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
