@@ -68,6 +68,8 @@ class Seen(Statement):
     """Whether the present run is not counted."""
     of_kind: bool = False
     """Whether the counts are those of the failure subtype."""
+    reports: int = 0
+    """How many of the runs are sessions of which only a report tells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,6 +278,7 @@ def _known(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
             held=held,
             failed=failed,
             before=cause.news is not None,
+            reports=history.reports,
             task_id=history.rows[0].task_id,
         )
     yield from _fixes(cause, now, dirty=dirty)

@@ -64,15 +64,19 @@ def _regressed(statement: of.Regressed, style: Style = PLAIN) -> str:  # noqa: A
 @text.register
 def _seen(statement: of.Seen, style: Style = PLAIN) -> str:  # noqa: ARG001
     first, last = statement.first[:10], statement.last[:10]
+    verb = "reported" if statement.reports == statement.runs else "seen"
     if statement.before:
-        seen = f"seen in {statement.runs} runs since {first}" if statement.runs > 1 else f"seen once before, on {first}"
+        seen = f"in {statement.runs} runs since {first}" if statement.runs > 1 else f"once before, on {first}"
     else:
         # A cause reported through the API may have no test.
         tests = f" with {count(statement.tests, 'failing test')}" if statement.tests else ""
         when = f"on {first}" if first == last else f"first on {first}, last on {last}"
-        seen = f"seen in {count(statement.runs, 'run')}{tests}, {when}"
+        seen = f"in {count(statement.runs, 'run')}{tests}, {when}"
     kind = "the kind is known: " if statement.of_kind else ""
-    return ", ".join(filter(None, (f"{kind}{seen}", statement.status, ends(statement.held, statement.failed))))
+    reported = f"{statement.reports} of them only reported" if 0 < statement.reports < statement.runs else ""
+    return ", ".join(
+        filter(None, (f"{kind}{verb} {seen}", reported, statement.status, ends(statement.held, statement.failed)))
+    )
 
 
 @text.register

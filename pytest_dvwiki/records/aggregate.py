@@ -105,6 +105,8 @@ class CauseHistory:
     """Of a cause of infrastructure: the jobs that it hit, by their ids, else by the names of their runs."""
     hosts: tuple[str, ...] = ()
     """Of a cause of infrastructure: the machines that it hit, where they are on record."""
+    reports: int = 0
+    """How many of the runs are sessions of which only a report tells."""
     matrix: tuple[matrix.Split, ...] = ()
     """The axes that divide its failures at the newest commit from passes of the same tests there."""
 
@@ -137,8 +139,9 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     where = "WHERE o.fingerprint IN (SELECT value FROM json_each(?))"
     present = archive.present(fingerprints)
     asked = (tables.json_list(present),)
-    runs, tests = archive.db.execute(
-        f"SELECT COUNT(DISTINCT moment), SUM(tests) FROM occurrences o {where}",  # noqa: S608 (constants)
+    reported = f"COUNT(DISTINCT CASE WHEN without_fix = {tables.REPORTED} THEN moment END)"
+    runs, tests, reports = archive.db.execute(
+        f"SELECT COUNT(DISTINCT moment), SUM(tests), {reported} FROM occurrences o {where}",  # noqa: S608 (constants)
         asked,
     ).fetchone()
     rows = tuple(occurrence_rows(archive, f"{where} ORDER BY o.moment DESC LIMIT {NEWEST_ROWS}", asked))
@@ -154,6 +157,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         fingerprint=found.fingerprint,
         runs=runs,
         tests=tests,
+        reports=reports,
         first_seen=first.finished,
         last_seen=rows[0].finished,
         task_ids=task_ids,

@@ -194,6 +194,15 @@ def test_a_report_on_a_known_cause_joins_its_page_and_undoes_no_fix(config: Wiki
     assert after["hit_count"] == before["hit_count"] + 1
     assert (after["passes_since"], after["regressed"]) == (before["passes_since"], None)
     assert "| reported |" in page.read_text("utf-8")
+    assert ", 1 of them only reported" in page.read_text("utf-8")
+
+
+def test_a_cause_that_only_reports_tell_of_was_reported_and_not_seen(config: WikiConfig) -> None:
+    for text in (HEADED, f"{HEADED}\nOnce more.\n"):
+        ingest(config, text)
+    texts = [page.read_text("utf-8") for page in (config.wiki_dir / "bugs").glob("[RTU]*.md")]
+    assert texts
+    assert all("Reported in " in text and "Seen in " not in text for text in texts)
 
 
 def again(number: int, fingerprint: str) -> Any:
