@@ -30,7 +30,6 @@ def test_other():
     assert value() in (1, 2, 3), "no value"
 """
 OWN = ("test_it.py", "design.txt", ".gitignore", ".agent")
-NAMED = ("--dvwiki-task", "nightly")
 
 
 @pytest.fixture
@@ -167,9 +166,9 @@ def test_a_fix_that_held_makes_a_return_a_regression(design: Project) -> None:
     commit(design, "design: right value", 1)
     fix = head(design)
     for number in range(4):
-        text = run(design, *NAMED)
+        text = run(design)
         assert ("HELD       python_error" in text) == (number == 3)
-    assert "| git | held since `nightly_" in page(design)
+    assert "| git | held since `regression_" in page(design)
     commit(design, "design: back", 2)
     text = run(design)
     assert "REGRESSED  python_error / assertion_error" in text
