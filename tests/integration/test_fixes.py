@@ -29,6 +29,8 @@ def test_value():
 def test_other():
     assert value() in (1, 2, 3), "no value"
 """
+NAMED = ("--dvwiki-task", "weekly")
+"""The name of a regression, of which passes are archived, too; it sorts after that of other runs of the same second."""
 OWN = ("test_it.py", "design.txt", ".gitignore", ".agent")
 
 
@@ -166,11 +168,11 @@ def test_a_fix_that_held_makes_a_return_a_regression(design: Project) -> None:
     commit(design, "design: right value", 1)
     fix = head(design)
     for number in range(4):
-        text = run(design)
+        text = run(design, *NAMED)
         assert ("HELD       python_error" in text) == (number == 3)
-    assert "| git | held since `regression_" in page(design)
+    assert "| git | held since `weekly_" in page(design)
     commit(design, "design: back", 2)
-    text = run(design)
+    text = run(design, *NAMED)
     assert "REGRESSED  python_error / assertion_error" in text
     assert f"last fixed by {fix[:7]} design: right value (design.txt)" in " ".join(text.split())
     prompt = design.pytester.run("dvwiki", "context", "--test", "test_it.py::test_value").stdout.str()
