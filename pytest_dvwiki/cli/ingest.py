@@ -125,11 +125,6 @@ def run(args: argparse.Namespace) -> int:
         return ingest_transcript(args)
     if args.dry_run:
         raise UsageError("--dry-run needs --transcript")
-    return ingest_artefacts(args)
-
-
-def ingest_artefacts(args: argparse.Namespace) -> int:
-    """Archive logs, results files and reports; the status is that of `run`."""
     if not (args.paths or args.log):
         raise UsageError("give files, folders, archives or globs, or a log with --log")
     check_farm(args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -11,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.cli.place import settings_of
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.settings import Settings
@@ -69,8 +70,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--http {args.http}: no such port; ports end at 65535")
     if args.wiki_dir is not None and len(args.root or ()) > 1:
         raise UsageError(f"--wiki-dir {args.wiki_dir}: give it for one project; several have theirs in project.yaml")
-    found = _settings(args.root or [None], args.wiki_dir)
-    allowed = [_folder("--allow", folder) for folder in args.allow]
+    found = [settings_of(argparse.Namespace(root=root, wiki_dir=args.wiki_dir)) for root in args.root or [None]]
+    allowed = [_folder(folder) for folder in args.allow]
     for settings in found:
         _check_role(args.role, settings)
     if args.print_config:
@@ -101,23 +102,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _settings(roots: Iterable[Path | None], wiki_dir: Path | None) -> list[Settings]:
-    from pytest_dvwiki.settings import SettingsError, resolve  # noqa: PLC0415
-    from pytest_dvwiki.wiki.root import find_root  # noqa: PLC0415
-
-    found = []
-    for root in roots:
-        try:
-            folder = _folder("--root", root) if root else find_root(Path.cwd())
-            found.append(resolve(folder, command_line={"wiki_dir": wiki_dir}))
-        except SettingsError as error:
-            raise UsageError(str(error)) from error
-    return found
-
-
-def _folder(option: str, folder: Path) -> Path:
+def _folder(folder: Path) -> Path:
     if not folder.is_dir():
-        raise UsageError(f"{option} {folder}: no such folder")
+        raise UsageError(f"--allow {folder}: no such folder")
     return folder.resolve()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import functools
 import json
 import shutil
@@ -19,7 +21,6 @@ from pytest_dvwiki.model.sentences import count, shortened
 from pytest_dvwiki.model.verdict_data import details
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from pytest_dvwiki.capture.files.sources import Source
@@ -144,15 +145,15 @@ def check_engine() -> str:
 def _ingest(args: argparse.Namespace) -> int:
     from pytest_dvwiki.cli import ingest  # noqa: PLC0415
 
-    vars(args).update(log=[], commit=None, run_id=None, revision=None, revision_log=None, summary=False)
+    parser = argparse.ArgumentParser()
+    ingest.add_arguments(parser)
+    options = argparse.Namespace(**vars(parser.parse_args([])) | vars(args))
     # With JSON output the report of the archive goes to standard error, so that standard output stays valid JSON.
     if args.format == "text":
         print()
-        return ingest.ingest_artefacts(args)
-    import contextlib  # noqa: PLC0415
-
+        return ingest.run(options)
     with contextlib.redirect_stdout(sys.stderr):
-        return ingest.ingest_artefacts(args)
+        return ingest.run(options)
 
 
 # Reading

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import bz2
 import gzip
 import io
@@ -21,7 +22,7 @@ from typing import Any
 import pytest
 
 from pytest_dvwiki.capture.files.sources import find_sources
-from pytest_dvwiki.cli import main, scan
+from pytest_dvwiki.cli import ingest, main, scan
 from pytest_dvwiki.cli.scan import EXIT_FAILED
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.pipeline.farm import Farm
@@ -235,6 +236,26 @@ def test_ingest_archives_what_was_scanned(capsys: pytest.CaptureFixture[str]) ->
     (record,) = Path(".agent/tasks").glob("2*/*/nightly_*.yaml")
     assert "syntax_error" in record.read_text()
     assert "scoreboard_fail" in record.read_text()
+
+
+def test_ingest_after_a_scan_gets_every_option_of_ingest(monkeypatch: pytest.MonkeyPatch) -> None:
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        original(parser)
+        parser.add_argument("--later", default="new")
+
+    def keep(args: argparse.Namespace) -> int:
+        given.update(vars(args))
+        return 0
+
+    given: dict[str, Any] = {}
+    original = ingest.add_arguments
+    monkeypatch.setattr(ingest, "add_arguments", add_arguments)
+    monkeypatch.setattr(ingest, "_ingest", keep)
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    Path("a.log").write_text(FAILING)
+    assert main(["scan", "--ingest", "a.log"]) == 0
+    assert given | vars(parser.parse_args(["a.log"])) == given
 
 
 def test_json_stays_alone_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
