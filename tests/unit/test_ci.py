@@ -38,6 +38,15 @@ def test_files_for_ci_systems_follow_their_schemas(schema: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_workflows_pass_actionlint() -> None:
+    if shutil.which("actionlint") is None:
+        pytest.skip("actionlint is not installed")
+    done = subprocess.run(
+        ["actionlint", *map(str, SCHEMAS["vendor.github-workflows"])], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def commit_record(repository: Path, name: str, **files: str) -> None:
     for path, text in {f"{name}.yaml": name, **files}.items():
         (repository / path).write_text(text)
