@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +17,8 @@ from pytest_dvwiki import reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from _typeshed import DataclassInstance
 
 Kind = Literal["bool", "int", "float", "string", "archive", "branch"]
 Archive = Literal["no", "record", "yes"]
@@ -242,50 +244,63 @@ _KIND_NAMES: dict[Kind, str] = {
     "branch": "yes, no or a branch",
 }
 
-OPTIONS: tuple[Option, ...] = (
-    Option(
-        "enabled",
-        "bool",
-        default=False,
-        flag="--dvwiki",
-        help="Capture, name and archive failures.",
-    ),
-    Option(
-        "wiki_dir",
+
+def option(kind: Kind, *, default: object, help: str, otherwise: object = None, **more: Any) -> Any:  # noqa: A002
+    """Return a field of a data class of settings, which is also a row of its table.
+
+    Args:
+        kind: The kind of its values.
+        default: Its value where no source has one; None if it then follows from other settings.
+        help: The text for people.
+        otherwise: Its value in an object that is made without sources, if it has no default.
+        more: Further fields of `Option`.
+    """
+    unset = otherwise if default is None else default
+    return field(default=unset, metadata={"kind": kind, "default": default, "help": help, **more})
+
+
+def options_of(settings: type[DataclassInstance]) -> tuple[Option, ...]:
+    """Return the table of a data class of settings: a row for each field that `option` made."""
+    return tuple(Option(name=each.name, **each.metadata) for each in fields(settings) if each.metadata)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings, checked: the rows of the table, and what follows from them."""
+
+    layout: Layout
+    enabled: bool = option("bool", default=False, flag="--dvwiki", help="Capture, name and archive failures.")
+    wiki_dir: str = option(
         "string",
         default=DEFAULT_WIKI_DIR,
         flag="--dvwiki-dir",
         metavar="PATH",
         help="Folder of the wiki, relative to pytest's root directory; records, journal and patterns are beside it.",
-    ),
-    Option(
-        "task",
+    )
+    task: str = option(
         "string",
         default="",
         flag="--dvwiki-task",
         metavar="NAME",
         help="Name of this regression: a named run is always recorded, with the list of its tests. "
         'Empty: the record is called "regression".',
-    ),
-    Option(
-        "tee",
+    )
+    tee: bool = option(
         "bool",
         default=True,
         flag="--dvwiki-tee",
         metavar="yes|no",
         help="Also keep what child processes print in a file, so that it is available as evidence under -s "
         "and after a kill; child processes then see no terminal.",
-    ),
-    Option(
-        "strict_logs",
+    )
+    strict_logs: bool = option(
         "bool",
         default=False,
         flag="--dvwiki-strict-logs",
         help="Fail tests that pass with an error line in their log (UVM_ERROR, UVM_FATAL, $error, a logger's ERROR); "
         "a pattern of tier benign accepts such a line for good. Needs --dvwiki.",
-    ),
-    Option(
-        "gate",
+    )
+    gate: Literal["none", "unwaived", "new"] = option(
         "string",
         default="none",
         flag="--dvwiki-gate",
@@ -293,69 +308,65 @@ OPTIONS: tuple[Option, ...] = (
         check=_check_gate,
         help="Turn exit status 1 into 0 if every failure is waived (`unwaived`), or is waived, `wont_fix` or of a "
         "known cause that has not returned (`new`). Needs --dvwiki.",
-    ),
-    Option(
-        "gate_base",
+    )
+    gate_base: str = option(
         "string",
         default="",
         flag="--dvwiki-gate-base",
         metavar="REF",
         help="Git revision from which the gate reads waivers, patterns, pages and records, such as the target branch "
         "of a pull request, so that a change cannot waive itself. Empty: those of the working tree.",
-    ),
-    Option(
-        "ip_type",
+    )
+    ip_type: str = option(
         "string",
         default="",
         flag="--dvwiki-ip-type",
         metavar="NAME",
         help="Kind of design under test, for records and pages (axi, pcie, ddr, …). Empty: the one that `ip_types` of "
         "the block `composition` lists, of several the one that stands in the test's name.",
-    ),
-    Option(
-        "coverage",
+    )
+    ip_types: tuple[str, ...] = ()
+    """`ip_type`, else the list `composition.ip_types` of project.yaml."""
+    coverage: str = option(
         "string",
         default="",
         flag="--dvwiki-coverage",
         metavar="GLOB",
         help="Coverage reports (XML or YAML of cocotb-coverage, UCIS XML) that the tests write, relative to pytest's "
         "root directory: those written during the run are read at its end. Several globs are separated by spaces.",
-    ),
-    Option(
-        "codequality",
+    )
+    codequality: str = option(
         "string",
         default="",
         flag="--dvwiki-codequality",
         metavar="FILE",
         help="Write the causes of the run as a code quality report of GitLab; the file is relative to pytest's root "
         "directory.",
-    ),
-    Option(
-        "github",
+    )
+    github: bool = option(
         "bool",
         default=True,
         flag="--dvwiki-github",
         metavar="yes|no",
         help="In GitHub Actions, annotate the causes of the run and add them to the summary of the step.",
-    ),
-    Option(
-        "archive",
+    )
+    archive: Archive = option(  # noqa: RUF009  # it returns a field
         "archive",
         default=None,
+        otherwise="yes",
         flag="--dvwiki-archive",
         metavar="no|record|yes",
         help="What is written at the end of the run: nothing (failures are only named and shown), its record, as in a "
         "shard, or record and pages. Unset: `yes`, or what `auto_ingest` says.",
-    ),
-    Option(
-        "auto_ingest",
+    )
+    auto_ingest: bool = option(
         "bool",
         default=True,
         help="The wiki specification's name for `archive`: true is `yes`, false is `no`. Where both are set, `archive` "
         "counts.",
-    ),
-    Option(
-        "commit",
+    )
+    """Whether pages are written: `archive` is `yes`."""
+    commit: str = option(
         "branch",
         default="",
         flag="--dvwiki-commit",
@@ -364,18 +375,17 @@ OPTIONS: tuple[Option, ...] = (
         check=_check_branch,
         help="Commit the records and pages that the tool wrote, and nothing else: to the branch that is checked out, "
         "or to another one, which leaves work tree, index and HEAD as they are.",
-    ),
-    Option(
-        "html",
+    )
+    """The branch that gets a commit, `HEAD` for the one that is checked out; empty for none."""
+    html: str = option(
         "string",
         default="",
         flag="--dvwiki-html",
         metavar="DIR",
         help="Folder, relative to pytest's root directory, in which the report, a site of pages, is made or renewed at "
         "the end of the run. Needs the extra `report`.",
-    ),
-    Option(
-        "revision",
+    )
+    revision: str = option(
         "string",
         default="",
         flag="--dvwiki-revision",
@@ -383,129 +393,71 @@ OPTIONS: tuple[Option, ...] = (
         check=_check_revision,
         help="Revision of sources that are not in git, such as a changelist: it takes the place of the commit. Numbers "
         "are in order; the order of other names is known where `revision_log` has them.",
-    ),
-    Option(
-        "revision_log",
+    )
+    revision_log: str = option(
         "string",
         default="",
         flag="--dvwiki-revision-log",
         metavar="PATH",
         help="File with the changes between revisions, relative to the root directory: a line for each, the newest "
         "first, with its name and then its subject, as `p4 changes` and `hg log` print.",
-    ),
-    Option(
-        "record_host",
+    )
+    record_host: bool = option(
         "bool",
         default=False,
         flag="--dvwiki-record-host",
         help="Put the name of the machine, and the job id of LSF or Slurm, on record: a cause of infrastructure "
         "then says which hosts it hit.",
-    ),
-    Option(
-        "lock_timeout",
+    )
+    lock_timeout: float = option(
         "float",
         default=30.0,
         flag="--dvwiki-lock-timeout",
         metavar="SECONDS",
         help="How long to wait for another process that is writing to the wiki.",
-    ),
-    Option(
-        "max_context_tokens",
-        "int",
-        default=2000,
-        help="Maximum number of tokens of wiki knowledge in a prompt.",
-    ),
-    Option(
-        "pattern_context_tokens",
+    )
+    max_context_tokens: int = option(
+        "int", default=2000, help="Maximum number of tokens of wiki knowledge in a prompt."
+    )
+    pattern_context_tokens: int = option(
         "int",
         default=None,
+        otherwise=500,
         help="Maximum number of tokens for known patterns; a quarter of max_context_tokens if unset.",
-    ),
-    Option(
-        "bug_context_tokens",
+    )
+    bug_context_tokens: int = option(
         "int",
         default=None,
+        otherwise=500,
         help="Maximum number of tokens for known bugs; a quarter of max_context_tokens if unset.",
-    ),
-    Option(
-        "coverage_context_tokens",
+    )
+    coverage_context_tokens: int = option(
         "int",
         default=None,
+        otherwise=500,
         help="Maximum number of tokens for coverage holes; a quarter of max_context_tokens if unset.",
-    ),
-    Option(
-        "summary_context_tokens",
+    )
+    summary_context_tokens: int = option(
         "int",
         default=None,
+        otherwise=500,
         help="Maximum number of tokens for the table of statistics; a quarter of max_context_tokens if unset.",
-    ),
-    Option(
-        "context_tokenizer",
+    )
+    context_tokenizer: str = option(
         "string",
         default="",
         help="A `tokenizer.json`, relative to the root directory, for counting the tokens of a prompt exactly, "
         "without a network (an extra, `tokens`). Empty: an estimate, too high rather than too low.",
-    ),
-    Option(
-        "search_backend",
+    )
+    search_backend: str = option(
         "string",
         default="bm25",
         check=_check_backend,
         help="How pages are searched: `bm25`, `keyword` (without an index), `tantivy` (an extra, for 100,000 pages "
         "and more), `none` (not at all), or a name that another package provides.",
-    ),
-    Option(
-        "lint_on_startup",
-        "bool",
-        default=True,
-        help="Run a quick check of the wiki when a session starts.",
-    ),
-    Option(
-        "lint_interval_sessions",
-        "int",
-        default=10,
-        help="Number of sessions between full checks of the wiki.",
-    ),
-)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """All settings, checked: a field for each row of the table, and the layout that follows from them."""
-
-    layout: Layout
-    enabled: bool = False
-    wiki_dir: str = DEFAULT_WIKI_DIR
-    task: str = ""
-    tee: bool = True
-    strict_logs: bool = False
-    gate: Literal["none", "unwaived", "new"] = "none"
-    gate_base: str = ""
-    ip_type: str = ""
-    ip_types: tuple[str, ...] = ()
-    """`ip_type`, else the list `composition.ip_types` of project.yaml."""
-    coverage: str = ""
-    codequality: str = ""
-    github: bool = True
-    archive: Archive = "yes"
-    auto_ingest: bool = True
-    """Whether pages are written: `archive` is `yes`."""
-    commit: str = ""
-    """The branch that gets a commit, `HEAD` for the one that is checked out; empty for none."""
-    html: str = ""
-    revision: str = ""
-    revision_log: str = ""
-    record_host: bool = False
-    lock_timeout: float = 30.0
-    max_context_tokens: int = 2000
-    pattern_context_tokens: int = 500
-    bug_context_tokens: int = 500
-    coverage_context_tokens: int = 500
-    summary_context_tokens: int = 500
-    context_tokenizer: str = ""
-    search_backend: str = "bm25"
-    lint_on_startup: bool = True
-    lint_interval_sessions: int = 10
+    )
+    lint_on_startup: bool = option("bool", default=True, help="Run a quick check of the wiki when a session starts.")
+    lint_interval_sessions: int = option("int", default=10, help="Number of sessions between full checks of the wiki.")
 
     @property
     def tokenizer(self) -> Path | None:
@@ -516,6 +468,9 @@ class Settings:
     def task_name(self) -> str:
         """Return the name that records carry."""
         return self.task or "regression"
+
+
+OPTIONS = options_of(Settings)
 
 
 def resolve(
@@ -540,16 +495,16 @@ def resolve(
     document, text = _document(root / PROJECT_FILE)
     project = _block(root / PROJECT_FILE, document, text, "wiki", ())
     values: dict[str, Any] = {}
-    for option in OPTIONS:
+    for row in OPTIONS:
         places: tuple[tuple[str, object], ...] = (
-            (option.flag or option.name, (command_line or {}).get(option.name)),
-            (option.variable, environ.get(option.variable) or None),
-            (option.ini, (ini or {}).get(option.name)),
-            (f"{root / PROJECT_FILE}: wiki.{option.name}", project.get(option.name)),
+            (row.flag or row.name, (command_line or {}).get(row.name)),
+            (row.variable, environ.get(row.variable) or None),
+            (row.ini, (ini or {}).get(row.name)),
+            (f"{root / PROJECT_FILE}: wiki.{row.name}", project.get(row.name)),
         )
         found = next(((where, value) for where, value in places if value is not None), None)
         try:
-            values[option.name] = option.default if found is None else option.parse(found[1], found[0])
+            values[row.name] = row.default if found is None else row.parse(found[1], found[0])
         except SettingsError as error:
             if found is not None and found[0] == places[-1][0]:
                 raise ProjectFileError(str(error)) from None
@@ -610,7 +565,7 @@ def is_switched_on_by_project(root: Path) -> bool:
     plain = _PLAIN_BLOCK.search(text)
     keys = dict(_PLAIN_KEY.findall(plain[1])) if plain else {}
     word = keys.get("enabled", "false").lower()
-    if plain and (word in _TRUE or (word in _FALSE and keys.keys() <= {option.name for option in OPTIONS})):
+    if plain and (word in _TRUE or (word in _FALSE and keys.keys() <= {row.name for row in OPTIONS})):
         return word in _TRUE
     enabled = read_project_file(path).get("enabled")
     return enabled is not None and OPTIONS[0].parse(enabled, f"{path}: wiki.enabled") is True
@@ -652,7 +607,7 @@ def _block(path: Path, document: Any, text: str, name: str, keys: Iterable[str])
         return {}
     if not isinstance(block, dict):
         raise ProjectFileError(f"{path}: {name}: expected keys with values, got {block!r:.60}")
-    known = sorted(keys or (option.name for option in OPTIONS))
+    known = sorted(keys or (row.name for row in OPTIONS))
     for key in block:
         if key not in known:
             from pytest_dvwiki import yamlio  # noqa: PLC0415
@@ -665,9 +620,9 @@ def _block(path: Path, document: Any, text: str, name: str, keys: Iterable[str])
 def reference() -> str:
     """Return the table as Markdown, for the reference page."""
     rows = ["| command line | project.yaml, `wiki:` | default | what it does |", "| --- | --- | --- | --- |"]
-    for option in OPTIONS:
-        value = f"[={option.metavar}]" if option.bare else f" {option.metavar}" if option.metavar else ""
-        flag = f"`{option.flag}{value}`" if option.flag else ""
-        default = {None: "", True: "true", False: "false", "": "empty"}.get(option.default, option.default)  # type: ignore[call-overload]
-        rows.append(f"| {flag.replace('|', chr(92) + '|')} | `{option.name}` | {default} | {option.help} |")
+    for row in OPTIONS:
+        value = f"[={row.metavar}]" if row.bare else f" {row.metavar}" if row.metavar else ""
+        flag = f"`{row.flag}{value}`" if row.flag else ""
+        default = {None: "", True: "true", False: "false", "": "empty"}.get(row.default, row.default)  # type: ignore[call-overload]
+        rows.append(f"| {flag.replace('|', chr(92) + '|')} | `{row.name}` | {default} | {row.help} |")
     return "\n".join(rows) + "\n"

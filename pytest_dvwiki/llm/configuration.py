@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import msgspec
 
 from pytest_dvwiki import yamlio
-from pytest_dvwiki.settings import PROJECT_FILE, Option, ProjectFileError, SettingsError, read_project_file
+from pytest_dvwiki.settings import PROJECT_FILE, ProjectFileError, SettingsError, option, options_of, read_project_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,57 +21,6 @@ BackendKind = Literal["command", "openai", "anthropic", "none"]
 KINDS: tuple[BackendKind, ...] = get_args(BackendKind)
 BLOCK = "librarian"
 _DEFAULT = "default"
-
-OPTIONS: tuple[Option, ...] = (
-    Option(
-        "threshold",
-        "int",
-        default=5,
-        help="Number of entries from which on a topic is compiled.",
-    ),
-    Option(
-        "interval",
-        "int",
-        default=1,
-        help="Fewest days between two compiles of a topic that the command does not name.",
-    ),
-    Option(
-        "transcript_limit",
-        "int",
-        default=40_000,
-        help="Most characters of a transcript that are read; its beginning is left out, up to the end of a message.",
-    ),
-    Option(
-        "minimum_age",
-        "int",
-        default=30,
-        help="Age in days from which on `dvwiki drift --semantic` looks at a page.",
-    ),
-    Option(
-        "drift_pages",
-        "int",
-        default=10,
-        help="Most pages that one `dvwiki drift --semantic` looks at.",
-    ),
-    Option(
-        "calls_per_run",
-        "int",
-        default=40,
-        help="Most calls of a model in one run.",
-    ),
-    Option(
-        "calls_per_minute",
-        "int",
-        default=60,
-        help="Most calls of a model in a minute, evenly spaced; 0 for any number.",
-    ),
-    Option(
-        "tokens_per_run",
-        "int",
-        default=200_000,
-        help="Most tokens, of prompts and answers together, in one run.",
-    ),
-)
 
 
 class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -120,14 +69,26 @@ class LibrarianSettings:
     """In the order in which they are tried; `none`, and what stands behind it, is not among them."""
     rules: bool = True
     """Whether rules take over where no backend answers: `none` is listed, or nothing is."""
-    threshold: int = 5
-    interval: int = 1
-    transcript_limit: int = 40_000
-    minimum_age: int = 30
-    drift_pages: int = 10
-    calls_per_run: int = 40
-    calls_per_minute: int = 60
-    tokens_per_run: int = 200_000
+    threshold: int = option("int", default=5, help="Number of entries from which on a topic is compiled.")
+    interval: int = option(
+        "int", default=1, help="Fewest days between two compiles of a topic that the command does not name."
+    )
+    transcript_limit: int = option(
+        "int",
+        default=40_000,
+        help="Most characters of a transcript that are read; its beginning is left out, up to the end of a message.",
+    )
+    minimum_age: int = option(
+        "int", default=30, help="Age in days from which on `dvwiki drift --semantic` looks at a page."
+    )
+    drift_pages: int = option("int", default=10, help="Most pages that one `dvwiki drift --semantic` looks at.")
+    calls_per_run: int = option("int", default=40, help="Most calls of a model in one run.")
+    calls_per_minute: int = option(
+        "int", default=60, help="Most calls of a model in a minute, evenly spaced; 0 for any number."
+    )
+    tokens_per_run: int = option(
+        "int", default=200_000, help="Most tokens, of prompts and answers together, in one run."
+    )
 
     @property
     def log(self) -> Path:
@@ -142,19 +103,22 @@ class LibrarianSettings:
             SettingsError: A key is unknown, or a value cannot be used.
         """
         path = layout.root / PROJECT_FILE
-        block = read_project_file(path, BLOCK, ["backends", *(option.name for option in OPTIONS)])
+        block = read_project_file(path, BLOCK, ["backends", *(row.name for row in OPTIONS)])
         where = f"{path}: {BLOCK}"
         values: dict[str, Any] = {}
         try:
-            for option in OPTIONS:
-                if option.name in block:
-                    values[option.name] = option.parse(block[option.name], f"{where}.{option.name}")
+            for row in OPTIONS:
+                if row.name in block:
+                    values[row.name] = row.parse(block[row.name], f"{where}.{row.name}")
         except SettingsError as error:
             raise ProjectFileError(str(error)) from None
         backends = tuple(_backends(block.get("backends"), f"{where}.backends"))
         first_none = next((at for at, each in enumerate(backends) if each.kind == "none"), len(backends))
         rules = first_none < len(backends) or not backends
         return cls(layout, backends[:first_none], rules=rules, **values)
+
+
+OPTIONS = options_of(LibrarianSettings)
 
 
 def _backends(given: object, where: str) -> Iterator[Backend]:

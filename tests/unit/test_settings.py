@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,9 +25,9 @@ def write_project(root: Path, text: str) -> None:
     (root / ".agent" / "project.yaml").write_text(text, encoding="utf-8")
 
 
-def test_the_table_and_the_settings_have_the_same_names() -> None:
-    derived = {"layout", "ip_types"}
-    assert [option.name for option in OPTIONS] == [each.name for each in fields(Settings) if each.name not in derived]
+def test_settings_without_sources_are_the_defaults_of_the_table(tmp_path: Path) -> None:
+    settings = resolve(tmp_path, environ={})
+    assert settings == Settings(layout=settings.layout)
 
 
 def test_defaults_are_those_of_the_specification(tmp_path: Path) -> None:
