@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     except foreign.NoWikiError as error:
         raise UsageError(str(error)) from error
     for page in found:
-        print(f"{page.path}: {page.said}")
+        print(f"{page.path}: {page.summary}")
     runs = sum(len(page.records) for page in found)
     outcome = "nothing was written"
     if not args.dry_run:

@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.cli import UsageError
-from pytest_dvwiki.version import TOOL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,22 +23,11 @@ def record_of_now(name: str, repository: Repository, **parts: Any) -> RunRecord:
         repository: Gives the present commit and state.
         parts: The statement, as fields of the record.
     """
-    from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415
-    from pytest_dvwiki.model import RunRecord  # noqa: PLC0415
+    from pytest_dvwiki.records import stated  # noqa: PLC0415
     from pytest_dvwiki.runs import new_task_id, utc  # noqa: PLC0415
 
     now = time.time()
-    return RunRecord(
-        task_id=new_task_id(name, now),
-        tool=TOOL,
-        registry="",
-        fingerprint_version=FINGERPRINT_VERSION,
-        started=utc(now),
-        finished=utc(now),
-        duration_s=0.0,
-        vcs=repository.state(),
-        **parts,
-    )
+    return stated.record(new_task_id(name, now), utc(now), vcs=repository.state(), **parts)
 
 
 def required_text(text: str, where: str, advice: str) -> str:

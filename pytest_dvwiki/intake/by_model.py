@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pytest_dvwiki.intake.fields import FAILS, PASSES
-from pytest_dvwiki.llm.model import ModelError, parsed, quoted
+from pytest_dvwiki.llm.model import parsed, quoted
 
 if TYPE_CHECKING:
     from pytest_dvwiki.llm.model import Model
@@ -39,21 +39,18 @@ def failures_by_model(text: str, model: Model) -> list[dict[str, str]]:
     """Return the failures that a model finds in a report; values that the report does not have are left out.
 
     Raises:
-        ModelError: No backend answered.
+        ModelError: No backend answered, or not as it was asked.
     """
     text = text[:_LONGEST]
     answer = model.complete(quoted("report", text), system=_SYSTEM, step="report")
-    try:
-        listed = parsed(answer.text, list[_Failure])
-    except ValueError as error:
-        raise ModelError(str(error)) from None
-    said = " ".join(text.split())
+    report = " ".join(text.split())
     found = []
-    for each in listed:
+    for each in parsed(answer.text, list[_Failure]):
         values = {"primary": each.message, "test": each.test, "seed": each.seed, "symptom": each.symptom}
-        kept = {name: value.strip() for name, value in values.items() if _stands_in(value, said)}
-        told = kept.get("primary", kept.get("symptom", ""))
-        if len(told) >= _SHORTEST and not (PASSES.search(told) and not FAILS.search(told)):
+        kept = {name: value.strip() for name, value in values.items() if _stands_in(value, report)}
+        statement = kept.get("primary", kept.get("symptom", ""))
+        passed = PASSES.search(statement) and not FAILS.search(statement)
+        if len(statement) >= _SHORTEST and not passed:
             found.append(kept)
         else:
             _logger.warning("a failure that %s names is not in the report, or passed there: left out", answer.backend)

@@ -7,20 +7,18 @@ which the page was seen, and their records are called undated.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION
 from pytest_dvwiki.intake import findings
-from pytest_dvwiki.intake.occurrence import occurrence_of
+from pytest_dvwiki.intake.occurrence import occurrence_of, task_id_of
 from pytest_dvwiki.intake.session import lines_of
-from pytest_dvwiki.model import BinRow, FixRow, Origin, RunRecord
+from pytest_dvwiki.model import BinRow, FixRow, Origin
 from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.records import stated
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import today
-from pytest_dvwiki.version import TOOL
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds import bug
 from pytest_dvwiki.wiki.kinds.coverage import ACTIONS
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.model import Occurrence
+    from pytest_dvwiki.model import Occurrence, RunRecord
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.config import WikiConfig
 
@@ -49,7 +47,6 @@ _DAYS = ("last_updated", "last_seen")
 _ROW = re.compile(r"\|\s*(\d{4}-\d\d-\d\d)\s*\|([^|\n]*)\|([^|\n]*)\|([^|\n]*)\|?\s*")
 _CITED_LOG = re.compile(r"\| *(?:sim )?log: *([^\s)|]+)")
 _PASS = re.compile(r"pass|held|success|fixed|ok\b", re.IGNORECASE)
-_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _OF_RECORDS = frozenset({"Evidence", "Classification Rationale", "Related Patterns", "Citation", "Resolution History"})
 """Sections that the tool makes from records."""
 
@@ -84,7 +81,7 @@ class ForeignPage:
         return redact(pages.section(self.data, heading))
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """Return what becomes of it, in one line."""
         made = count(len(self.records), "run") if self.records else "its text"
         fixes = sum(len(record.fixes) for record in self.records)
@@ -171,20 +168,10 @@ def _page_of(layout: Layout, cause: str) -> str:
 
 def _record(page: ForeignPage, name: str, day: str, number: int = 0, **parts: Any) -> RunRecord:
     """Return a record; the same page gives the same names again."""
-    digest = hashlib.sha256(f"{page.path}\n{name}\n{number}".encode()).hexdigest()[:12]
     minute, second = divmod(number, 60)
     moment = f"{day}T{minute // 60:02}:{minute % 60:02}:{second:02}Z"
-    return RunRecord(
-        task_id=f"{_NO_NAME.sub('-', name).strip('-.')[:60] or 'page'}_import_{digest}",
-        caller_task=redact(name),
-        tool=TOOL,
-        registry="",
-        fingerprint_version=FINGERPRINT_VERSION,
-        started=moment,
-        finished=moment,
-        duration_s=0.0,
-        **parts,
-    )
+    task_id = task_id_of(name, "import", f"{page.path}\n{name}\n{number}")
+    return stated.record(task_id, moment, caller_task=redact(name), **parts)
 
 
 def _pattern(page: ForeignPage, config: WikiConfig, before: Sequence[ForeignPage]) -> None:

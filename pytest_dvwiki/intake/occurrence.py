@@ -1,7 +1,8 @@
-"""A reported failure as it is archived."""
+"""A reported failure as it is archived, and the name of its record."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import replace
 from pathlib import PurePath
@@ -22,9 +23,22 @@ if TYPE_CHECKING:
 UNKNOWN = "unknown"
 EXCERPT_LINES = 40
 _LINE = 4_096
+_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _FINGERPRINT = re.compile(r"[0-9a-f]{12}")
 _COMMA = re.compile(r",\s+")
 _LOG_LINE = re.compile(r"(.+?):(\d+)")
+
+
+def task_id_of(name: str, kind: str, content: str) -> str:
+    """Return the name of a record: the same report gives the same name again.
+
+    Args:
+        name: The name that the caller, or the other wiki, gives the task.
+        kind: What was reported.
+        content: All that tells the report from others.
+    """
+    digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest()[:12]
+    return f"{_NO_NAME.sub('-', name).strip('-.')[:60] or 'agent'}_{kind}_{digest}"
 
 
 def occurrence_of(values: Mapping[str, str], lines: Sequence[str], origin: Origin, config: WikiConfig) -> Occurrence:

@@ -37,7 +37,7 @@ _MESSAGE = re.compile(
     r"\S+:\d+(?::\d+)?: (?:error|fatal)|(?:ERROR|FATAL)\b"
 )
 _SPAN = re.compile(r"(?<!`)(`{1,3})([^`]{1,4000})\1(?!`)")
-_SAID = re.compile(r'"([^"\n]{8,4000})"')
+_IN_QUOTES = re.compile(r'"([^"\n]{8,4000})"')
 _BULLET = re.compile(r"\s*(?:[-*+>]|\d+[.)])\s+")
 
 
@@ -61,9 +61,9 @@ def failures_in_prose(
             continue
         if any(map(tells_of_failure, groups("\n".join(line for block in blocks for line, _ in block)))):
             continue
-        told = [group for block in blocks[:MOST] if (group := _of_block(block, classify))]
+        groups_of_fields = [group for block in blocks[:MOST] if (group := _of_block(block, classify))]
         # Further messages under the heading of one failure belong to it.
-        found += told if headed is None else [headed | group for group in told[:1]]
+        found += groups_of_fields if headed is None else [headed | group for group in groups_of_fields[:1]]
     return found
 
 
@@ -73,7 +73,7 @@ def _of_block(block: Block, classify: Callable[[str], Verdict | None]) -> dict[s
     plain = [_BULLET.sub("", line) for line in prose.splitlines()]
     quoted = [line for line, is_quoted in block if is_quoted]
     quoted += [found[2] for found in _SPAN.finditer(prose) if " " in found[2]]
-    quoted += [found[1] for found in _SAID.finditer(prose) if _MESSAGE.match(found[1])]
+    quoted += [found[1] for found in _IN_QUOTES.finditer(prose) if _MESSAGE.match(found[1])]
     words = _SPAN.sub(" ", prose)
     if _OVER.search(words) or (PASSES.search(words) and not FAILS.search(words)):
         return {}
@@ -89,8 +89,8 @@ def _of_block(block: Block, classify: Callable[[str], Verdict | None]) -> dict[s
     if label is not None:
         group |= {"error_class": label[1], "failure_subtype": label[2]}
     for name, expression in (("test", TEST), ("seed", _SEEDS)):
-        if said := expression.search(prose):
-            group[name] = said[1]
+        if hit := expression.search(prose):
+            group[name] = hit[1]
     if "primary" not in group:
         group["symptom"] = " ".join(" ".join(plain).split())
     return group

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import logging
-import re
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.backends import BackendError
-from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION
 from pytest_dvwiki.intake import findings, waiting
 from pytest_dvwiki.intake.fields import of_result
 from pytest_dvwiki.intake.learning import Learning
-from pytest_dvwiki.intake.occurrence import UNKNOWN, occurrence_of
+from pytest_dvwiki.intake.occurrence import UNKNOWN, occurrence_of, task_id_of
 from pytest_dvwiki.intake.session import Session, lines_of
 from pytest_dvwiki.llm.client import tell
 from pytest_dvwiki.llm.model import ModelError
 from pytest_dvwiki.model import BinRow, FixRow, Occurrence, Origin, RunRecord
-from pytest_dvwiki.records import bins
+from pytest_dvwiki.records import bins, stated
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.redact import redact
-from pytest_dvwiki.runs import epoch, utc
-from pytest_dvwiki.version import TOOL
+from pytest_dvwiki.runs import epoch, now, utc
 from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
 from pytest_dvwiki.wiki.kinds.spec import Clarification
 from pytest_dvwiki.wiki.query import WikiHistory
@@ -45,7 +40,6 @@ if TYPE_CHECKING:
 
 _NO_ORIGIN = "the report does not say where the fault lies"
 _EVIDENCE = 20_000
-_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 _Result = TypeVar("_Result")
 _logger = logging.getLogger(__name__)
 
@@ -342,17 +336,8 @@ class WikiIngestService:
         layout = self.config.layout
         identity = _identity_of(kind, task_id, arguments)
         before = known = _known(layout, identity)
-        now = _now(layout, parts.get("coverage", ()))
-        record = RunRecord(
-            task_id=identity,
-            caller_task=redact(task_id),
-            tool=TOOL,
-            registry="",
-            fingerprint_version=FINGERPRINT_VERSION,
-            started=now,
-            finished=now,
-            duration_s=0.0,
-            **parts,
+        record = stated.record(
+            identity, _moment(layout, parts.get("coverage", ())), caller_task=redact(task_id), **parts
         )
         try:
             done = archive(layout, known or record, clarification=_of_record(clarification, known or record))
@@ -413,9 +398,7 @@ async def _wait(future: Future[_Result]) -> _Result:
 
 def _identity_of(kind: str, task_id: str, arguments: Mapping[str, Any]) -> str:
     """Return the name of the record of a call: the caller's task id, and what makes the same call the same record."""
-    call = json.dumps([kind, task_id, arguments], sort_keys=True, default=str).encode("utf-8", "backslashreplace")
-    name = _NO_NAME.sub("-", task_id).strip("-.")[:60] or "agent"
-    return f"{name}_{kind}_{hashlib.sha256(call).hexdigest()[:12]}"
+    return task_id_of(task_id, kind, json.dumps([kind, task_id, arguments], sort_keys=True, default=str))
 
 
 def _words(text: str) -> str:
@@ -432,13 +415,14 @@ def _known(layout: Layout, identity: str) -> RunRecord | None:
         return history.archive.record(identity)
 
 
-def _now(layout: Layout, coverage: Sequence[BinRow]) -> str:
+def _moment(layout: Layout, coverage: Sequence[BinRow]) -> str:
     """Return the present time, or a second after the newest report on one of the bins, so that their order stays."""
-    now = utc(time.time())
+    if not coverage:
+        return now()
     with WikiHistory(layout) as history:
         holes = [bins.hole(history.archive, row.covergroup, row.bin) for row in coverage]
     newest = max((hole.rows[0].finished for hole in holes if hole), default="")
-    return now if newest < now else utc(epoch(newest) + 1)
+    return max(now(), utc(epoch(newest) + 1)) if newest else now()
 
 
 def _result(layout: Layout, task_id: str, identity: str, done: ArchiveResult, *, searchable: bool) -> WikiIngestResult:

@@ -65,8 +65,8 @@ class Session:
                 found.append(group)
         texts = [text for text in (failure_summary, report) if text and text.strip()]
         for text in texts:
-            told = failures_in_prose(text, self._verdict, only_headed=bool(found))
-            found += [each for each in told if not any(same_failure(each, known) for known in found)]
+            in_prose = failures_in_prose(text, self._verdict, only_headed=bool(found))
+            found += [each for each in in_prose if not any(same_failure(each, known) for known in found)]
         if not found and texts and self._llm is not None:
             from pytest_dvwiki.intake.by_model import failures_by_model  # noqa: PLC0415  # where a model is asked
 
@@ -111,9 +111,9 @@ def lines_of(failure: Mapping[str, str]) -> list[str]:
     Where no message is quoted, the symptom stands for it, else the title; without any, only the label and the test tell
     failures apart.
     """
-    said = {name: failure.get(name, "") for name in ("primary", "symptom", "title")}
+    primary, symptom, title = (failure.get(name, "") for name in ("primary", "symptom", "title"))
     context = [without_bullet(line) for line in failure.get("context", "").splitlines()]
-    if said["primary"]:
-        return [*said["primary"].splitlines(), *(line for line in context if line not in said["primary"])]
-    first = " ".join(said["symptom"].split()) or (context[:1] or [said["title"]])[0]
+    if primary:
+        return [*primary.splitlines(), *(line for line in context if line not in primary)]
+    first = " ".join(symptom.split()) or (context[:1] or [title])[0]
     return [line for line in (first, *context) if line]

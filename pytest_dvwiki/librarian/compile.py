@@ -21,7 +21,7 @@ from pytest_dvwiki.causes.words import fix_text
 from pytest_dvwiki.librarian import condense
 from pytest_dvwiki.librarian.condense import Claim, Relations
 from pytest_dvwiki.llm.client import tell
-from pytest_dvwiki.llm.model import ModelError, parsed, quoted
+from pytest_dvwiki.llm.model import AnswerError, ModelError, parsed, quoted
 from pytest_dvwiki.records import aggregate, disk
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.tokens import by_rule
@@ -315,17 +315,14 @@ class _Answers:
         key = f"{step}\0{system}\0{prompt}".encode("utf-8", "replace")
         name = f"{hashlib.sha256(key).hexdigest()[:24]}.answer.json"
         self._files.append(name)
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(OSError, ValueError, KeyError, TypeError, AnswerError):
             kept = json.loads(reading.read_text(self._folder / name))
             found = parsed(kept["text"], shape)
             self.backend = str(kept["backend"])
             return found
         answer = self._model.complete(prompt, system=system, step=step, max_tokens=_ANSWER)
-        try:
-            found = parsed(answer.text, shape)
-        except ValueError as error:
-            raise ModelError(str(error)) from None
-        self.backend = f"{answer.backend} {answer.model}".strip()
+        found = parsed(answer.text, shape)
+        self.backend = answer.source
         kept = {"text": answer.text, "backend": self.backend}
         disk.replace(self._folder / name, json.dumps(kept).encode("utf-8", "backslashreplace"))
         return found

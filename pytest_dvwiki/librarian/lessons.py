@@ -11,7 +11,7 @@ import msgspec
 from pytest_dvwiki import reading
 from pytest_dvwiki.librarian.transcript import tail, text_of
 from pytest_dvwiki.llm.client import tell
-from pytest_dvwiki.llm.model import ModelError, parsed, quoted
+from pytest_dvwiki.llm.model import AnswerError, ModelError, parsed, quoted
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.tokens import by_rule
 from pytest_dvwiki.wiki import outside
@@ -144,10 +144,7 @@ def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[Draft], s
         ModelError: No backend answered, or not as it was asked.
     """
     answer = model.complete(quoted("transcript", transcript), system=_system(layout), step=_TAKE, max_tokens=_ANSWER)
-    try:
-        listed = parsed(answer.text, list[_Taken])
-    except ValueError as error:
-        raise ModelError(str(error)) from None
+    listed = parsed(answer.text, list[_Taken])
     drafts = [
         Draft(redact(each.title), redact(each.text), _page(layout, each.topic, each.failure_subtype))
         for each in listed[:_MOST]
@@ -156,7 +153,7 @@ def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[Draft], s
     if len(drafts) < len(listed):
         left_out = f"{len(listed) - len(drafts)} of {len(listed)} lessons left out: too many, or not of the transcript"
         tell(model, "warning", _TAKE, left_out)
-    return drafts, f"{answer.backend} {answer.model}".strip()
+    return drafts, answer.source
 
 
 def planned(settings: LibrarianSettings, transcript: str) -> tuple[int, int]:
@@ -185,9 +182,9 @@ def listed(layout: Layout, *texts: str | None) -> list[Draft]:
     for line in (line for text in texts for line in _items(text or "")):
         found = _TOPIC.match(line)
         word = found[1].lower() if found else ""
-        said = line[found.end() :] if found and word in {*topics(layout), *_subtypes(layout)} else line
-        title = _SENTENCE.split(said, maxsplit=1)[0]
-        text = said if len(said) > len(title) + 1 else ""
+        item = line[found.end() :] if found and word in {*topics(layout), *_subtypes(layout)} else line
+        title = _SENTENCE.split(item, maxsplit=1)[0]
+        text = item if len(item) > len(title) + 1 else ""
         drafts.append(Draft(redact(title), redact(text), _page(layout, word, word)))
     return drafts[:_MOST]
 
@@ -301,10 +298,8 @@ def _same(
         answer = model.complete(f"{prompt}\n\n{shown}", system=_SAME_SYSTEM, step=_COMPARE, max_tokens=200)
         same = parsed(answer.text, _Same).same
     except ModelError as error:
-        if not error.rules:
+        if not (error.rules or isinstance(error, AnswerError)):
             raise
-        return None
-    except ValueError:
         return None
     return next(((place[0], each) for _, _, place, each in near if each.id == same), None)
 

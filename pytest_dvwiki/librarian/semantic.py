@@ -17,7 +17,7 @@ import msgspec
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.llm.client import tell
-from pytest_dvwiki.llm.model import parsed, quoted
+from pytest_dvwiki.llm.model import AnswerError, parsed, quoted
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records import disk
 from pytest_dvwiki.redact import redact
@@ -126,7 +126,7 @@ def check(settings: LibrarianSettings, model: Model) -> Iterator[Checked]:
                     "drift",
                     work.page.removesuffix(".md"),
                     text,
-                    by=f"{answer.backend} {answer.model}".strip(),
+                    by=answer.source,
                     reason="a model finds that a cited source contradicts the page",
                     sources=claim.sources,
                 )
@@ -144,19 +144,19 @@ def _verdicts(work: _Work, answer: str) -> list[tuple[Claim, Verdict, str, str]]
     """Return the verdict on each claim, with reason and quotation; unknown where the answer is not as it was asked."""
     try:
         judged = {each.claim: each for each in parsed(answer, list[_Judged])}
-    except ValueError:
+    except AnswerError:
         judged = {}
     found: list[tuple[Claim, Verdict, str, str]] = []
     for at, claim in enumerate(work.claims, 1):
-        said = judged.get(at, _Judged())
-        quote = " ".join(said.quote.split())
+        answered = judged.get(at, _Judged())
+        quote = " ".join(answered.quote.split())
         shows = len(quote) >= _SHORTEST_QUOTE and any(
             quote in " ".join(work.sources[path].split()) for path in claim.sources
         )
         verdict: Verdict = "unknown"
-        if said.verdict == "valid" or (said.verdict == "contradicted" and shows):
-            verdict = said.verdict  # type: ignore[assignment]
-        found.append((claim, verdict, " ".join(redact(said.reason).split())[:300], quote[:300]))
+        if answered.verdict == "valid" or (answered.verdict == "contradicted" and shows):
+            verdict = answered.verdict  # type: ignore[assignment]
+        found.append((claim, verdict, " ".join(redact(answered.reason).split())[:300], quote[:300]))
     return found
 
 

@@ -28,21 +28,21 @@ def text_of(data: str) -> str:
         if not isinstance(message, dict):
             return data
         inner = message["message"] if isinstance(message.get("message"), dict) else message
-        said = _said(inner)
-        if said.strip():
-            found.append(f"{inner.get('role') or message.get('type') or 'message'}: {said.strip()}")
+        text = _text(inner)
+        if text.strip():
+            found.append(f"{inner.get('role') or message.get('type') or 'message'}: {text.strip()}")
     return "\n\n".join(found)
 
 
-def _said(value: Any, depth: int = 0) -> str:
+def _text(value: Any, depth: int = 0) -> str:
     if isinstance(value, str):
         return value
     if depth > _DEEPEST:
         return ""
     if isinstance(value, list):
-        return "\n".join(filter(None, (_said(each, depth + 1) for each in value)))
+        return "\n".join(filter(None, (_text(each, depth + 1) for each in value)))
     if isinstance(value, dict):
-        return "\n".join(filter(None, (_said(value.get(key), depth + 1) for key in _SAYS)))
+        return "\n".join(filter(None, (_text(value.get(key), depth + 1) for key in _SAYS)))
     return ""
 
 

@@ -27,6 +27,10 @@ class ModelError(Exception):
         self.rules = rules
 
 
+class AnswerError(ModelError):
+    """An answer is not as it was asked for."""
+
+
 class LimitError(ModelError):
     """The run has used up its calls or its tokens; what is done stays, and the next run goes on."""
 
@@ -42,6 +46,11 @@ class Answer:
     """The name of the model; empty if the backend names none."""
     tokens_in: int
     tokens_out: int
+
+    @property
+    def source(self) -> str:
+        """Return the backend and its model, as pages and the review queue name them."""
+        return f"{self.backend} {self.model}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +107,10 @@ def parsed(text: str, shape: type[Shape]) -> Shape:
         shape: The type that it must have, as msgspec checks it.
 
     Raises:
-        ValueError: There is none, or it has another shape.
+        AnswerError: There is none, or it has another shape.
     """
     fenced = _FENCED.findall(text)
     try:
         return msgspec.json.decode(fenced[0] if len(fenced) == 1 else text.strip(), type=shape)
     except msgspec.MsgspecError as error:
-        raise ValueError(f"the answer is not as asked for: {error}") from None
+        raise AnswerError(f"the answer is not as asked for: {error}") from None

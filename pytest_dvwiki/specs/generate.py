@@ -179,7 +179,7 @@ class SpecGenerator:
                 work.warn(f"round {each.number}: {warning}", self._tell)
             work.kept.keep(each, system=system, prompt=prompt, response=response, result=result)
             work.results[each.name] = result
-            work.models[f"{answer.backend} {answer.model}".strip()] = None
+            work.models[answer.source] = None
             work.tokens_in += answer.tokens_in
             work.tokens_out += answer.tokens_out
             self._tell(f"{label}: {len(result)} characters")

@@ -11,7 +11,7 @@ from llm_server import FakeClock, LlmServer, Reply
 
 from pytest_dvwiki.llm.client import Client, Reporter, connect
 from pytest_dvwiki.llm.configuration import LibrarianSettings
-from pytest_dvwiki.llm.model import Event, LimitError, ModelError, parsed, quoted
+from pytest_dvwiki.llm.model import AnswerError, Event, LimitError, ModelError, parsed, quoted
 from pytest_dvwiki.settings import Layout, SettingsError
 
 if TYPE_CHECKING:
@@ -284,5 +284,5 @@ def test_an_answer_is_parsed_as_its_type_or_refused() -> None:
     assert parsed(' ["a"]\n', list[str]) == ["a"]
     assert parsed('Here it is:\n```json\n["a"]\n```\nDone.', list[str]) == ["a"]
     for text in ("[1]", "yes", '["a"', "", 'Here: ["a"]', '```\n["a"]\n```\n```\n["b"]\n```', '```json\n["a"'):
-        with pytest.raises(ValueError, match="not as asked for"):
+        with pytest.raises(AnswerError, match="not as asked for"):
             parsed(text, list[str])

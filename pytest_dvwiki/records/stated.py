@@ -1,0 +1,29 @@
+"""Records that belong to no run: of what a person states, and of what a report or another wiki says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION
+from pytest_dvwiki.model import RunRecord
+from pytest_dvwiki.version import TOOL
+
+
+def record(task_id: str, moment: str, **parts: Any) -> RunRecord:
+    """Return a record that was begun and ended at one time.
+
+    Args:
+        task_id: Its name.
+        moment: The time.
+        parts: What it states, as fields of the record.
+    """
+    return RunRecord(
+        task_id=task_id,
+        tool=TOOL,
+        registry="",
+        fingerprint_version=FINGERPRINT_VERSION,
+        started=moment,
+        finished=moment,
+        duration_s=0.0,
+        **parts,
+    )
