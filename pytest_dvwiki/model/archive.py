@@ -150,6 +150,8 @@ class Suite:
     """12 hex of the build configuration; None if it is unknown."""
     seed: str | None = None
     """The seed with which all of them ran; None if they have none, or several."""
+    seeds: str | None = None
+    """If they have several: three digits for each test, in the order of the list, that mark its seeds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,6 +264,8 @@ class Pass(NamedTuple):
     commit: str
     seed: str | None
     """None if the test has none, or it is not on record."""
+    mark: str | None = None
+    """Equal for runs with the same seed; None where that is not on record."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from pytest_dvwiki.pipeline.causes import causes_of, with_changes
 from pytest_dvwiki.pipeline.passes import passed_again, passing, with_owners
 from pytest_dvwiki.pipeline.returns import Returns
 from pytest_dvwiki.records.kinds import is_beyond_sources, is_infrastructure
-from pytest_dvwiki.records.store import suite_id
+from pytest_dvwiki.records.store import seed_marks, suite_id
 from pytest_dvwiki.runs import seconds_between, utc
 from pytest_dvwiki.settings import ip_type_of
 from pytest_dvwiki.triage.settle import settle
@@ -477,11 +477,13 @@ def _lists(run: Run) -> list[tuple[tuple[str | None, str | None], list[Result]]]
 def _suites(run: Run) -> Iterator[Suite]:
     for (simulator, config), results in _lists(run):
         seeds = {result.seed for result in results}
+        is_one = len(seeds) == 1
         yield Suite(
             suite=suite_id(result.nodeid for result in results),
             simulator=simulator,
             config=config,
-            seed=seeds.pop() if len(seeds) == 1 else None,
+            seed=seeds.pop() if is_one else None,
+            seeds=None if is_one else seed_marks((result.nodeid, result.seed) for result in results),
         )
 
 

@@ -41,6 +41,9 @@ def encode(record: RunRecord) -> bytes:
         for key in ("quickest", "title", "spec_section", "owner"):
             if occurrence[key] is None:
                 del occurrence[key]
+    for suite in values["suites"]:
+        if suite["seeds"] is None:
+            del suite["seeds"]
     for key in ("sources", "fixes", "coverage"):
         values[key] = [{k: v for k, v in row.items() if v is not None or k == "priority"} for row in values[key]]
     if record.gate is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import heapq
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.model import Pass
@@ -67,39 +68,49 @@ class Passes:
             tests: The tests.
             since: The moment of the first run that counts.
             before: The moment before which they end.
-            independent: Leave out runs that say nothing new: those with a seed and sources that passed before.
+            independent: Leave out runs that say nothing new: those in which each test that passed has a seed, sources
+                and configuration with which it passed before.
         """
-        sources = f"r.vcs_commit || {_CHANGES}"
+        run = f"r.moment, r.task_id, r.branch, r.vcs_commit || {_CHANGES}"
         again = self._db.execute(
-            f"SELECT DISTINCT r.moment, r.task_id, r.branch, {sources}, p.seed, 0, '', p.simulator, p.config"  # noqa: S608
-            f" FROM json_each(?) t JOIN passed_again p ON {meets('p')} AND p.moment >= ? AND p.moment < ?"
-            " JOIN runs r ON r.id = p.run ORDER BY r.moment",
+            f"SELECT DISTINCT {run}, p.simulator, p.config, p.nodeid, p.seed FROM json_each(?) t JOIN passed_again p"  # noqa: S608
+            f" ON {meets('p')} AND p.moment >= ? AND p.moment < ? JOIN runs r ON r.id = p.run ORDER BY r.moment",
             (targets.json_targets(tests), since, before),
         )
         suites = sorted({suite for test in tests for suite in self._suites_having(test.nodeid)})
         listed = self._db.execute(
-            f"SELECT r.moment, r.task_id, r.branch, {sources}, s.seed, s.run, s.suite, s.simulator, s.config"  # noqa: S608
-            " FROM suites s JOIN runs r ON r.id = s.run WHERE s.moment >= ? AND s.moment < ?"
-            " AND s.suite IN (SELECT value FROM json_each(?)) ORDER BY s.moment",
+            f"SELECT {run}, s.run, s.suite, s.simulator, s.config, s.marks FROM suites s JOIN runs r ON r.id = s.run"  # noqa: S608
+            " WHERE s.moment >= ? AND s.moment < ? AND s.suite IN (SELECT value FROM json_each(?)) ORDER BY s.moment",
             (since, before, json_list(suites)),
         )
-        newest = ""
-        known = set()
-        for moment, task_id, branch, state, seed, *rest in heapq.merge(
-            again, listed if suites else (), key=lambda row: str(row[0])
-        ):
-            ran = (state, seed, *rest[2:])
-            if moment == newest or (independent and ran in known):
-                continue
-            if rest[1] and not self._any_passed(SuiteOfRun(*rest), tests):
-                continue
-            if None not in {state, seed}:
-                known.add(ran)
-            newest = moment
-            yield moment, task_id, branch
+        # One test that passed is enough where it does not matter which.
+        asked = [tests] if independent else [[test] for test in tests]
+        rows = heapq.merge(
+            ((row[:4], [(*row[4:7], store.seed_mark(row[7]))]) for row in again),
+            ((row[:4], self._evidence(SuiteOfRun(*row[4:8]), row[8], asked)) for row in listed) if suites else (),
+            key=lambda row: str(row[0][0]),
+        )
+        known: set[tuple[str | None, ...]] = set()
+        for (moment, task_id, branch, sources), of_run in itertools.groupby(rows, key=lambda row: row[0]):
+            passed = ((sources, *each) for _, evidence in of_run for each in evidence)
+            found = set(passed if independent else itertools.islice(passed, 1))
+            if found - known:
+                yield moment, task_id, branch
+            if independent:
+                known.update(each for each in found if None not in each)
 
-    def _any_passed(self, listed: SuiteOfRun, tests: Sequence[Target]) -> bool:
-        return any(self.passed(listed, test) for test in tests)
+    def _evidence(
+        self, listed: SuiteOfRun, marks: str, asked: Iterable[Sequence[Target]]
+    ) -> Iterator[tuple[str, str, str, str | None]]:
+        """Yield the simulator, the configuration, the name and the mark of the seed of each test that passed."""
+        for tests in asked:
+            for name in self._passed(listed, tests):
+                yield listed.simulator, listed.config, name, self._mark(listed.suite, marks, name)
+
+    def _mark(self, suite: str, marks: str, name: str) -> str | None:
+        """Return the mark of the seed of a test in a list; None if the seed is not on record."""
+        place = bisect.bisect_left(self._names(suite), name) * store.MARK if len(marks) > store.MARK else 0
+        return marks[place : place + store.MARK].strip(store.NO_MARK) or None
 
     def _suites_having(self, test: str) -> list[str]:
         """Return the lists of tests that contain a test or, for a runner, one of the tests inside it."""
@@ -130,12 +141,15 @@ class Passes:
         ).fetchall()
         found = []
         for run, when, task_id, commit in runs:
-            seeds = self._seeds_of_passes(run, test, build)
-            found += [Pass(when, task_id, commit, seed) for seed in dict.fromkeys(seeds)]
+            seeds = dict(self._seeds_of_passes(run, test, build))
+            found += [Pass(when, task_id, commit, seed, mark) for seed, mark in seeds.items()]
         return found
 
-    def _seeds_of_passes(self, run: int, test: Target, build: str) -> list[str | None]:
-        """Return the seeds with which a run passed a test on its simulator, in any configuration of a build."""
+    def _seeds_of_passes(self, run: int, test: Target, build: str) -> Iterator[tuple[str | None, str | None]]:
+        """Yield the seeds with which a run passed a test on its simulator, in any configuration of a build.
+
+        Each comes with its mark; where a list ran with several seeds, only the mark of those of the test is known.
+        """
         again = self._db.execute(
             "SELECT seed FROM passed_again WHERE run = :run AND (:any OR simulator = :simulator)"
             " AND substr(config, 1, length(:build)) = :build"
@@ -149,14 +163,15 @@ class Passes:
                 "any": test.simulator == targets.ANY,
             },
         )
-        found: list[str | None] = [seed for (seed,) in again]
-        rows = self._db.execute("SELECT run, suite, simulator, config, seed FROM suites WHERE run = ?", (run,))
-        for *listed, seed in rows.fetchall():
+        yield from ((seed, store.seed_mark(seed)) for (seed,) in again.fetchall())
+        rows = self._db.execute("SELECT run, suite, simulator, config, seed, marks FROM suites WHERE run = ?", (run,))
+        for *listed, seed, marks in rows.fetchall():
             row = SuiteOfRun(*listed)
             wild = test if test.simulator == targets.ANY else test._replace(config=row.config)
-            if row.config.startswith(build) and self.passed(row, wild):
-                found.append(seed)
-        return found
+            passed = list(self._passed(row, [wild])) if row.config.startswith(build) else []
+            if passed:
+                of_tests = {self._mark(row.suite, marks, name) for name in passed}
+                yield seed, None if None in of_tests else "".join(sorted(filter(None, of_tests)))
 
     def builds(self, folder: str, since: str, before: str) -> set[str]:
         """Return the marks of the designs that were built in a folder between two moments."""
@@ -217,18 +232,26 @@ class Passes:
 
     def passed(self, listed: SuiteOfRun, test: Target) -> bool:
         """Tell whether a test, or every test inside it that ran, passed in a list of tests."""
-        if not test.is_met_by(listed.simulator, listed.config):
-            return False
-        names = self._in_suite(listed.suite, test.nodeid)
-        if not names:
-            return False
-        not_passed = self._not_passed(listed, names)
-        if test.simulator == targets.ANY and names != [test.nodeid]:
-            # A module that could not be imported is fixed as soon as a test inside it runs.
-            return test.nodeid not in self._not_passed(listed, [test.nodeid])
-        return not not_passed
+        return any(True for _ in self._passed(listed, [test]))
 
-    def _not_passed(self, listed: SuiteOfRun, names: Sequence[str]) -> set[str]:
+    def _passed(self, listed: SuiteOfRun, tests: Iterable[Target]) -> Iterator[str]:
+        """Yield the names of the tests that passed in a list of tests: those inside a test where all of them did."""
+        inside = {
+            test: names
+            for test in tests
+            if test.is_met_by(listed.simulator, listed.config) and (names := self._in_suite(listed.suite, test.nodeid))
+        }
+        if not inside:
+            return
+        not_passed = self._not_passed(
+            listed, {each for test, names in inside.items() for each in (test.nodeid, *names)}
+        )
+        for test, names in inside.items():
+            # A module that could not be imported is fixed as soon as a test inside it runs.
+            if not_passed.isdisjoint([test.nodeid] if test.simulator == targets.ANY else names):
+                yield from names
+
+    def _not_passed(self, listed: SuiteOfRun, names: Iterable[str]) -> set[str]:
         """Return the tests that did not simply pass; an empty simulator or configuration matches any."""
         rows = self._db.execute(
             "SELECT nodeid FROM failed WHERE run = :run AND nodeid IN (SELECT value FROM json_each(:names))"

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import RunRecord
 
 SUITES = "suites"
+MARK = 3
+"""Number of digits that mark the seed of a test: two seeds get the same ones in one of 4,096 cases."""
+NO_MARK = "-"
+"""Stands in place of each digit for a seed that is not on record."""
 _FIRST_YEAR = 1970
 _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\dZ")
 _TASK_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
@@ -80,9 +84,31 @@ def suite_id(names: Iterable[str]) -> str:
 
 
 def _suite_bytes(names: Iterable[str]) -> bytes:
+    return "".join(f"{name}\n" for name in sorted(set(map(_listed, names)))).encode("utf-8", "backslashreplace")
+
+
+def _listed(name: str) -> str:
     # A parameter may bring a line feed into a node id, which would make two names of one.
-    clean = {name.replace("\r", "\\r").replace("\n", "\\n") for name in names}
-    return "".join(f"{name}\n" for name in sorted(clean)).encode("utf-8", "backslashreplace")
+    return name.replace("\r", "\\r").replace("\n", "\\n")
+
+
+def seed_mark(seed: str | None) -> str | None:
+    """Return digits that mark a seed; None for one that is not on record."""
+    return None if seed is None else hashlib.sha256(seed.encode("utf-8", "backslashreplace")).hexdigest()[:MARK]
+
+
+def seed_marks(seeds: Iterable[tuple[str, str | None]]) -> str:
+    """Return the marks of the seeds of the tests in a list, in its order: one for all seeds of a test.
+
+    Args:
+        seeds: The tests with their seeds.
+    """
+    found: dict[str, set[str | None]] = {}
+    for name, seed in seeds:
+        found.setdefault(_listed(name), set()).add(seed)
+    several = (found[name] for name in sorted(found))
+    marks = (seed_mark(None if None in each else " ".join(sorted(filter(None, each)))) for each in several)
+    return "".join(mark or NO_MARK * MARK for mark in marks)
 
 
 def write_suite(tasks: Path, names: Iterable[str]) -> str:

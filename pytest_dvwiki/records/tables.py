@@ -13,6 +13,7 @@ from pytest_dvwiki.model import WRITTEN, Suite
 from pytest_dvwiki.records.checks import checked
 from pytest_dvwiki.records.fixes import proof, same_seed
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED, is_deterministic
+from pytest_dvwiki.records.store import seed_mark
 from pytest_dvwiki.records.targets import of_failure
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import FailedTest, Occurrence, OtherTest, RunRecord
 
-VERSION = 24
+VERSION = 25
 """Incremented with every change of the tables or of their contents."""
 REPORTED = 2
 """The value of `without_fix` for a failure that only a report tells of: it is no evidence on fixes."""
@@ -45,7 +46,7 @@ CREATE TABLE runs (
   axes TEXT);
 CREATE INDEX runs_by_commit ON runs (vcs_commit, moment);
 CREATE TABLE suites (
-  run INTEGER, moment TEXT, simulator TEXT, config TEXT, seed TEXT, suite TEXT,
+  run INTEGER, moment TEXT, simulator TEXT, config TEXT, seed TEXT, marks TEXT, suite TEXT,
   PRIMARY KEY (run, simulator, config, suite)) WITHOUT ROWID;
 CREATE INDEX suites_by_list ON suites (suite, moment);
 CREATE TABLE sources (sha256 TEXT, run INTEGER, written INTEGER, PRIMARY KEY (sha256, run)) WITHOUT ROWID;
@@ -190,8 +191,11 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, stored: RunReco
     moment = moment_of(record)
     run = _insert_run(db, record, moment)
     db.executemany(
-        "INSERT OR IGNORE INTO suites VALUES (?, ?, ?, ?, ?, ?)",
-        [(run, moment, row.simulator or "", row.config or "", row.seed, row.suite) for row in suites_of(record)],
+        "INSERT OR IGNORE INTO suites VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (run, moment, each.simulator or "", each.config or "", each.seed, _marks(each), each.suite)
+            for each in suites_of(record)
+        ],
     )
     db.execute("INSERT INTO places VALUES (?, ?)", (run, file))
     db.executemany(
@@ -331,6 +335,11 @@ def suites_of(record: RunRecord) -> tuple[Suite, ...]:
     if record.suite is None:
         return record.suites
     return tuple(Suite(suite=record.suite, simulator=simulator) for simulator in _assumed_simulators(record) or ("",))
+
+
+def _marks(suite: Suite) -> str:
+    """Return the mark of the seed of all tests in a list, or that of each; empty if no seed is on record."""
+    return (suite.seeds or "") if suite.seed is None else str(seed_mark(suite.seed))
 
 
 def _assumed_simulators(record: RunRecord) -> tuple[str, ...]:

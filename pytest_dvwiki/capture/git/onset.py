@@ -166,7 +166,7 @@ def _independent(passes: Sequence[Pass], *, comes_and_goes: bool) -> list[Pass]:
     runs = {one.moment: one for one in passes}.values()
     if comes_and_goes:
         return list(runs)
-    return list({one.moment if one.seed is None else (one.seed, one.commit): one for one in runs}.values())
+    return list({one.moment if one.mark is None else (one.mark, one.commit): one for one in runs}.values())
 
 
 def _nearest(passes: Sequence[Pass], failed: Vcs, repository: Repository) -> Pass | None:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from pytest_dvwiki.causes.words import fix_text
-from pytest_dvwiki.model import Attempt, FailedTest, Fix, OtherTest, PassedAgain, Vcs
+from pytest_dvwiki.model import Attempt, FailedTest, Fix, OtherTest, PassedAgain, Suite, Vcs
 from pytest_dvwiki.records import aggregate, codec, fixes, store, subtype_history
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.targets import Target
@@ -18,7 +18,7 @@ from .. import samples
 from ..samples import CAUSE, TEST, failed, fixed, occurrence, passing, record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.model import Change, RunRecord
@@ -207,6 +207,47 @@ def test_a_pass_that_repeats_a_seed_on_the_same_sources_is_no_more_evidence(
     again = [record(number, suites=listed, commit=f"{commit:040x}") for number, commit in enumerate(commits, start=3)]
     (state,) = _judged(tmp_path, record(1, occurrence()), _other_seed(2, commit=f"{5:040x}"), *again)
     assert (state.fix.passes, state.fix.result) == (min(passes, 5), "held" if passes >= 5 else "open")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "passes"),
+    [
+        (lambda _: {TEST: ["1"], "other": ["2"]}, 2),
+        (lambda night: {TEST: ["1"], "other": [str(night)]}, 2),
+        (lambda _: {TEST: ["1", "2", "3"]}, 2),
+        (lambda night: {TEST: ["1" if night % 2 else "2"], "other": ["3"]}, 3),
+        (lambda night: {TEST: [str(night)], "other": ["1"]}, 5),
+        (lambda _: {TEST: [None], "other": ["1"]}, 5),
+        (lambda _: {TEST: ["7"], "other": ["1"]}, 1),
+    ],
+    ids=["fixed", "fixed among others", "several of one test", "two in turn", "new each night", "unknown", "as before"],
+)
+def test_a_list_that_ran_with_several_seeds_is_new_evidence_only_for_seeds_that_are_new_to_a_test(
+    tmp_path: Path, seeds: Callable[[int], dict[str, list[str | None]]], passes: int
+) -> None:
+    runs = [record(1, occurrence()), _other_seed(2, commit=f"{5:040x}")]
+    for night in range(3, 9):
+        listed = seeds(night)
+        marks = store.seed_marks((name, seed) for name, several in listed.items() for seed in several)
+        suite = Suite(suite=store.write_suite(tmp_path, listed), simulator="icarus", seeds=marks)
+        runs.append(record(night, suites=(suite,), commit=f"{5:040x}"))
+    (state,) = _judged(tmp_path, *runs)
+    assert state.fix.passes == passes
+
+
+def test_a_run_with_two_lists_of_tests_is_new_evidence_once(tmp_path: Path) -> None:
+    """One seed for two simulators: the second night says nothing of either that the first had not said."""
+    on = ("icarus", "ghdl")
+    again = tuple(
+        PassedAgain(nodeid=TEST, simulator=each, fingerprint=CAUSE, seed="7", changed="commit", failed_seed="42")
+        for each in on
+    )
+    store.write_suite(tmp_path, (TEST,))
+    listed = tuple(replace(suite, seed="7") for suite in samples.suites(TEST, simulators=on))
+    failing = occurrence(tests=tuple(replace(failed(), simulator=each) for each in on))
+    nights = [record(number, suites=listed, commit=f"{5:040x}") for number in range(3, 9)]
+    (state,) = _judged(tmp_path, record(1, failing), passing(2, passed_again=again, commit=f"{5:040x}"), *nights)
+    assert state.fix.passes == 1
 
 
 def test_repeated_passes_count_for_a_test_that_comes_and_goes_with_one_seed(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from pytest_dvwiki.wiki.writing.build import build
 from ...samples import TEST, git
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pytest_dvwiki.model import FirstBad
@@ -62,6 +63,7 @@ class Project:
         simulator: str = "icarus",
         report: str = REPORT,
         reads: tuple[str, ...] = (),
+        beside: Sequence[str] = (),
     ) -> Archived:
         """Archives a run of one test at the present commit."""
         self.runs += 1
@@ -81,7 +83,10 @@ class Project:
             started=moment,
             finished=moment,
             failures=(failure,) if fails else (),
-            results=(Result(nodeid=test, outcome="failed" if fails else "passed", seed=seed, simulator=simulator),),
+            results=(
+                Result(nodeid=test, outcome="failed" if fails else "passed", seed=seed, simulator=simulator),
+                *(Result(nodeid="other", outcome="passed", seed=each, simulator=simulator) for each in beside),
+            ),
             keep_suite=True,
             always_record=named or self.runs == 1,
             vcs=vcs,
@@ -210,14 +215,19 @@ def test_enough_passes_with_other_seeds_begin_a_range(project: Project) -> None:
     assert "Came with one of 5 commits after" in project.page()
 
 
-def test_passes_that_repeat_a_seed_at_one_commit_are_one(project: Project) -> None:
+@pytest.mark.parametrize(
+    ("beside", "passed_with"), [((), "other"), (("2",), "unknown")], ids=["alone", "in a list with several seeds"]
+)
+def test_passes_that_repeat_a_seed_at_one_commit_are_one(
+    project: Project, beside: Sequence[str], passed_with: str
+) -> None:
     for _ in range(6):
-        project.run(seed="1", named=True)
+        project.run(seed="1", named=True, beside=beside)
     for seed in ("7", "8", "9"):
         project.commit(f"fifo: {seed}")
         found = project.first_bad(seed=seed)
         assert found is not None
-        assert (found.passed_with, found.log) == ("other", ())
+        assert (found.passed_with, found.log) == (passed_with, ())
 
 
 def test_a_pass_with_the_seed_that_fails_begins_a_range_though_others_passed_later(project: Project) -> None:
