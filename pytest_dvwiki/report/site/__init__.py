@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import runs
-from pytest_dvwiki.report.templating import environment
+from pytest_dvwiki.report.templating import MissingError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,8 @@ def make_site(layout: Layout, folder: Path) -> Made:
         MissingError: A package of the extra `report` is not installed.
         WikiError: The folder holds something else, or cannot be written.
     """
-    environment()
-    from pytest_dvwiki.report.site.making import make  # noqa: PLC0415  # imports what the extra brings
-
+    try:
+        from pytest_dvwiki.report.site.making import make  # noqa: PLC0415  # imports what the extra brings
+    except ModuleNotFoundError as error:
+        raise MissingError(error.name) from None
     return make(layout, folder, runs.today())

@@ -1,44 +1,49 @@
-"""Geometry of the charts: columns and lines as shapes of an SVG picture, which the templates draw."""
+"""Charts of values over runs, drawn by pygal as SVG elements of a page.
+
+The policy of the pages forbids styles and scripts in them. So the style that pygal puts into each picture is written
+once, as a file, with the colours of the page; its script is left out, and each value is a title of its shape.
+"""
 
 from __future__ import annotations
 
-import math
+import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pygal
+from markupsafe import Markup
+from pygal.etree import etree
+from pygal.style import Style
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from xml.etree.ElementTree import Element
 
-WIDTH, HEIGHT = 800, 180
-_LEFT, _TOP, _BOTTOM = 40, 10, 20
-_WIDEST = 24
+# It looks for plugins by a finder that Python 3.11 warns of at each later import of a module that is missing.
+sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__module__ != pygal.__name__]
+
+_MOST_SERIES = 4
+_COLOURS = tuple(f"var(--chart-{number})" for number in range(_MOST_SERIES))
+_STYLE = Style(
+    background="transparent",
+    plot_background="transparent",
+    foreground="var(--soft)",
+    foreground_strong="var(--soft)",
+    foreground_subtle="var(--line)",
+    guide_stroke_color="var(--line)",
+    major_guide_stroke_color="var(--line)",
+    guide_stroke_dasharray="none",
+    major_guide_stroke_dasharray="none",
+    font_family="inherit",
+    label_font_size=13,
+    major_label_font_size=13,
+    opacity="1",
+    stroke_opacity="1",
+    stroke_width="2",
+    colors=_COLOURS,
+    value_colors=_COLOURS,
+)
 _MARKS = 5
-"""Most labels on an axis."""
-
-
-class Series(NamedTuple):
-    """One kind of value; its key names the colour."""
-
-    key: str
-    title: str
-
-
-class Column(NamedTuple):
-    """A part of a column, in units of the picture."""
-
-    key: str
-    x: float
-    y: float
-    width: float
-    height: float
-    title: str
-
-
-class Mark(NamedTuple):
-    """A label on an axis."""
-
-    place: float
-    text: str
+"""Labels on the horizontal axis."""
 
 
 class ChartRow(NamedTuple):
@@ -50,98 +55,91 @@ class ChartRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Values over runs or months.
+    """Values over runs.
 
     Args:
+        key: Names the colours, in the style of the site.
         title: What it shows, in words.
-        series: The kinds of values.
+        series: The kinds of values, in words.
         rows: The values from left to right.
-        unit: Appended to values; the axis of percentages ends at 100 and begins below the lowest one.
+        unit: Appended to values. Percentages are a line, which ends at 100; numbers are columns, on top of each other.
     """
 
+    key: str
     title: str
-    series: tuple[Series, ...]
+    series: tuple[str, ...]
     rows: tuple[ChartRow, ...]
     unit: str = ""
 
     @property
-    def size(self) -> tuple[int, int]:
-        """Return the width and height of the picture."""
-        return WIDTH, HEIGHT
+    def is_empty(self) -> bool:
+        """Tell whether all values are zero or unknown."""
+        return not any(value for row in self.rows for value in row.values)
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """Return the values at the bottom and the top of the vertical axis."""
-        sums = [sum(value or 0 for value in row.values) for row in self.rows if None not in row.values]
-        if self.unit == " %":
-            lowest = min(sums, default=0)
-            step = 10 if lowest < 90 else 2  # noqa: PLR2004  # a line near the top needs room
-            return float(max(0, min(100 - step, math.floor(lowest / step) * step))), 100.0
-        largest = max(sums, default=0)
-        step = 2 * 10 ** max(0, math.floor(math.log10(max(largest, 1))))
-        return 0.0, float(max(1, math.ceil(largest / step)) * step)
+    def svg(self) -> Markup:
+        """Return the picture, an element of a page."""
+        root = self.drawn()
+        for child in [each for each in root if each.tag != "g"]:
+            root.remove(child)
+        for parent in list(root.iter()):
+            for child in [each for each in parent if _is_left_out(each)]:
+                parent.remove(child)
+        del root.attrib["id"]
+        root.attrib.update({"role": "img", "aria-label": f"{self.title}. The table below has its values."})
+        return Markup(etree.tostring(root, encoding="unicode"))  # noqa: S704  # the library escapes
+
+    def drawn(self) -> Element:
+        """Return the picture as the library makes it."""
+        options: dict[str, Any] = {
+            "style": _STYLE,
+            "css": ("file://style.css", "file://graph.css"),
+            "js": (),
+            "width": 560,
+            "height": 180,
+            "margin": 8,
+            "margin_right": 40,
+            "show_legend": False,
+            "max_scale": 5,
+            "order_min": 0,
+            "x_labels": [row.label[:10] for row in self.rows],
+            "x_labels_major_count": min(_MARKS, len(self.rows)),
+            "show_minor_x_labels": False,
+            "truncate_label": -1,
+            "allow_interruptions": True,
+            "value_formatter": lambda value: f"{value:g}{self.unit}",
+        }
+        chart = (
+            pygal.Line(range=(self._lowest, 100), dots_size=2, **options)
+            if self.unit == " %"
+            else pygal.StackedBar(**options)
+        )
+        for number, title in enumerate(self.series):
+            chart.add(title, [self._value(row, number) for row in self.rows])
+        root: Element = chart.render_tree()
+        return root
+
+    def _value(self, row: ChartRow, number: int) -> dict[str, Any] | None:
+        value = row.values[number]
+        if value is None or not (value or self.unit):
+            return None
+        return {"value": value, "tooltip": f"{row.label}: {value:g}{self.unit} {self.series[number]}"}
 
     @property
-    def left(self) -> int:
-        """Return where the columns begin."""
-        return _LEFT
-
-    def _y(self, value: float) -> float:
-        bottom, top = self.ends
-        return round(HEIGHT - _BOTTOM - (value - bottom) / (top - bottom) * (HEIGHT - _TOP - _BOTTOM), 1)
-
-    def _x(self, index: float) -> float:
-        return round(_LEFT + index * (WIDTH - _LEFT) / max(1, len(self.rows)), 1)
-
-    @property
-    def columns(self) -> list[Column]:
-        """Return the parts of all columns, those of one row on top of each other."""
-        found = []
-        room = self._x(1) - self._x(0)
-        width = min(_WIDEST, room - min(2.0, room / 5))
-        for index, row in enumerate(self.rows):
-            below = 0.0
-            for series, value in zip(self.series, row.values, strict=True):
-                if value:
-                    y = self._y(below + value)
-                    height = round(self._y(below) - y, 1)
-                    title = f"{row.label}: {value:g}{self.unit} {series.title}"
-                    found.append(Column(series.key, self._x(index), y, round(width, 1), height, title))
-                    below += value
-        return found
-
-    @property
-    def lines(self) -> list[str]:
-        """Return the points of the line of the first series; it is broken where there is no value."""
-        parts: list[list[str]] = [[]]
-        for index, row in enumerate(self.rows):
-            value = row.values[0]
-            if value is None:
-                parts.append([])
-            else:
-                parts[-1].append(f"{self._x(index + 0.5)},{self._y(value)}")
-        # A line needs two points.
-        return [" ".join(points * 2 if len(points) == 1 else points) for points in parts if points]
-
-    @property
-    def marks_left(self) -> list[Mark]:
-        """Return the labels of the vertical axis."""
-        bottom, top = self.ends
-        return [Mark(self._y(value), f"{value:g}{self.unit}") for value in (bottom, (bottom + top) / 2, top)]
-
-    @property
-    def marks_below(self) -> list[Mark]:
-        """Return the labels of the horizontal axis."""
-        step = max(1, math.ceil(len(self.rows) / _MARKS))
-        return [Mark(self._x(index), self.rows[index].label[:10]) for index in range(0, len(self.rows), step)]
+    def _lowest(self) -> float:
+        """Return where the axis of percentages begins: below the lowest, with room under a line near the top."""
+        lowest = min((value for row in self.rows for value in row.values if value is not None), default=0.0)
+        step = 10 if lowest < 90 else 2  # noqa: PLR2004
+        return max(0, min(100 - step, lowest // step * step))
 
 
-def stretches(flags: Sequence[bool]) -> list[tuple[int, int]]:
-    """Return the first and last index of each stretch of true values."""
-    found: list[tuple[int, int]] = []
-    for index, flag in enumerate(flags):
-        if flag and found and found[-1][1] == index - 1:
-            found[-1] = (found[-1][0], index)
-        elif flag:
-            found.append((index, index))
-    return found
+def _is_left_out(element: Element) -> bool:
+    """Tell whether an element of a picture is for the library's script alone, or a column without height."""
+    classes = element.get("class", "").split()
+    return element.tag == "desc" or "tooltip-overlay" in classes or ("bar" in classes and element.find("title") is None)
+
+
+def styles() -> str:
+    """Return the library's styles for all charts of the site."""
+    root = Chart("", "", _COLOURS, (ChartRow("", (1.0,) * _MOST_SERIES),)).drawn()
+    return str(root.findtext("defs/style")).replace(f"#{root.attrib['id']}", ".pygal-chart")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.records import aggregate, overview
 from pytest_dvwiki.report.attention import is_open
-from pytest_dvwiki.report.site.charts import Chart, ChartRow, Series, stretches
+from pytest_dvwiki.report.site.charts import Chart, ChartRow
 from pytest_dvwiki.runs import epoch
 from pytest_dvwiki.wiki.kinds import bug
 from pytest_dvwiki.wiki.text.markdown import in_words, plain
@@ -29,9 +30,6 @@ _MOST_NAMES = 4
 _PARETO = 10
 _HOUR = 3600
 _WORDS: tuple[Word, ...] = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
-CAUSES = tuple(Series(word.lower(), f"{word.lower()} causes") for word in _WORDS)
-PASS_RATE = (Series("rate", "of the tests passed"),)
-FLAKY = (Series("flaky", "flaky tests"), Series("waived", "waived tests"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,21 +230,30 @@ class Data:
             return tuple(map(ChartRow, labels, values))
 
         rates = ((round(100 * run.passed / run.ended, 1) if run.ended else None,) for run in runs)
-        return [
-            Chart("Pass rate: the share of the tests that ended which passed", PASS_RATE, rows(rates), " %"),
-            Chart("Causes in each run", CAUSES, rows(tuple(count[word] for word in _WORDS) for count in words)),
+        counts = (tuple(count[word] for word in _WORDS) for count in words)
+        charts = (
             Chart(
+                "rate",
+                "Pass rate: the share of the tests that ended which passed",
+                ("of the tests passed",),
+                rows(rates),
+                " %",
+            ),
+            Chart("causes", "Causes in each run", tuple(f"{word.lower()} causes" for word in _WORDS), rows(counts)),
+            Chart(
+                "flaky",
                 "Flaky and waived tests in each run",
-                FLAKY,
+                ("flaky tests", "waived tests"),
                 rows((run.totals.flaky, run.totals.waived) for run in runs),
             ),
-        ]
+        )
+        return [each for each in charts if each.key != "flaky" or not each.is_empty]
 
     def recovery(self, name: str) -> Recovery:
         """Return how long the runs of a name took to be free of failures again."""
         runs = [run for run in self.runs if run.name == name and (run.ended or run.totals.failed)]
         runs = runs or [run for run in self.runs if run.name == name]
-        failing = stretches([not run.is_failure_free for run in runs])
+        failing = _stretches([not run.is_failure_free for run in runs])
         over = [(first, last) for first, last in failing if last + 1 < len(runs)]
         now = [(first, last) for first, last in failing if last + 1 == len(runs)]
         return Recovery(
@@ -289,6 +296,14 @@ class Data:
     def hours_lost(self) -> float:
         """Return how long they ran."""
         return sum(each.seconds for each in self._seen) / _HOUR
+
+
+def _stretches(flags: Sequence[bool]) -> list[tuple[int, int]]:
+    """Return the first and last index of each stretch of true values."""
+    groups = (
+        [at for at, _ in group] for flag, group in itertools.groupby(enumerate(flags), lambda each: each[1]) if flag
+    )
+    return [(group[0], group[-1]) for group in groups]
 
 
 def _word(group: Iterable[CauseInRun], *, is_new: bool) -> Word:

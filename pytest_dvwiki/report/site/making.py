@@ -27,7 +27,7 @@ from pytest_dvwiki.redact import clean
 from pytest_dvwiki.report import status, summary
 from pytest_dvwiki.report.attention import ProjectData, shown
 from pytest_dvwiki.report.made_files import MadeFiles
-from pytest_dvwiki.report.site import markdown
+from pytest_dvwiki.report.site import charts, markdown
 from pytest_dvwiki.report.site.data import MOST_TESTS, NEWEST_RUNS, Data, Known, history_of
 from pytest_dvwiki.report.templating import TEMPLATES, environment
 from pytest_dvwiki.version import TOOL
@@ -110,6 +110,7 @@ class _Site:
         """Write all pages."""
         for name in _ASSETS:
             self._files.write(f"assets/{name}", (TEMPLATES / "site" / name).read_text(encoding="utf-8"))
+        self._files.write("assets/charts.css", charts.styles())
         self._overview()
         self._tests()
         self._causes()

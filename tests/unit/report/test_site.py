@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import posixpath
+import re
 import shutil
 import threading
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from pytest_dvwiki.cli import main
 from pytest_dvwiki.records import WikiError, overview
 from pytest_dvwiki.report.attention import ProjectData
 from pytest_dvwiki.report.site import make_site
-from pytest_dvwiki.report.site.charts import Chart, ChartRow, Series
+from pytest_dvwiki.report.site.charts import Chart, ChartRow
 from pytest_dvwiki.report.site.data import Data
 from pytest_dvwiki.report.site.making import MANIFEST, evidence
 from pytest_dvwiki.report.site.markdown import address, render
@@ -240,21 +241,29 @@ def test_a_link_without_a_page_is_looked_at_again() -> None:
     assert "href" not in found.html
 
 
-def test_columns_and_lines_keep_their_proportions() -> None:
-    chart = Chart(
-        "t",
-        (Series("a", "as"), Series("b", "bs")),
-        (ChartRow("x", (1, 3)), ChartRow("y", (0, 2)), ChartRow("z", (None, 0))),
-    )
-    assert chart.ends == (0.0, 4.0)
-    heights = [(each.key, each.height) for each in chart.columns]
-    assert heights == [("a", 37.5), ("b", 112.5), ("b", 75.0)]
-    line = Chart("t", (Series("a", "as"),), (ChartRow("x", (0,)), ChartRow("y", (None,)), ChartRow("z", (100,))), " %")
-    assert line.lines == ["166.7,160.0 166.7,160.0", "673.3,10.0 673.3,10.0"]
-    lowest = {89.9: 80, 99.4: 98, 100: 98}
-    assert {
-        value: Chart("t", (Series("a", "as"),), (ChartRow("x", (value,)),), " %").ends[0] for value in lowest
-    } == lowest
+def test_charts_hold_no_style_or_script_and_each_value_has_its_words() -> None:
+    rows = (ChartRow("2026-11-20 02:00", (1, 3)), ChartRow("2026-11-21 02:00", (0, 2)), ChartRow("z", (None, 0)))
+    page = Elements(Chart("causes", "Causes <b>", ("as", "bs"), rows).svg)
+    assert {tag for tag, _ in page.found} == {"svg", "g", "rect", "path", "text", "title"}
+    assert not any("style" in attributes for _, attributes in page.found)
+    assert page.found[0][1]["aria-label"] == "Causes <b>. The table below has its values."
+    heights = [float(str(each["height"])) for _, each in page.found if "reactive" in str(each.get("class"))]
+    assert [round(height / heights[0], 2) for height in heights] == [1, 3, 2]
+    assert re.findall(r"2026-11-2\d 02:00: \d \ws", page.text) == [
+        "2026-11-20 02:00: 1 as",
+        "2026-11-20 02:00: 3 bs",
+        "2026-11-21 02:00: 2 bs",
+    ]
+
+
+@pytest.mark.parametrize(("lowest", "begins"), [(0, "0 %"), (89.9, "80 %"), (99.4, "98 %"), (100, "98 %")])
+def test_a_pass_rate_ends_at_100_and_has_a_gap_where_nothing_is_known(lowest: float, begins: str) -> None:
+    rows = tuple(ChartRow("x", (value,)) for value in (lowest, 100, None, 100, 100))
+    page = Elements(Chart("rate", "Rate", ("passed",), rows, " %").svg)
+    lines = [str(each["d"]) for _, each in page.found if str(each.get("class")).startswith("line reactive")]
+    assert len(lines) == 2
+    marks = re.findall(r"\d+ %", page.text)
+    assert (marks[0], "100 %" in marks) == (begins, True)
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
