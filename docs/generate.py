@@ -48,14 +48,14 @@ _PLACES = {
 }
 """Columns of the table: the flows, all of them on Icarus, and the other simulators."""
 _OUTCOMES = """\
-# What each kind of failure comes out as
+# What each kind of failure is called
 
 Made by `make docs` from `tests/sim/outcomes.yaml`, which `make outcomes` runs; `make test` runs each
 session in one capture mode, the main ones in several.
 
 A cell is one kind of failure in one flow, on one simulator, in one capture mode. **{run} cells are run**, each checked
-for its label, its first cause, the tests that it names, and that nothing is counted twice. **{not_shown} places cannot
-show their kind**, each with its reason below.
+for its label, its first cause, the tests that it names, and that nothing is counted twice. In **{not_shown}
+places a kind cannot be produced or seen**, each with its reason below.
 
 | flow | |
 | --- | --- |
@@ -70,11 +70,12 @@ Capture modes: {modes}.
 
 ## Kinds
 
-A number says in how many capture modes, and calls of pytest, the kind is run there; a dash that it cannot be shown.
+The number of capture modes, and calls of pytest, in which the kind is run there; a dash where it cannot be produced or
+seen.
 
 {kinds}
 
-## What cannot be shown
+## What cannot be produced or seen
 
 {reasons}
 
