@@ -22,6 +22,7 @@ from pytest_dvwiki.causes.statements import (
     Seen,
     SeenOn,
     Tracked,
+    Unseeded,
     beside,
     is_fixed_by,
     statements,
@@ -145,7 +146,7 @@ class PageBlocks:
                     lines.append(f"Fix: {prose(words, _FIX_LENGTH)}")
                 case Reproduce(command=command) if command is not None:
                     again = _reproduce_line(command)
-                case Regressed() | FixedBy() | Came() | SeenOn() | Proposed() | Accepted():
+                case Regressed() | FixedBy() | Came() | SeenOn() | Proposed() | Accepted() | Unseeded():
                     lines.append(f"{sentence(words)} {cite(each.task_id)}")
                 case Tracked():
                     lines.append(sentence(words))

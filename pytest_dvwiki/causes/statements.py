@@ -175,6 +175,13 @@ class Reproduce(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unseeded(Statement):
+    """The seed does not repeat the last failure, since a file draws stimulus without one."""
+
+    file: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Compare(Statement):
     """The same command with a seed that passed, to compare the two runs."""
 
@@ -215,11 +222,7 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
     if record is not None and record.proposal is not None:
         each = record.proposal
         yield Proposed(fix=each.fix, fingerprint=each.fingerprint, pattern=each.pattern, task_id=each.task_id)
-    occurrence = cause.occurrence
-    if occurrence.command is not None or occurrence.unreproducible:
-        yield Reproduce(command=occurrence.command, why_not=occurrence.unreproducible, task_id=newest)
-    if record is not None:
-        yield from _compare(occurrence, record)
+    yield from _again(cause.occurrence, record, newest)
 
 
 def _infrastructure(cause: Cause, now: str) -> Infrastructure:
@@ -375,6 +378,16 @@ def _advice(cause: Cause) -> Advice | Unnamed | None:
     if cause.advice:
         return Advice(text=cause.advice)
     return Unnamed() if cause.occurrence.error_class == "unknown" and cause.occurrence.pattern is None else None
+
+
+def _again(newest: Occurrence, history: CauseHistory | None, task_id: str) -> Iterator[Statement]:
+    """Yield the statements on running the last failure again."""
+    if newest.command is not None or newest.unreproducible:
+        yield Reproduce(command=newest.command, why_not=newest.unreproducible, task_id=task_id)
+    if newest.unseeded:
+        yield Unseeded(file=newest.unseeded, task_id=task_id)
+    elif history is not None:
+        yield from _compare(newest, history)
 
 
 def _compare(newest: Occurrence, history: CauseHistory) -> Iterator[Compare]:

@@ -202,6 +202,12 @@ def _reproduce(statement: of.Reproduce, style: Style = PLAIN) -> str:
 
 
 @text.register
+def _unseeded(statement: of.Unseeded, style: Style = PLAIN) -> str:
+    file = style.name(statement.file)
+    return f"the same seed may give another run, since {file} draws from numpy.random without a seed"
+
+
+@text.register
 def _flaky(statement: of.Flaky, style: Style = PLAIN) -> str:  # noqa: ARG001
     seeds = [each.seed for each in statement.attempts if each.seed is not None]
     how = "failed, then passed"

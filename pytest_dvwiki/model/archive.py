@@ -61,7 +61,7 @@ class FailedTest:
     attempts: int = 1
     seed: str | None = None
     seed_unknown: bool = False
-    """Whether it failed with a seed that is not on record. If False and `seed` is None, it depends on no seed."""
+    """Whether a seed that is not on record decides its stimulus. If False and `seed` is None, it depends on none."""
     sim_time: str | None = None
     simulator: str | None = None
     duration_s: float = 0.0
@@ -96,6 +96,8 @@ class Occurrence:
     """HDL and Python files that the failing simulation read, relative to the repository's top; none where unknown."""
     place: Place | None = None
     """The statement that reported the cause, where that is known."""
+    unseeded: str | None = None
+    """File that draws the stimulus of a failing test without a seed, so that the same seed may be another run."""
     title: str | None = None
     """Title that a reporter gave it."""
     spec_section: str | None = None

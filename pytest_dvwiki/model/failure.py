@@ -146,6 +146,8 @@ class Failure:
     command: Command | None = None
     unreproducible: str = ""
     """Why no command can reproduce the failure."""
+    unseeded: str = ""
+    """File that draws its stimulus without a seed, so that the same seed may be another run; like `reads`."""
     by_strict_logs: bool = False
     """Whether the test passed, and `--dvwiki-strict-logs` made it fail for an error line in its log."""
 

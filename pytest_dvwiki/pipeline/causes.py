@@ -199,6 +199,7 @@ def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
         command=replace(shown.command, test=shown.nodeid) if shown.command is not None else None,
         unreproducible=shown.unreproducible,
         quickest=_quickest(members, shown),
+        unseeded=shown.unseeded or None,
     )
 
 

@@ -38,7 +38,7 @@ def encode(record: RunRecord) -> bytes:
     for occurrence in values["occurrences"]:
         if not occurrence["reproduce"]:
             del occurrence["reproduce"]
-        for key in ("quickest", "title", "spec_section", "owner"):
+        for key in ("quickest", "unseeded", "title", "spec_section", "owner"):
             if occurrence[key] is None:
                 del occurrence[key]
     for suite in values["suites"]:

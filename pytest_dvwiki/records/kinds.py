@@ -78,7 +78,7 @@ def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
     nor simulator: there the error class tells whether a simulator ran.
     """
     in_simulator = failure.in_simulator or cause.error_class in SIMULATION_CLASSES
-    return failure.seed is None and failure.seeded and in_simulator
+    return (failure.seed is None or bool(failure.unseeded)) and failure.seeded and in_simulator
 
 
 def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) -> bool:

@@ -26,6 +26,7 @@ from pytest_dvwiki.causes.statements import (
     Seen,
     SeenOn,
     Tracked,
+    Unseeded,
     passes_since,
     standing,
     statements,
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED"]
 """The state of a cause: its news in the newest runs, or that its tests pass again."""
 WEEK = timedelta(days=7)
-_SHOWN = (Seen, SeenOn, Regressed, Beside, FixedBy, Came, Infrastructure, Tracked, Accepted, Reproduce)
+_SHOWN = (Seen, SeenOn, Regressed, Beside, FixedBy, Came, Infrastructure, Tracked, Accepted, Reproduce, Unseeded)
 """The statements that are shown."""
 
 

@@ -25,6 +25,7 @@ from pytest_dvwiki.causes.statements import (
     SeenOn,
     Tracked,
     Unnamed,
+    Unseeded,
     WithoutFix,
 )
 from pytest_dvwiki.causes.words import Style, fix_text, of_passes, short, text
@@ -232,6 +233,8 @@ def _next_steps(
                 yield from _command(session, command, width)
             case Reproduce():
                 yield from _wrapped(words, width, label="run")
+            case Unseeded():
+                yield from _wrapped(words, width)
 
 
 def _pages(cause: Cause) -> Iterator[Line]:

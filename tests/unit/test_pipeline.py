@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -194,6 +195,29 @@ def test_of_many_tests_of_a_cause_each_question_is_asked_once(root: Path, monkey
     assert len(archived.record.passed_again) == len(tests)
     assert asked.count("difference") == 1
     assert asked.count("newest_occurrence") < 10
+
+
+@pytest.mark.parametrize(("unseeded", "counts"), [("", True), ("tb/gen.py", False)])
+def test_a_pass_with_the_seed_that_failed_proves_nothing_where_the_seed_does_not_decide_the_stimulus(
+    root: Path, unseeded: str, counts: bool
+) -> None:
+    result = Result(nodeid=TEST, outcome="failed", simulator="icarus", seed="42")
+    excerpts = (Excerpt(source="log", lines=((1, REPORT),)),)
+    failure = Failure(
+        nodeid=TEST, in_simulator=True, simulator="icarus", seed="42", seeded=True, unseeded=unseeded, excerpts=excerpts
+    )
+    runs = (((failure,), result), ((), replace(result, outcome="passed")))
+    for number, (failures, each) in enumerate(runs, start=1):
+        change(root, "rtl/fifo.sv")
+        moment = f"2026-11-21T{number:02d}:00:00Z"
+        done = Run(task_id=f"n_{number}", started=moment, finished=moment, failures=failures, results=(each,))
+        with Services(resolve(root), note=pytest.fail) as services:
+            done = replace(done, vcs=repository.Repository(services.settings.layout).state())
+            archived = pipeline.process(done, services)
+    (passed,) = archived.passed
+    assert passed.cause is not None
+    assert passed.cause.newest_fix is not None
+    assert passed.cause.newest_fix.counts is counts
 
 
 def test_git_is_not_asked_where_nothing_failed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from pytest_dvwiki.capture.simulations.regression import Regression, read_regres
 from pytest_dvwiki.logtext.excerpts import ExcerptBuilder, Limits
 from pytest_dvwiki.logtext.user_frames import shown_path
 from pytest_dvwiki.model import Excerpt, Failure, Frame, LogReference, Simulator
+from pytest_dvwiki.records.command import workspace
 from pytest_dvwiki.redact import clean, redact
 
 if TYPE_CHECKING:
@@ -62,6 +63,13 @@ class SimulationRun:
         files = dict.fromkeys(os.path.normpath(folder / path) for path in (*files_of_cases, *sim.files))
         modules = dict.fromkeys((*sim.modules, *(test.module for test in self.tests if test.module)))
         return files_read(self.setup, files=files, modules=modules, folder=str(folder), root=sim.root)
+
+    @functools.cached_property
+    def unseeded(self) -> str:
+        """Return the file that draws the stimulus without a seed; empty if none is known to do so."""
+        from pytest_dvwiki.capture.simulations.unseeded import draws_unseeded  # noqa: PLC0415  # only for failures
+
+        return draws_unseeded(self.reads, workspace(self.sim.root)[0])
 
     def nodeid_of(self, test: CocotbTest) -> str:
         """Return the node id of a test."""
@@ -116,6 +124,7 @@ class SimulationRun:
             duration_s=duration_s,
             config=self.setup.config,
             reads=self.reads,
+            unseeded=self.unseeded if seeded else "",
             command=None if unreproducible else command,
             unreproducible=unreproducible,
         )

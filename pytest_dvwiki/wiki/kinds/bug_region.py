@@ -18,6 +18,7 @@ from pytest_dvwiki.causes.statements import (
     Reproduce,
     Seen,
     SeenOn,
+    Unseeded,
     statements,
 )
 from pytest_dvwiki.causes.words import Style, sentence, short, text
@@ -189,7 +190,9 @@ def _reproduce(history: CauseHistory, stated: Sequence[tuple[Statement, str]], s
     parts = [f"The last failure{seeded}{where}{source}:\n{_shell(command)}"]
     if masked_note(command):
         parts.append(f"{masked_note(command)}.")
-    for each, _ in stated:
+    for each, words in stated:
+        if isinstance(each, Unseeded):
+            parts.append(f"{sentence(words)}{source}")
         if isinstance(each, Compare):
             parts.append(f"With this seed it passed{sources.cite(each.task_id)}:\n{_shell(each.command)}")
     return "\n\n".join(parts)

@@ -371,6 +371,15 @@ def test_the_command_runs_this_test_alone_with_its_seed(kinds: Left, tmp_path: P
     assert collect(again.simulation).results[0].seed == "42"
 
 
+def test_a_failing_test_names_the_file_that_draws_its_stimulus_without_a_seed(kinds: Left, tmp_path: Path) -> None:
+    (tmp_path / "kinds.py").write_text("from drive import draw\n")
+    (tmp_path / "drive.py").write_text("import numpy as np\ndef draw(): return np.random.rand()\n")
+    here = replace(kinds.simulation, folder=tmp_path, root=tmp_path, modules=("kinds",))
+    assert {failure.unseeded for failure in collect(here).failures} == {"drive.py"}
+    (tmp_path / "drive.py").write_text("import random\ndef draw(): return random.random()\n")
+    assert {failure.unseeded for failure in collect(here).failures} == {""}
+
+
 def test_a_test_after_one_that_failed_is_run_with_those_before_it(kinds: Left) -> None:
     """What failed first may have left the design in the middle of something."""
     told = {failure.nodeid: "COCOTB_TEST_FILTER" in pasted(failure) for failure in collect(kinds.simulation).failures}

@@ -1,0 +1,80 @@
+"""Stimulus that no seed repeats: numbers of `numpy.random`, of which cocotb sets no seed."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+_MODULE = "numpy.random"
+_READ_LIMIT = 1 << 20
+_TAKES_SEED = frozenset(
+    {"default_rng", "RandomState", "SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
+)
+"""What draws from the system where it is called without a seed."""
+_STATE = frozenset({"seed", "set_state"})
+"""What sets the state that the functions of the module share."""
+_NO_DRAW = frozenset({"Generator", "BitGenerator", "get_state", "get_bit_generator", "set_bit_generator"})
+
+
+def draws_unseeded(files: Iterable[str], top: Path) -> str:
+    """Return the first file that draws numbers from numpy without a seed; empty if no file does.
+
+    Args:
+        files: The files that a simulation read, relative to the top of the repository.
+        top: The top of the repository.
+    """
+    shared = ""
+    is_set = False
+    for file in files:
+        text = reading.start_of(top / file, _READ_LIMIT) if file.endswith(".py") else ""
+        for name, has_seed in _calls(text):
+            if name in _TAKES_SEED:
+                if not has_seed:
+                    return file
+            elif name in _STATE:
+                is_set = is_set or has_seed
+            elif name not in _NO_DRAW:
+                shared = shared or file
+    return "" if is_set else shared
+
+
+def _calls(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the functions of the module that a file calls, and whether each gets an argument other than None."""
+    if _MODULE.partition(".")[0] not in text:
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    names = {}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            names.update({each.asname or each.name: each.name for each in node.names})
+            names.update({top: top for each in node.names if (top := each.name.partition(".")[0]) and not each.asname})
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.update({each.asname or each.name: f"{node.module}.{each.name}" for each in node.names})
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            first, dot, rest = _dotted(node.func).partition(".")
+            module, _, name = f"{names.get(first, '')}{dot}{rest}".rpartition(".")
+            if module == _MODULE:
+                given = [*node.args, *(each.value for each in node.keywords)]
+                yield name, any(not (isinstance(each, ast.Constant) and each.value is None) for each in given)
+
+
+def _dotted(node: ast.expr) -> str:
+    """Return a name with its attributes, `np.random.rand`; empty for any other expression."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
