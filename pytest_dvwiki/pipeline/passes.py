@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_dvwiki.capture.git.repository import is_prose
 from pytest_dvwiki.model import FixRow, PassedAgain, Passing
 from pytest_dvwiki.records.fixes import MAYBE_LATER, PROVES, proof
 from pytest_dvwiki.records.units import parents_of
@@ -23,10 +24,6 @@ NO_STIMULUS = re.compile(
     r"(?:^|/)(?:\.git[^/]*|\.github/.*|LICENSE[^/]*|README[^/]*|CHANGELOG[^/]*|docs?/.*)$|\.(?:md|rst|txt)$"
 )
 """Files, apart from those of the design, that do not draw stimulus."""
-_WORDS = re.compile(
-    r"(?:^|/)(?:LICENSE|README|CHANGELOG|CHANGES|AUTHORS|CONTRIBUTING|CODEOWNERS)[^/]*$|\.(?:md|rst|adoc)$"
-)
-"""Files for people to read: a change to them fixes no test, unless the simulation read them."""
 
 
 def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Passing]:
@@ -169,8 +166,8 @@ def _changed(failing: StillFailing, difference: Difference) -> Change | None:
         return None if failing.config_known else "configuration"
     if failing.one_of_several and not _names_any(failing.evidence, difference.all_files):
         return None
-    change = difference.change
-    if change == "commit" and difference.all_files and all(_is_prose(name, failing) for name in difference.all_files):
+    change, files = difference.change, difference.all_files
+    if change == "commit" and files and all(is_prose(name, failing.reads) for name in files):
         change = "nothing"
     # Only the seed differs, if the sources are the same or not on record and the seed may be another one.
     other_seed = failing.seed_unknown or (failing.seed is not None and failing.by.seed != failing.seed)
@@ -181,11 +178,6 @@ def _names_any(text: str, files: Iterable[str]) -> bool:
     """Tell whether a text names one of the files."""
     names = "|".join(re.escape(name.rpartition("/")[2]) for name in files)
     return bool(names) and re.search(rf"(?<![\w.-])(?:{names})(?![\w.-])", text) is not None
-
-
-def _is_prose(name: str, failing: StillFailing) -> bool:
-    """Tell whether a file is only for people to read."""
-    return bool(_WORDS.search(name)) and not any(read == name or read.endswith(f"/{name}") for read in failing.reads)
 
 
 def _rebuilds(nodeid: str, difference: Difference) -> bool:

@@ -64,6 +64,8 @@ _KINDS = {
     "hang": "no progress",
     "simulation_ended_early": "no progress",
 }
+_SAME_HDL = "same HDL"
+"""Kind of the clue that no HDL file changed: what does not fit together in the design was not brought by the design."""
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail", "timing_offset", "protocol_violation", "coverage_miss"})
 _OF_VALUES = frozenset({"index_out_of_range", "key_error", "value_error", "type_error", "runtime_error"})
 """Python exceptions that a wrong value of the design can raise, too."""
@@ -169,10 +171,16 @@ def conclude(clues: Sequence[Clue]) -> Origin:
 
 def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
     """Return a verdict with more evidence; a decision of a hook or of the environment stays."""
-    more = tuple(clue for clue in clues if clue.kind != "changes" or not _is_path_problem(verdict, clue))
+    own = tuple(clue for clue in verdict.clues if clue.kind != "mismatch")
+    fits = len(own) == len(verdict.clues)
+    more = tuple(
+        clue
+        for clue in clues
+        if not (clue.kind == "changes" and _is_path_problem(verdict, clue)) and not (clue.kind == _SAME_HDL and fits)
+    )
     if not more or verdict.decided_by or verdict.error_class == "tool_error":
         return verdict
-    together = (*verdict.clues, *more)
+    together = (*(own if any(clue.kind == _SAME_HDL for clue in more) else verdict.clues), *more)
     return replace(verdict, clues=together, origin=conclude(together))
 
 
@@ -202,7 +210,9 @@ def of_changes(
     sources: Collection[str] = (),
     python_bench: bool = False,
 ) -> tuple[Clue, ...]:
-    """Return the clue of the changes since the test last passed: if only one side changed, it is that side.
+    """Return the clues of the changes since the test last passed.
+
+    If only one side changed, it is that side. That no HDL file changed is a clue of its own.
 
     Args:
         files: Names of the changed files; only sources of design and testbench count.
@@ -211,18 +221,25 @@ def of_changes(
         sources: Known files that the failing simulation read; other files do not count.
         python_bench: Whether the testbench is in Python.
     """
+    files = tuple(files)
     sides: dict[OriginType, list[str]] = {}
     for file in files:
         side = side_of(file, sources, python_bench=python_bench)
         if side is not None and _concerns(file, sources):
             sides.setdefault(side, []).append(file)
-    if len(sides) != 1:
-        return ()
-    ((side, changed),) = sides.items()
-    named = changed[0] + (f" and {len(changed) - 1} more" if len(changed) > 1 else "")
-    kind = "design" if side == "RTL_BUG" else "testbench"
     span = f"since it passed at {passed[:8]}" + (f" and until it failed at {failed[:8]}" if failed else "")
-    return (Clue("changes", side, f"of its sources only {kind} files changed {span}: {named}"),)
+    clues = []
+    if len(sides) == 1:
+        ((side, changed),) = sides.items()
+        kind = "design" if side == "RTL_BUG" else "testbench"
+        clues.append(Clue("changes", side, f"of its sources only {kind} files changed {span}: {_listed(changed)}"))
+    if files and not any(map(_HDL.search, files)):
+        clues.append(Clue(_SAME_HDL, "UNKNOWN", f"no HDL file of the repository changed {span}, but {_listed(files)}"))
+    return tuple(clues)
+
+
+def _listed(files: Sequence[str]) -> str:
+    return files[0] + (f" and {len(files) - 1} more" if len(files) > 1 else "")
 
 
 def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import re
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Self
@@ -28,8 +29,23 @@ MOST_COMMITS = 10
 MOST_FILES = 20
 _MOST_EDITED = 100
 """Maximum number of files with uncommitted changes that are recorded."""
+_MOST_PROSE = 100
+"""Maximum number of files for people to read that are left out by their names."""
+_PROSE = re.compile(
+    r"(?:^|/)(?:LICENSE|README|CHANGELOG|CHANGES|AUTHORS|CONTRIBUTING|CODEOWNERS)[^/]*$|\.(?:md|rst|adoc)$"
+)
 _SHORT = 12
 _IN_TEXT = 3
+
+
+def is_prose(name: str, reads: Iterable[str]) -> bool:
+    """Tell whether a file is only for people to read, so that a change to it neither breaks nor repairs a test.
+
+    Args:
+        name: Name in git.
+        reads: Files that the failing simulation read.
+    """
+    return bool(_PROSE.search(name)) and not any(read == name or read.endswith(f"/{name}") for read in reads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,12 +303,14 @@ class Repository:
                 return Difference(change="branch")
             # After a rebase, copies of commits that were there at the failure do not count as a difference.
             span = ["--cherry-pick", "--right-only", f"{first}...{last}"]
+        prose = suspects.prose(files)
+        sources = (*self._sources, *(f":(exclude,top,literal){name}" for name in prose))
         # Merges are left out, unless there is nothing else.
         for merges in (["--no-merges"], []):
-            count = int(self._git.ask("rev-list", "--count", *span, *merges, *self._sources) or 0)
+            count = int(self._git.ask("rev-list", "--count", *span, *merges, *sources) or 0)
             if count:
                 break
-        log = self._newest([*span, *merges], files, suspects) if count else ()
+        log = self._newest([*span, *merges], files, suspects, sources) if count else ()
         edits = _edits(suspects.first(before.edited), len(before.edited))
         note = f"it had failed with {edits}" if before.dirty else ""
         if now.dirty:
@@ -302,13 +320,15 @@ class Repository:
             change="commit",
             log=log,
             log_count=count if log else 0,
-            files=suspects.first(files),
-            file_count=len(files),
+            files=suspects.first([name for name in files if name not in prose]),
+            file_count=len(files) - len(prose),
             all_files=tuple(dict.fromkeys((*files, *before.edited))),
             note=note if log else f"a change between {first[:_SHORT]} and {last[:_SHORT]}",
         )
 
-    def _newest(self, span: Sequence[str], files: Sequence[str], suspects: _Suspects) -> tuple[str, ...]:
+    def _newest(
+        self, span: Sequence[str], files: Sequence[str], suspects: _Suspects, sources: Sequence[str]
+    ) -> tuple[str, ...]:
         """Return the newest commits; first those that touch files which the failing simulation read.
 
         If it is unknown what was read, those that touch files named in the evidence are among the first few, which are
@@ -319,7 +339,7 @@ class Repository:
             paths = ("--", *(f":(top,literal){name}" for name in names))
             return self._log(f"-{MOST_COMMITS}", *span, paths=paths) if names else []
 
-        newest = self._log(f"-{MOST_COMMITS}", *span, paths=self._sources)
+        newest = self._log(f"-{MOST_COMMITS}", *span, paths=sources)
         if len(newest) < 2:  # noqa: PLR2004  # there is nothing to order
             return tuple(newest)
         failing = touching(suspects.named(files))
@@ -373,6 +393,11 @@ class _Suspects:
     def read(self, files: Iterable[str]) -> list[str]:
         """Return the files that were read."""
         return [name for name in files if name in self.reads]
+
+    def prose(self, files: Sequence[str]) -> dict[str, None]:
+        """Return the files for people to read; none where there are no others, or too many."""
+        found = {name: None for name in files if is_prose(name, self.reads)}
+        return found if len(found) < len(files) and len(found) <= _MOST_PROSE else {}
 
     def first(self, files: Sequence[str]) -> tuple[str, ...]:
         """Return as many names as are recorded, those to which the evidence points first."""

@@ -175,7 +175,7 @@ def test_a_change_on_one_side_since_the_last_pass_speaks_for_that_side() -> None
         "RTL_BUG",
         "of its sources only design files changed since it passed at 1f0c3a2d: rtl/fifo.sv",
     )
-    (bench,) = of_changes(["tb/fifo_sb.sv", "tests/test_fifo.py"], COMMIT)
+    (bench,) = of_changes(["tb/fifo_sb.sv", "tests/test_fifo.py"], COMMIT)  # an HDL file changed
     assert (bench.side, bench.text) == (
         "TB_BUG",
         "of its sources only testbench files changed since it passed at 1f0c3a2d: tb/fifo_sb.sv and 1 more",
@@ -184,7 +184,32 @@ def test_a_change_on_one_side_since_the_last_pass_speaks_for_that_side() -> None
     assert conclude((*CHECK, bench)).type == "TB_BUG"
 
 
-@pytest.mark.parametrize("files", [[], ["README.md"], ["rtl/fifo.sv", "tb/fifo_sb.sv"], ["sim_build/dump.v"]])
+@pytest.mark.parametrize(
+    ("files", "side"),
+    [(["config.yaml", "README.md"], "UNKNOWN"), (["run.py"], "TB_BUG"), (["rtl/fifo.sv", "run.py"], "RTL_BUG")],
+)
+def test_what_does_not_fit_in_an_unchanged_design_was_not_brought_by_it(files: list[str], side: str) -> None:
+    """A list that lacks a source shows as a missing unit in the file that instantiates it."""
+    found = clues("compile_error", "missing_module", "rtl/top.vhd")
+    verdict = Verdict(
+        error_class="compile_error",
+        failure_subtype="missing_module",
+        fingerprint="",
+        primary="",
+        origin=conclude(found),
+        clues=found,
+    )
+    assert verdict.origin.type == "RTL_BUG"
+    said = with_clues(verdict, of_changes(files, COMMIT)).origin
+    assert said.type == side
+    unchanged = f"no HDL file of the repository changed since it passed at 1f0c3a2d, but {files[0]}"
+    assert any(reason.startswith(unchanged) for reason in said.reasons) == (side != "RTL_BUG")
+    syntax = clues("compile_error", "syntax_error", "rtl/top.vhd")
+    verdict = replace(verdict, failure_subtype="syntax_error", clues=syntax, origin=conclude(syntax))
+    assert with_clues(verdict, of_changes(["config.yaml"], COMMIT)) == verdict
+
+
+@pytest.mark.parametrize("files", [[], ["rtl/fifo.sv", "tb/fifo_sb.sv"], ["sim_build/dump.v"]])
 def test_changes_on_both_sides_or_none_say_nothing(files: list[str]) -> None:
     assert of_changes(files, COMMIT) == ()
 

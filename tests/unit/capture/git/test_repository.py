@@ -74,6 +74,29 @@ def test_the_state_is_commit_branch_and_changes(project: Project) -> None:
     assert project.state.changes not in {None, dirty.changes}
 
 
+def test_text_for_people_neither_breaks_nor_repairs_unless_it_is_read(project: Project) -> None:
+    failed = project.state
+    project.commit("notes", NOTES="x", **{"notes.md": "one"})
+    project.commit("fifo: reset", rtl__fifo_v="reset")
+    project.commit("more notes", **{"notes.md": "two", "rtl/README": "x"})
+    git(project.root, "rm", "-q", "NOTES")
+    project.commit("fewer notes")
+    found = project.since(failed)
+    assert (subjects(found), found.log_count, found.files, found.file_count) == (
+        ["fewer notes", "fifo: reset", "notes"],
+        3,
+        ("rtl/fifo.v",),
+        1,
+    )
+    repository = Repository(layout(project.root))
+    read = repository.difference(failed, project.state, reads=("notes.md",))
+    assert subjects(read)[:2] == ["more notes", "notes"]
+    assert read.files == ("notes.md", "rtl/fifo.v")
+    failed = project.state
+    project.commit("even more", **{"notes.md": "three"})
+    assert subjects(project.since(failed)) == ["even more"], "there is nothing else"
+
+
 def test_what_the_plugin_writes_is_no_change(project: Project) -> None:
     project.commit("wiki", **{".agent__wiki__index.md": "one", "sub__.agent__wiki__index.md": "one"})
     project.write(".agent/wiki/index.md", "two")
