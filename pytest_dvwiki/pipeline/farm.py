@@ -116,17 +116,43 @@ class Farm:
                 import dask_jobqueue  # noqa: PLC0415
 
                 cluster = stack.enter_context(getattr(dask_jobqueue, BATCH[self.scheduler])())
-                cluster.scale(jobs=self.jobs)
+                cluster.sync(_submit, cluster, self.jobs, distributed.Status.failed)
             else:
                 cluster = self.scheduler
             return stack.enter_context(distributed.Client(cluster))
         except (ImportError, OSError, ValueError, RuntimeError) as error:
-            reason = str(error).partition("\n")[0] or type(error).__name__
-            raise FarmError(f"{self.scheduler or 'a cluster on this machine'} cannot be used: {reason}") from error
+            raise FarmError(
+                f"{self.scheduler or 'a cluster on this machine'} cannot be used: {_reason(error)}"
+            ) from error
         finally:
             # Dask sets variables for its workers, such as PYTHONHASHSEED, that would end up in printed commands.
             for name in os.environ.keys() - before.keys():
                 del os.environ[name]
+
+
+async def _submit(cluster: Any, jobs: int, failed: Any) -> None:
+    """Submit the jobs of a batch farm, and wait until it has taken them, not until they run.
+
+    `cluster.scale` leaves a refused job to a message in the log, and the tasks wait for ever.
+    """
+    for _ in range(jobs):
+        cluster.worker_spec.update(cluster.new_worker_spec())
+    try:
+        await cluster
+    except (OSError, RuntimeError):
+        for job in cluster.workers.values():
+            job.status = failed  # else the cluster cannot be closed
+        raise
+
+
+def _reason(error: Exception) -> str:
+    """Return the last words of a command that failed, else the first line of an error."""
+    said = [line for line in str(error).partition("stderr:\n")[2].split("\n") if line]
+    first = str(error).partition("\n")[0] or type(error).__name__
+    example = ", for example:"
+    if first.endswith(example):
+        return f"{first.removesuffix(example)}: in dask-jobqueue's configuration, or by DASK_JOBQUEUE__… variables"
+    return said[-1] if said else first
 
 
 def _cpus() -> int:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import getpass
 import http.server
 import os
+import shutil
 import signal
 import socket
+import subprocess
+import sys
 import threading
+import time
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,6 +136,129 @@ def test_logs_behind_urls_are_read_as_those_on_disk(
     assert told.out.startswith("1 log, ")
     assert main(["scan", "nowhere://x/y.log"]) == 1
     assert "nowhere://x/y.log: cannot be read: " in capsys.readouterr().err
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A server of this machine that speaks S3, with an empty bucket."""
+    boto3 = pytest.importorskip("boto3")
+    pytest.importorskip("s3fs")
+    moto = pytest.importorskip("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    moto.start()
+    host, port = moto.get_host_and_port()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    boto3.client("s3").create_bucket(Bucket="regressions")
+    yield "regressions"
+    moto.stop()
+
+
+@pytest.mark.further_mode
+def test_logs_in_s3_are_read_as_those_on_disk(bucket: str, logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = pytest.importorskip("boto3").client("s3")
+    for path in sorted(logs.glob("nightly/*")):
+        store.upload_file(str(path), bucket, f"2026-11-21/{path.name}")
+    assert main(["scan", "nightly"]) == 0
+    here = capsys.readouterr().out
+    assert main(["scan", f"s3://{bucket}/2026-11-21/"]) == 0
+    assert capsys.readouterr().out == here.replace("nightly/", f"s3://{bucket}/2026-11-21/")
+    assert main(["scan", f"s3://{bucket}/**/*.log", f"zip://*.log::s3://{bucket}/2026-11-21/old.zip"]) == 0
+    assert capsys.readouterr().out.startswith("7 logs, ")
+    root = logs / "remote"
+    root.mkdir()
+    assert main(["ingest", f"s3://{bucket}/2026-11-21/", "--task", "nightly", "--root", str(root)]) == 0
+    assert "1 cause" in capsys.readouterr().out
+    assert main(["scan", f"s3://{bucket}/none.log", "s3://nobody/x.log"]) == 1
+    told = capsys.readouterr().err
+    assert f"s3://{bucket}/none.log: no such file" in told
+    assert "s3://nobody/x.log: " in told
+
+
+SLURM = """ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+SlurmdPort={ports[1]}
+AuthType=auth/none
+CredType=cred/none
+SlurmUser={user}
+SlurmdUser={user}
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+NodeName={host} NodeAddr=127.0.0.1 CPUs=2 RealMemory=2000
+PartitionName=all Nodes={host} Default=YES
+"""
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A Slurm of this machine alone: its controller, and one node with two CPUs."""
+    daemons = [shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") for name in ("slurmctld", "slurmd")]
+    if None in daemons:
+        pytest.skip("needs Slurm, on Debian `apt-get install slurm-wlm`")
+    pytest.importorskip("dask_jobqueue")
+    folder = tmp_path / "slurm"
+    for name in ("state", "spool"):
+        (folder / name).mkdir(parents=True)
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
+        ports = [each.getsockname()[1] for each in (one, two)]
+    host = socket.gethostname().partition(".")[0]
+    text = SLURM.format(folder=folder, host=host, user=getpass.getuser(), ports=ports)
+    (folder / "slurm.conf").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("SLURM_CONF", str(folder / "slurm.conf"))
+    monkeypatch.setenv("DASK_JOBQUEUE__SLURM__INTERFACE", "lo")
+    monkeypatch.setenv("DASK_JOBQUEUE__SLURM__SCHEDULER_OPTIONS", "{'dashboard_address': '127.0.0.1:0'}")
+    log = (folder / "log").open("wb")
+    started = [subprocess.Popen([str(each), "-D"], stdout=log, stderr=log) for each in daemons]
+    try:
+        for _ in range(60):
+            if (
+                "idle"
+                in subprocess.run(["sinfo", "-h", "-o", "%T"], capture_output=True, text=True, check=False).stdout
+            ):
+                break
+            time.sleep(0.5)
+        else:
+            pytest.fail((folder / "log").read_text("utf-8", "replace"))
+        yield
+    finally:
+        for each in reversed(started):
+            each.terminate()
+            each.wait(timeout=30)
+        log.close()
+
+
+@pytest.mark.further_mode
+def test_jobs_of_slurm_read_what_this_process_reads(slurm: None) -> None:
+    def scan(*words: str, **jobs: str) -> subprocess.CompletedProcess[str]:
+        wanted = {f"DASK_JOBQUEUE__SLURM__{name.upper()}": value for name, value in jobs.items()}
+        return subprocess.run(
+            [sys.executable, "-m", "pytest_dvwiki", "scan", "nightly", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            env={**os.environ, **wanted},
+        )
+
+    farm = ["--engine", "dask", "--scheduler", "slurm", "--jobs", "2"]
+    unset, refused = scan(*farm), scan(*farm, cores="1", memory="4GB")
+    assert (unset.returncode, refused.returncode) == (2, 2)
+    assert "how much cores and memory per job you want to use: in dask-jobqueue's configuration" in unset.stderr
+    told = "dvwiki scan: slurm cannot be used: sbatch: error: Batch job submission failed: Requested node configuration"
+    assert refused.stderr.startswith(told)
+    here, there = scan("--jobs", "1"), scan(*farm, cores="1", memory="500MB")
+    assert here.stdout.startswith("7 logs, ")
+    assert (there.returncode, there.stdout) == (here.returncode, here.stdout), there.stderr
+    assert len(list(Path().glob("slurm-*.out"))) == 2, "each job leaves its output"
 
 
 UVM = """UVM_INFO @ 0: reporter [RNTST] Running test burst_test...
