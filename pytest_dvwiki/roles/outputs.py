@@ -18,7 +18,7 @@ from pytest_dvwiki.report import junit
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_dvwiki.model import Failure, Verdict
+    from pytest_dvwiki.model import Failure
     from pytest_dvwiki.pipeline import Archived
     from pytest_dvwiki.pipeline.services import Services
     from pytest_dvwiki.report.brief import Brief
@@ -74,7 +74,7 @@ class Outputs:
         labels = self._named.setdefault(report.nodeid, {})
         added = {}
         for failure in failures:
-            label, fingerprint = named(self._services().classifier.classify(failure))
+            label, fingerprint = named(failure, self._services())
             added[fingerprint] = label
             self._tests.setdefault(fingerprint, set()).add(report.nodeid)
             self._tests[fingerprint].add(failure.nodeid)
@@ -217,14 +217,15 @@ class AllureLabels:
 
             evidence = attached(report)
             for failure in evidence.failures if evidence is not None else ():
-                for name, value in zip(
-                    (junit.LABEL, junit.FINGERPRINT), named(self._services().classifier.classify(failure)), strict=True
-                ):
+                for name, value in zip((junit.LABEL, junit.FINGERPRINT), named(failure, self._services()), strict=True):
                     allure_commons.plugin_manager.hook.add_label(label_type=name, labels=[value])
 
 
-def named(verdict: Verdict) -> tuple[str, str]:
-    """Return the label and the fingerprint of a verdict."""
+def named(failure: Failure, services: Services) -> tuple[str, str]:
+    """Return the label and the fingerprint of a failure that is archived later."""
+    from pytest_dvwiki.pipeline import with_ip_type  # noqa: PLC0415  # a session without failures needs none
+
+    verdict = services.classifier.classify(with_ip_type(failure, services.settings), keep=True)
     return f"{verdict.error_class} / {verdict.failure_subtype}", verdict.fingerprint
 
 

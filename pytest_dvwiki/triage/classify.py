@@ -94,19 +94,37 @@ class Classifier:
         self.matcher = Matcher(registry, watched=self.watched())
         self._history = history
         self._hooks = tuple(hooks)
+        self._kept: dict[Failure, Verdict | FirstCause] = {}
 
-    def classify(self, failure: Failure) -> Verdict:
-        """Return the verdict on a failure; every failure gets one."""
+    def classify(self, failure: Failure, *, keep: bool = False) -> Verdict:
+        """Return the verdict on a failure; every failure gets one.
+
+        Args:
+            failure: The failure.
+            keep: Whether it will be classified again, when the archive may tell more: hooks and patterns see it once.
+        """
+        # The end of a session may change the command; a command has no hash either.
+        key = replace(failure, command=None)
+        found = self._kept.pop(key, None) or self._find(failure)
+        if keep:
+            self._kept[key] = found
+        if isinstance(found, Verdict):
+            return origins.as_decided(found, self._history.cause(found.fingerprint) if self._history else None)
+        verdict, choice = self.verdict_of(found), found.choice
+        # A report with a place of its own does not have the place of the exception that followed it.
+        is_elsewhere = choice is not None and not choice.candidate.exception and verdict.place is not None
+        return replace(verdict, follower=not failure.started, frame=None if is_elsewhere else failure.frame)
+
+    def _find(self, failure: Failure) -> Verdict | FirstCause:
+        """Return the verdict of a hook, or the first cause that the patterns find."""
         for hook in self._hooks:
             given = hook(failure)
             if given is not None:
-                given = replace(given, decided_by=given.decided_by or getattr(hook, "__name__", "hook"))
-                known = self._history.cause(given.fingerprint) if self._history else None
-                return origins.as_decided(given, known)
+                return replace(given, decided_by=given.decided_by or getattr(hook, "__name__", "hook"))
         choice = choose(failure, self.matcher)
         text = choice.candidate.text if choice else _unrecognised(failure)
         values, difference = _values(failure.excerpts, choice)
-        finding = FirstCause(
+        return FirstCause(
             choice=choice,
             text=text,
             values=values,
@@ -118,10 +136,6 @@ class Classifier:
             phase=failure.phase,
             sim_time=failure.sim_time,
         )
-        verdict = self.verdict_of(finding)
-        # A report with a place of its own does not have the place of the exception that followed it.
-        is_elsewhere = choice is not None and not choice.candidate.exception and verdict.place is not None
-        return replace(verdict, follower=not failure.started, frame=None if is_elsewhere else failure.frame)
 
     def verdict_of(self, finding: FirstCause) -> Verdict:
         """Return the verdict on a finding."""

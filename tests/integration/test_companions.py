@@ -132,9 +132,19 @@ def test_a_worker_that_crashes(project: Project, monkeypatch: pytest.MonkeyPatch
     assert labels(project.path / "junit.xml")["test_fails"]
 
 
+_COUNT = """
+    def pytest_dvwiki_classify(failure):
+        with open("classified", "a") as file:
+            print(failure.nodeid, failure.phase, failure.ip_type, file=file)
+    """
+
+
 def test_junit_in_one_process_and_without_a_wiki(project: Project) -> None:
     project.pytester.makepyfile(TESTS)
+    project.pytester.makeconftest(_COUNT)
     project.run("--junitxml=junit.xml", in_process=True)
+    classified = (project.path / "classified").read_text("utf-8").splitlines()
+    assert len(classified) == len(set(classified)) == 3, "each failure is classified once, not for each output"
     found = labels(project.path / "junit.xml")
     assert [value for value in found["test_fails"] if value.endswith(".md")] == [pages(project)[found["test_fails"][0]]]
     # The page came after the hash of the file was on record.
