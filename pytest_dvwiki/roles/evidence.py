@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import pytest
 
 from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, error_lines
 from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.roles import reports, strict
+from pytest_dvwiki.roles.carried import EVIDENCE, OUTCOMES
 from pytest_dvwiki.roles.checks import CheckFailed
 from pytest_dvwiki.roles.fixtures import BrokenFixtures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-
-    import pytest
 
     from pytest_dvwiki.capture.simulations.builds import Builds
     from pytest_dvwiki.capture.simulations.reproduce import Call
@@ -85,7 +87,7 @@ class EvidenceReader:
                 nodeid=running.nodeid,
                 started=running.started,
                 children=running.children,
-                streams=self._streams(report),
+                streams=self._streams(report, running),
                 native=simulations.is_native_runner(item),
                 error="" if call.excinfo is None else redact(reports.shortened(call.excinfo.exconly(tryshort=True))),
                 longrepr=text,
@@ -97,7 +99,7 @@ class EvidenceReader:
             )
             evidence = found or evidence
         if evidence == reports.Evidence() and report.passed and strict.applies_to(report):
-            evidence = self._errors(report)
+            evidence = self._errors(report, running)
         if report.failed and report.when == "setup":
             failures = self._broken_fixtures.failures_of(item, call.excinfo, evidence.failures)
             evidence = replace(evidence, failures=failures)
@@ -107,16 +109,33 @@ class EvidenceReader:
             if self._live and not evidence.failures:  # otherwise pytest's own sections hold the output
                 kept = (reports.kept(text, self._interest()) for text in self._printed())
                 evidence = replace(evidence, excerpts=(*evidence.excerpts, *(each for each in kept if each.lines)))
-            evidence = replace(evidence, frame=frame, text=text)
+            evidence = replace(evidence, frame=frame, text=text, sections_before=running.sections_before)
         if evidence != reports.Evidence():
             reports.attach(report, reports.masked(evidence, self._masks()))
         if report.failed and report.when == "setup" and not evidence.failures:
             self._broken_fixtures.keep(call.excinfo, self.failures_of(report))
 
-    def _errors(self, report: pytest.TestReport) -> reports.Evidence:
+    def read_attempt(self, report: pytest.TestReport, running: Running) -> None:
+        """Attach the evidence on an attempt to its report; pytest-retry has one for the first and the last attempt."""
+        attempt = copy(report)
+        vars(attempt).pop(EVIDENCE, None)
+        attempt.outcome = report.outcome if report.outcome in OUTCOMES else "failed"
+        attempt.sections = [(f"Captured {stream} {phase}", text) for phase, stream, text in running.sections]
+        call = running.error if report.failed else None
+        self.attach(running.item, call or pytest.CallInfo.from_call(lambda: None, "call"), attempt, running)
+        if attempt.failed:
+            self.failures_of(attempt)
+        setattr(report, EVIDENCE, getattr(attempt, EVIDENCE, None))
+
+    @staticmethod
+    def add_earlier(report: pytest.TestReport, failures: tuple[Failure, ...]) -> None:
+        """Attach the failures of earlier attempts to a report."""
+        reports.attach(report, replace(reports.attached(report) or reports.Evidence(), earlier=failures))
+
+    def _errors(self, report: pytest.TestReport, running: Running) -> reports.Evidence:
         """Return the error lines in the output of a test that ran no known simulator."""
         errors = NO_ERRORS
-        for text in self._streams(report):
+        for text in self._streams(report, running):
             errors += error_lines(text, self._interest)
         if errors.count and self._settings.strict_logs:
             return strict.refuse_lines(report, errors, reports.Evidence())
@@ -129,12 +148,12 @@ class EvidenceReader:
             return False
         return report.when == "call" or report.failed
 
-    def _streams(self, report: pytest.TestReport) -> tuple[LogText, ...]:
+    def _streams(self, report: pytest.TestReport, running: Running) -> tuple[LogText, ...]:
         """Return the output of the children: from the spool if there is one, else from pytest's sections."""
         found = self._printed()
         spooled = bool(found)
         phases = _phases_so_far(report)
-        for header, content in report.sections:
+        for header, content in report.sections[running.sections_before :]:
             captured, _, rest = header.partition(" ")
             stream, _, phase = rest.partition(" ")
             if captured == "Captured" and phase in phases and (stream == "log" or not spooled):

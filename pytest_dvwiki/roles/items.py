@@ -13,6 +13,7 @@ from pytest_dvwiki.capture.interrupted.journal import Begin, NoPlaceError, open_
 from pytest_dvwiki.capture.processes import tools
 from pytest_dvwiki.capture.processes.children import Children, listen
 from pytest_dvwiki.capture.processes.spool import Spool, place_of
+from pytest_dvwiki.roles.carried import EVIDENCE, OUTCOMES
 from pytest_dvwiki.roles.running import Running
 
 if TYPE_CHECKING:
@@ -169,8 +170,8 @@ class ItemRole:
         if running is not None:
             if running.stdout is None:
                 running.stdout = place_of(1)
-            else:  # pytest-rerunfailures runs it again: drop what belongs to the attempt before
-                running.started, running.children = time.time(), self._listen()
+            else:  # it is run again
+                self._drop_attempt(running)
         with self._phase():
             return (yield)
 
@@ -185,6 +186,17 @@ class ItemRole:
         """Wrap the teardown innermost."""
         with self._phase():
             return (yield)
+
+    def _drop_attempt(self, running: Running) -> None:
+        """Drop what belongs to the attempt before, but for a failure that was not logged."""
+        running.started, running.children = time.time(), self._listen()
+        running.sections_before = len(running.sections)
+        if self._spool is not None:
+            self._spool.clear()
+        if running.open is not None:
+            with self._guard("reading an attempt"):
+                running.earlier += self._evidence.failures_of(running.open)
+            running.open = None
 
     @contextmanager
     def _phase(self) -> Iterator[None]:
@@ -214,6 +226,7 @@ class ItemRole:
         if (runs or tools.is_tool(child)) and not tools.is_make(child):
             self._note_setup(running.children, child, runs=runs)
         if running.began and not runs:
+            self._lead_to_spool(running)  # the first child of another attempt
             return
         setup = running.children.setup_of(child)
         self._lead_to_spool(running)
@@ -279,9 +292,15 @@ class ItemRole:
         report = yield
         running = self._running
         if running is not None and (report.outcome == "failed" or running.children.children or report.sections):
+            running.open = report if report.outcome == "failed" else running.open
             with self._guard("reading the evidence of a test"):
                 self._evidence.attach(item, call, report, running)
         return report
+
+    def pytest_exception_interact(self, call: pytest.CallInfo[None]) -> None:
+        """Keep the outcome of the newest phase that failed; pytest-retry makes no report of each."""
+        if self._running is not None:
+            self._running.error = call
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -289,12 +308,27 @@ class ItemRole:
 
         Called first, so that the report carries the failures to its receiver: the ledger, or xdist's main process.
         """
+        running = self._running
         # The outcome is tested first: most reports end here, and pytest builds a node id at each access.
-        if report.outcome != "failed" or self._running is None or report.nodeid != self._running.nodeid:
+        if (
+            running is None
+            or (report.outcome == "passed" and not running.earlier and report is not running.retried)
+            or report.nodeid != running.nodeid
+        ):
             return
-        with self._guard("writing the journal"), suppress(NoPlaceError):
-            for failure in self._evidence.failures_of(report):
-                self.journal.failure(failure)
+        running.open = None
+        with self._guard("reading an attempt"):
+            if report is running.retried or (report.outcome not in OUTCOMES and not hasattr(report, EVIDENCE)):
+                self._evidence.read_attempt(report, running)
+            if report.outcome not in OUTCOMES:
+                running.retried = report
+            if running.earlier:
+                self._evidence.add_earlier(report, running.earlier)
+                running.earlier = ()
+        if report.outcome == "failed":
+            with self._guard("writing the journal"), suppress(NoPlaceError):
+                for failure in self._evidence.failures_of(report):
+                    self.journal.failure(failure)
 
     def close(self, *, remove: bool) -> None:
         """Close the spool and the journal.

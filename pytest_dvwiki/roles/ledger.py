@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.simulations.reproduce import STRICT, native
 from pytest_dvwiki.nodeids import stored_results
-from pytest_dvwiki.roles.carried import MORE_THAN_PASSED
+from pytest_dvwiki.roles.carried import MORE_THAN_PASSED, OUTCOMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -119,7 +119,9 @@ class Ledger:
         if evidence is not None:
             self.sources.update(evidence.sources)
         outcome: str = report.outcome
-        if outcome == "rerun":  # pytest-rerunfailures adds this one
+        for failure in evidence.earlier if evidence is not None else ():
+            test = self._tests[nodeid] = test.again([replace(failure, attempts=test.attempts)])
+        if outcome not in OUTCOMES:
             self._tests[nodeid] = test.again(self._failures_of(report, test, evidence))
             return ()
         runner = getattr(report, "runner_nodeid", None)

@@ -69,6 +69,10 @@ class Evidence:
     """Text of that exception by `text_of`."""
     refused: str = ""
     """The first error line, if only strict logs made the report a failure; it takes the place of the exception."""
+    sections_before: int = 0
+    """Number of the report's sections that are of earlier attempts."""
+    earlier: tuple[Failure, ...] = ()
+    """Failures of earlier attempts that no report told of."""
     sources: tuple[tuple[str, str], ...] = ()
     """Results files that its simulations wrote: displayed name, and hash of the content."""
 
@@ -180,7 +184,7 @@ def failure_of(
         excerpts=(
             *_kept("report", evidence.text or redact(shortened(report.longreprtext)), interest),
             *evidence.excerpts,
-            *(_sections(report, interest) if not in_simulator else ()),
+            *(_sections(report, interest, evidence.sections_before) if not in_simulator else ()),
         ),
         in_simulator=in_simulator,
         seed=None if seed is None else str(seed),
@@ -282,9 +286,11 @@ def _exception_name(message: str) -> str | None:
     return head.rpartition(".")[2] if head and all(part.isidentifier() for part in head.split(".")) else None
 
 
-def _sections(report: pytest.TestReport | pytest.CollectReport, interest: Interest | None) -> Iterable[Excerpt]:
+def _sections(
+    report: pytest.TestReport | pytest.CollectReport, interest: Interest | None, before: int
+) -> Iterable[Excerpt]:
     """Yield the output that pytest captured; a report also holds the sections of the earlier phases."""
-    for header, content in report.sections:
+    for header, content in report.sections[before:]:
         if header.startswith("Captured "):
             stream = header.split()[1]
             source: Source = "stdout" if stream == "stdout" else "stderr" if stream == "stderr" else "log"

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.processes.children import Children
     from pytest_dvwiki.capture.processes.spool import Place
+    from pytest_dvwiki.model import Failure
 
 _CAPTURING = frozenset({"capfd", "capfdbinary"})
 """Fixtures by which a test reads the output of its children, which must not be redirected then."""
@@ -26,6 +27,21 @@ class Running:
     began: bool = False
     stdout: Place | None = None
     """Target of file descriptor 1 when the test began; a different target later means that somebody redirected it."""
+    sections_before: int = 0
+    """Number of sections of earlier attempts, with which the reports of this one begin."""
+    open: pytest.TestReport | None = None
+    """Failed report of this attempt that was not logged: the plugin `flaky` logs no attempt but the last."""
+    earlier: tuple[Failure, ...] = ()
+    """Failures of earlier attempts that were not logged."""
+    retried: pytest.TestReport | None = None
+    """Report of the first attempt, in which pytest-retry reports the last one as well."""
+    error: pytest.CallInfo[None] | None = None
+    """Outcome of the newest phase that failed."""
+
+    @property
+    def sections(self) -> list[tuple[str, str, str]]:
+        """Return the output that pytest captured so far: phase, stream and text."""
+        return self.item._report_sections  # noqa: SLF001  # only reports of later phases have them
 
     @property
     def nodeid(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 COMPANIONS = Path(sys.prefix) / "companions"
 """Plugins that only these tests load; in the environment itself each pytest run of the suite would load them."""
-AUTOMATIC = ("allure_pytest", "asyncio", "html", "metadata", "pytest_cov", "randomly")
+AUTOMATIC = ("allure_pytest", "asyncio", "flaky", "html", "metadata", "pytest_cov", "pytest-retry", "randomly")
 TESTS = """
     import os, pytest
 
@@ -186,6 +187,67 @@ def test_random_order_coroutines_and_coverage(project: Project) -> None:
     again = project.run(*arguments)
     assert len(project.pages()) == 2
     again.stdout.fnmatch_lines(["2 causes behind 2 failed tests: 2 known", "Required test coverage of 1% reached*"])
+
+
+_DUT = """\
+module dut;
+  initial begin
+    if ($test$plusargs("FIRST")) $display("UVM_ERROR sb.sv(7) @ 5: uvm_test_top.sb [SB] expected 1 got 2");
+    else $display("UVM_FATAL drv.sv(9) @ 9: uvm_test_top.drv [NOVIF] no virtual interface");
+    $fatal;
+  end
+endmodule
+"""
+_ATTEMPTS = """
+    import subprocess
+    import pytest
+
+    def simulate(attempt):
+        subprocess.run(["iverilog", "-g2012", "-o", "dut.vvp", "dut.sv"], check=True)
+        subprocess.run(["vvp", "-n", "dut.vvp", *["+FIRST"][attempt - 1:]], check=True)
+
+    tried = {"flaky": 0, "fails": 0}
+
+    @pytest.mark.flaky(AGAIN)
+    def test_flaky():
+        tried["flaky"] += 1
+        if tried["flaky"] == 1:
+            simulate(1)
+
+    @pytest.mark.flaky(AGAIN)
+    def test_fails():
+        tried["fails"] += 1
+        simulate(tried["fails"])
+    """
+
+
+@pytest.mark.sim
+@pytest.mark.skipif(shutil.which("iverilog") is None, reason="needs Icarus Verilog")
+@pytest.mark.parametrize(
+    ("plugin", "again", "arguments"),
+    [
+        ("rerunfailures", "reruns=1", ["-s"]),
+        pytest.param("pytest-retry", "retries=1", ["-s"], marks=pytest.mark.further_mode),
+        pytest.param("flaky", "max_runs=2", ["-n1"], marks=pytest.mark.further_mode),
+    ],
+)
+def test_each_attempt_has_its_own_cause(
+    project: Project, monkeypatch: pytest.MonkeyPatch, plugin: str, again: str, arguments: list[str]
+) -> None:
+    if plugin != "rerunfailures":
+        if not (COMPANIONS / plugin.replace("-", "_")).is_dir():
+            pytest.skip("`make env` installs the plugins")
+        monkeypatch.setenv("PYTHONPATH", str(COMPANIONS))
+        arguments = [*arguments, "-p", "no:rerunfailures", *only(plugin)]
+    (project.path / "dut.sv").write_text(_DUT)
+    project.pytester.makepyfile(_ATTEMPTS.replace("AGAIN", again))
+    result = project.run(*arguments)
+    assert result.ret == 1
+    (record,) = project.records()
+    assert project.causes() == {"test_fails": "uvm_fatal/config_db_missing"}
+    (flaky,) = record["other"]
+    assert flaky["outcome"] == "flaky"
+    assert [attempt["failure_subtype"] for attempt in flaky["attempts"]] == ["scoreboard_fail", ""]
 
 
 def test_reruns_subtests_and_a_time_limit(project: Project) -> None:

@@ -65,9 +65,10 @@ _DROPPED_WITH_VALUE = frozenset(
         "--cov-config", "--cov-fail-under", "--cov-report", "--css", "--deselect", "--dist", "--durations",
         "--durations-min", "--html", "--ignore", "--ignore-glob", "--json-report-file", "--junit-prefix",
         "--junit-xml", "--junitprefix", "--junitxml", "--last-failed-no-failures", "--lfnf", "--log-cli-level",
-        "--log-file", "--log-file-level", "--log-level", "--max-worker-restart", "--maxfail", "--maxprocesses",
-        "--maxschedchunk", "--numprocesses", "--only-rerun", "--pastebin", "--report-log", "--rerun-except",
-        "--reruns", "--reruns-delay", "--show-capture", "--tb", "--tx", "--verbosity",
+        "--log-file", "--log-file-level", "--log-level", "--max-runs", "--max-worker-restart", "--maxfail",
+        "--maxprocesses", "--maxschedchunk", "--min-passes", "--numprocesses", "--only-rerun", "--pastebin",
+        "--report-log", "--rerun-except", "--reruns", "--reruns-delay", "--retries", "--retry-delay",
+        "--show-capture", "--tb", "--tx", "--verbosity",
         *(option.flag for option in OPTIONS if option.flag and not option.is_switch),
     }
 )  # fmt: skip
