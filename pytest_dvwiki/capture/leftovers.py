@@ -249,7 +249,7 @@ class _RunReader:
     def _take_results(self, artefact: Artefact, file: ResultsFile | None, own: Sequence[Artefact]) -> None:
         run = self._run
         # Such a file is complete; a log beside it is another tool's.
-        is_whole = file is not None and (artefact.runner is not None or not any(map(_is_cocotb, file.cases)))
+        is_whole = file is not None and (artefact.runner is not None or not any(case.of_cocotb for case in file.cases))
         logs = [] if is_whole else self._logs.join(artefact, file, own)
         if artefact.path in self._seen and self._logs.is_followed(artefact):
             self._archived.add(artefact.path)
@@ -600,7 +600,7 @@ def _is_same(name: str, seed: str | None, case: Case) -> bool:
     if case.seed is not None and seed is not None and case.seed != seed:
         return False
     module = name.rpartition(".")[0].rpartition(".")[2]
-    return not module or not _is_cocotb(case) or module == case.classname.rpartition(".")[2]
+    return not module or not (case.of_cocotb or case.seed) or module == case.classname.rpartition(".")[2]
 
 
 def _only_in_the_log(cases: Sequence[Case]) -> str | None:
@@ -610,10 +610,6 @@ def _only_in_the_log(cases: Sequence[Case]) -> str | None:
     if any(case.type == _SIMULATION_ENDED for case in cases):
         return "it does not say what ended the simulation"
     return None
-
-
-def _is_cocotb(case: Case) -> bool:
-    return case.seed is not None or case.sim_time_duration is not None
 
 
 def _cut_short(failure: Failure) -> Failure:

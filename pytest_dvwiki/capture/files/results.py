@@ -32,6 +32,14 @@ _CUT = "\n[…]\n"
 
 _EXCEPTION_PREFIX = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*)(?:: |$)")
 _LINE_NUMBER = re.compile(r"[0-9]{1,9}")
+_SEED = re.compile(r"Test failed with (?:COCOTB_)?RANDOM_SEED=([0-9]{1,20})$")
+"""The message of a failure by cocotb 1.x."""
+_ROOT = "cocotb tests"
+"""The name of the root of a file by cocotb 2.1."""
+_SUITE = {"name": "all", "package": "all"}
+"""The only suite of a file by earlier versions."""
+_ATTRIBUTES = frozenset({"ratio_time", "sim_time_ns", "error_type", "error_msg"})
+"""Attributes of tests and their failures that only cocotb writes."""
 _RUN_ID = re.compile(r"run[_ -]?id", re.IGNORECASE)
 _STATUS_OF: dict[str, Status] = {"failure": "failed", "error": "error", "skipped": "skipped"}
 _OUTPUT = "system-out"
@@ -74,6 +82,8 @@ class Case:
     """Its part of the log, where the file holds it and the reader asks for it."""
     command: tuple[str, ...] = ()
     """Words of the command that runs it again; empty where its runner does not tell."""
+    of_cocotb: bool = False
+    """Whether it has what only cocotb writes, of which a converter may have left little."""
 
     @property
     def fullname(self) -> str:
@@ -166,6 +176,7 @@ class _OpenCase:
     message: str = ""
     text: _Text | None = None
     output: _Text | None = None
+    of_cocotb: bool = False
 
 
 class _CaseReader:
@@ -179,6 +190,7 @@ class _CaseReader:
         self._stack: list[str] = []
         self._suite: dict[str, str] = {}
         self._package: str | None = None
+        self._of_cocotb = False
         self._case: _OpenCase | None = None
         self._collect: _Text | None = None
         self._texts = 0
@@ -191,11 +203,12 @@ class _CaseReader:
         self._stack.append(tag)
         if tag in {"testsuites", "testsuite"}:
             self.timestamp = self.timestamp or attributes.get("timestamp")
+            self._of_cocotb |= attributes.get("name") == _ROOT or _SUITE.items() <= attributes.items()
         if tag == "testsuite":
             self._suite = {}
             self._package = self._shared(attributes.get("package", "")) or None
         elif tag == "testcase":
-            self._case = _OpenCase(attributes)
+            self._case = _OpenCase(attributes, of_cocotb=self._of_cocotb or not _ATTRIBUTES.isdisjoint(attributes))
         elif tag == "property":
             self._property(attributes.get("name", ""), attributes.get("value", ""))
         elif tag in _STATUS_OF and self._case is not None and self._stack[-2] == "testcase":
@@ -223,6 +236,7 @@ class _CaseReader:
         if case.status != "passed":
             return  # the first result counts: an error at teardown does not hide the failure
         case.status = _STATUS_OF[tag]
+        case.of_cocotb |= not _ATTRIBUTES.isdisjoint(attributes)
         # cocotb 2.0 has its own names for the attributes `type` and `message`.
         case.type = attributes.get("type") or attributes.get("error_type")
         if case.type == "pytest.xfail":
@@ -250,6 +264,8 @@ class _CaseReader:
     def _finish(self, case: _OpenCase) -> Case:
         attributes, properties = case.attributes, case.properties
         kind, message = case.type, case.message
+        failed_with = _SEED.match(message)
+        seed = properties.get("random_seed") or self._suite.get("random_seed") or (failed_with and failed_with[1])
         if kind is None and case.status in {"failed", "error"} and "file" in properties:
             kind, message = _split_native(message)
         return Case(
@@ -259,7 +275,7 @@ class _CaseReader:
             type=kind.rpartition(".")[2][:_NAME_LIMIT] if kind else None,
             message=message,
             text=str(case.text or ""),
-            seed=properties.get("random_seed") or self._suite.get("random_seed"),
+            seed=seed,
             sim_time_stop=properties.get("sim_time_stop"),
             sim_time_duration=properties.get("sim_time_duration") or attributes.get("sim_time_ns"),
             sim_time_unit=properties.get("sim_time_unit", "ns"),
@@ -270,6 +286,7 @@ class _CaseReader:
             runner=self._shared(properties.get("runner_nodeid", "")) or None,
             package=self._package,
             output=str(case.output or ""),
+            of_cocotb=case.of_cocotb or "cocotb" in properties or seed is not None or "sim_time_duration" in properties,
         )
 
     def _shared(self, name: str) -> str:

@@ -288,6 +288,20 @@ def test_tests_of_pytest_s_own_report_are_called_as_pytest_calls_them(project: P
     }
 
 
+@pytest.mark.parametrize(("root", "unknown"), [("pytest tests", False), ("cocotb tests", True)])
+def test_a_test_of_cocotb_has_a_seed_that_a_shortened_report_does_not_name(
+    project: Path, root: str, unknown: bool
+) -> None:
+    text = f"""<testsuites name="{root}"><testsuite name="tb"><testcase classname="tb" name="a" time="0.1">
+<failure message="no response for tag 7" type="RuntimeError">RuntimeError: no response for tag 7</failure></testcase>
+</testsuite></testsuites>"""
+    write(project, {"junit.xml": text})
+    assert main(["ingest", "junit.xml", "--task", "nightly"]) == 0
+    (record,) = written(project)
+    (test,) = record["occurrences"][0]["tests"]
+    assert test["seed_unknown"] is unknown
+
+
 def test_a_results_file_that_names_its_item_has_the_ids_of_a_live_run(project: Path) -> None:
     text = results().replace('name="bench" timestamp', 'name="all" package="tests/test_x.py::test_run[8]" timestamp')
     write(project, {"out/results.xml": text})

@@ -69,6 +69,11 @@ JUNIT = """<testsuite name="pytest" tests="3"><testcase classname="tests.test_a.
 """
 
 
+STRIPPED = """<testsuites{root}><testsuite{suite}><testcase classname="t_fifo" name="wraps" time="0.2"{case}>
+<failure{failure}>Traceback</failure>{inside}</testcase></testsuite></testsuites>
+"""
+
+
 def cases(tmp_path: Path, text: str | bytes) -> tuple[Case, ...]:
     path = tmp_path / "results.xml"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
@@ -197,3 +202,25 @@ def test_numbers_that_are_none_do_no_harm(tmp_path: Path) -> None:
     text = '<testsuite><testcase name="a" time="soon" lineno="²" /><testcase name="b" time="-inf" /></testsuite>'
     first, second = cases(tmp_path, text)
     assert (first.duration_s, first.line, second.duration_s) == (0.0, None, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("marks", "of_cocotb", "seed"),
+    [
+        ({}, False, None),
+        ({"root": ' name="pytest tests"', "suite": ' name="pytest"'}, False, None),
+        ({"root": ' name="results"', "suite": ' name="lint"'}, False, None),
+        ({"root": ' name="cocotb tests"'}, True, None),
+        ({"root": ' name="results"', "suite": ' name="all" package="all"'}, True, None),
+        ({"case": ' ratio_time="5000.0"'}, True, None),
+        ({"inside": '<properties><property name="cocotb" value="True"/></properties>'}, True, None),
+        ({"failure": ' error_msg="expected 4 got 3"'}, True, None),
+        ({"failure": ' message="Test failed with RANDOM_SEED=1700000000"'}, True, "1700000000"),
+    ],
+)
+def test_a_file_that_a_converter_shortened_is_known_by_what_only_cocotb_writes(
+    tmp_path: Path, marks: dict[str, str], of_cocotb: bool, seed: str | None
+) -> None:
+    text = STRIPPED.format(**{"root": "", "suite": "", "case": "", "failure": "", "inside": ""} | marks)
+    (case,) = cases(tmp_path, text)
+    assert (case.of_cocotb, case.seed) == (of_cocotb, seed)
