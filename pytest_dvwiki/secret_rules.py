@@ -65,6 +65,9 @@ _ENVIRONMENT = re.compile(r"\W*|.*(?:export|set|env|-e)\s*")
 """Text before a variable where an environment is printed or set."""
 _BEFORE_MOST = 200
 """Maximum number of characters before a variable that are examined."""
+_MARK = "E   "
+_LONGEST_KEPT = 512
+"""Longest line, in characters, whose rules are kept."""
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_-]*")
 _NAME_BEFORE = re.compile(r"[\w.-]{1,60}\Z")
 
@@ -107,12 +110,24 @@ def rules() -> tuple[SecretRule, ...]:
 
 
 def rules_for(text: str) -> list[SecretRule]:
-    """Return the rules that may find something in a text, in their order.
+    """Return the rules that may find something in a text, in their order."""
+    places: set[int] = set()
+    for line in text.split("\n"):
+        if line:
+            # pytest marks the lines of an exception; no keyword begins with a blank.
+            shown = line.removeprefix(_MARK)
+            places.update(_places_in(shown) if len(shown) <= _LONGEST_KEPT else _places_in.__wrapped__(shown))
+    return [rules()[place] for place in sorted(places)] if places else []
+
+
+@functools.lru_cache(maxsize=1024)
+def _places_in(line: str) -> frozenset[int]:
+    """Return the places of the rules with a keyword in a line: a failure's lines are part of several texts.
 
     Two expressions search for all keywords at once: most lines have none, and a search for each keyword would take
     three times as long.
     """
-    lowered = text.lower()
+    lowered = line.lower()
     places: set[int] = set()
     for shortest, keywords in _filters():
         found = shortest.search(lowered)
@@ -121,7 +136,7 @@ def rules_for(text: str) -> list[SecretRule]:
                 if lowered.startswith(keyword, found.start()):
                     places.update(of)
             found = shortest.search(lowered, found.start() + 1)
-    return [rules()[place] for place in sorted(places)]
+    return frozenset(places)
 
 
 _Keywords = dict[str, list[tuple[str, list[int]]]]

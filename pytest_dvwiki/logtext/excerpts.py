@@ -64,18 +64,27 @@ def excerpt(
     limits = limits or Limits()
     stream = iter(chunks)
     start = list(itertools.islice(stream, 2))
-    if len(start) == 1 and _is_kept_whole(start[0].text, limits):
+    if len(start) == 1 and _may_be_kept_whole(start[0].text, limits):
         # Most texts of a test are short: to ask which of their lines matter would cost more than all the rest.
         interest = None
+        lines = tuple(_whole(start[0], limits))
+        if sum(len(line) + 1 for _, line in lines) <= limits.chars:
+            return Excerpt(source=source, lines=lines)
     builder = ExcerptBuilder(interest, limits)
     for chunk in itertools.chain(start, stream):
         builder.feed(chunk.first, chunk.text)
     return Excerpt(source=source, lines=builder.lines())
 
 
-def _is_kept_whole(text: str, limits: Limits) -> bool:
-    """Tell whether all lines of a text are kept, whichever of them matter; masks may make it somewhat longer."""
+def _may_be_kept_whole(text: str, limits: Limits) -> bool:
+    """Tell whether all lines of a text are kept, whichever of them matter, unless masks make it too long."""
     return 2 * len(text) <= limits.chars and text.count("\n") <= limits.tail
+
+
+def _whole(chunk: Chunk, limits: Limits) -> Iterator[tuple[int, str]]:
+    """Yield all lines of a text, numbered and redacted."""
+    for number, line in enumerate(chunk.text.removesuffix("\n").split("\n"), chunk.first):
+        yield number, redact(two_ends(line, limits.line)).replace("\n", " ")
 
 
 class ExcerptBuilder:

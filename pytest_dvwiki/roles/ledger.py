@@ -195,6 +195,8 @@ class Ledger:
 
             failure = failure_of(report, interest=self._interest(), call=self._call(), evidence=evidence)
             failures = (self._masks().failure(failure),)
+        if all(failure.attempts == test.attempts for failure in failures):
+            return failures
         return tuple(replace(failure, attempts=test.attempts) for failure in failures)
 
     def add_collection(self, report: pytest.CollectReport) -> tuple[Failure, ...]:

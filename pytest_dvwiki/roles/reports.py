@@ -6,6 +6,7 @@ worker, and cocotb's from a simulator. It is never a user property, which would 
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import re
@@ -244,20 +245,35 @@ def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -
 
 def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame | None:
     """Return the innermost frame of an exception in the user's own code, whichever traceback pytest shows."""
-    from pytest_dvwiki.logtext.frames import is_library, user_frame  # noqa: PLC0415
+    from pytest_dvwiki.logtext.frames import is_library  # noqa: PLC0415
     from pytest_dvwiki.logtext.user_frames import shown_path  # noqa: PLC0415  # loaded only for failures
 
     # pytest's own traceback entries cost ten times as much, and most of them are pytest's frames.
-    own = [
-        Frame(file=_absolute(code.co_filename), line=line, function=code.co_name)
+    own = tuple(
+        (code.co_filename, line, code.co_name)
         for frame, line in traceback.walk_tb(excinfo.tb)
         if not is_library((code := frame.f_code).co_filename)
-    ]
-    innermost = user_frame(reversed(own))
+    )
+    innermost = _innermost(own, os.getcwd()) if own else None  # noqa: PTH109  # only a key
     if innermost is None:
         return None
     source = redact(linecache.getline(innermost.file, innermost.line).strip())
     return replace(innermost, file=redact(shown_path(innermost.file, root)), source=source)
+
+
+@functools.lru_cache(maxsize=256)
+def _innermost(frames: tuple[tuple[str, int, str], ...], folder: str) -> Frame | None:  # noqa: ARG001  # a key
+    """Return the user's innermost frame: most failures of a run are raised at a few places.
+
+    Args:
+        frames: File, line and function of each frame, the innermost last.
+        folder: The working folder, to which files may be relative.
+    """
+    from pytest_dvwiki.logtext.frames import user_frame  # noqa: PLC0415  # loaded only for failures
+
+    return user_frame(
+        Frame(file=_absolute(file), line=line, function=function) for file, line, function in reversed(frames)
+    )
 
 
 def _absolute(file: str) -> str:

@@ -86,8 +86,10 @@ class Journal:
         self._append(event="start", time=time.time(), pid=os.getpid(), host=socket.gethostname())
 
     def _append(self, **event: object) -> None:
-        line = json.dumps(event, ensure_ascii=True, separators=(",", ":"))
-        os.write(self._file, f"{line}\n".encode("ascii"))
+        self._write(json.dumps(event, ensure_ascii=True, separators=(",", ":")).encode("ascii"))
+
+    def _write(self, line: bytes) -> None:
+        os.write(self._file, line + b"\n")
 
     @property
     def spool(self) -> Path:
@@ -114,7 +116,11 @@ class Journal:
         """Record a failure."""
         import msgspec  # noqa: PLC0415  # a run without failures does not need it
 
-        self._append(event="failure", failure=msgspec.to_builtins(stored_failure(failure)))
+        kept = stored_failure(failure)
+        try:
+            self._write(msgspec.json.encode({"event": "failure", "failure": kept}))
+        except UnicodeEncodeError:  # a name with bytes that are not UTF-8
+            self._append(event="failure", failure=msgspec.to_builtins(kept))
 
     def begin_test(self, unfinished: UnfinishedTest) -> None:
         """Record that a test began inside a simulator."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 import posixpath
 import re
@@ -97,9 +99,7 @@ class Call:
     def path(self, nodeid: str) -> str:
         """Return a node id as an argument of a command in the folder."""
         file, separator, names = nodeid.partition("::")
-        folder = posixpath.join("/", self.folder)
-        path = posixpath.relpath(posixpath.join(folder, self.items or ".", file), folder)
-        return f"{path}{separator}{names}"
+        return f"{_path(file, self.folder, self.items or '.')}{separator}{names}"
 
     def command(self, nodeid: str, variables: Mapping[str, str] | None = None, options: Sequence[str] = ()) -> Command:
         """Return the command that runs one pytest item, or `make`.
@@ -115,7 +115,10 @@ class Call:
         program, own = _split(self.arguments)
         path = [] if self.items is None else [self.path(nodeid)]
         file = path[0].partition("::")[0] if path else ""
-        words = (*program, *path, *own, *(self._configuration(file) if path else ()), *options)
+        configured: tuple[str, ...] = ()
+        if path:
+            configured = _configuration(file, tuple(self.arguments), self.here, self.configuration, self.items)
+        words = (*program, *path, *own, *configured, *options)
         names = dict(self.variables)
         for name, value in (variables or {}).items():
             names.pop(name, None)
@@ -138,25 +141,34 @@ class Call:
         """Return the options only."""
         return _split(self.arguments)[1]
 
-    def _configuration(self, file: str) -> tuple[str, ...]:
-        """Return the options that make pytest use the same configuration for this file as before."""
-        given = any(re.match(r"-c|--config-file|--rootdir", word) for word in self.arguments)
-        if given or not self.here:
-            return ()
-        # Strings, since each failure asks: pathlib takes five times as long.
-        taken = os.path.normpath(f"{self.here}/{self.configuration or self.items or '.'}")
-        top = os.path.dirname(taken) if self.configuration else taken  # noqa: PTH120
-        folder = os.path.dirname(os.path.normpath(f"{self.here}/{file}"))  # noqa: PTH120
-        nearer: list[str] = []
-        while folder not in {top, os.path.dirname(folder)}:  # noqa: PTH120
-            nearer.append(folder)
-            folder = os.path.dirname(folder)  # noqa: PTH120
-        is_below = folder == top
-        if is_below and not any(Path(each, name).is_file() for each in nearer for name in _CONFIGURATIONS):
-            return ()
-        if self.configuration:
-            return ("-c", self.configuration)
-        return ("-c", "/dev/null", "--rootdir", self.items or ".") if is_below else ()
+
+# Each failure asks; a run has few files.
+@functools.lru_cache(maxsize=256)
+def _path(file: str, folder: str, items: str) -> str:
+    """Return the path of a test's file, which is relative to `items`, from the folder of a call."""
+    absolute = posixpath.join("/", folder)
+    return posixpath.relpath(posixpath.join(absolute, items, file), absolute)
+
+
+@functools.lru_cache(maxsize=256)
+def _configuration(
+    file: str, arguments: tuple[str, ...], here: str, configuration: str | None, items: str | None
+) -> tuple[str, ...]:
+    """Return the options that make pytest use the same configuration for a file as the call with these parts did."""
+    given = any(re.match(r"-c|--config-file|--rootdir", word) for word in arguments)
+    if given or not here:
+        return ()
+    top = Path(os.path.normpath(f"{here}/{configuration or items or '.'}"))
+    if configuration:
+        top = top.parent
+    above = Path(os.path.normpath(f"{here}/{file}")).parents
+    is_below = top in above
+    nearer = itertools.takewhile(lambda folder: folder != top, above)
+    if is_below and not any((folder / name).is_file() for folder in nearer for name in _CONFIGURATIONS):
+        return ()
+    if configuration:
+        return ("-c", configuration)
+    return ("-c", "/dev/null", "--rootdir", items or ".") if is_below else ()
 
 
 def relative(path: str | Path, folder: Path) -> str:

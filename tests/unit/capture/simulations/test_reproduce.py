@@ -142,6 +142,7 @@ def test_another_configuration_than_the_nearest_is_named(repository: Path) -> No
     nodeid = "blocks/fifo/tests/test_a.py::test_a"
     assert nearest.command(nodeid).arguments == ("pytest", nodeid)
     (repository / "blocks" / "tox.ini").touch()
+    nodeid = "blocks/fifo/tests/test_b.py::test_a"  # of a file it is asked once, since each failure needs the answer
     assert nearest.command(nodeid).arguments == ("pytest", nodeid, "-c", "pytest.ini")
     given = called(repository, repository, "-c", "pytest.ini", configuration=repository / "pytest.ini")
     assert given.command(nodeid).arguments == ("pytest", nodeid, "-c", "pytest.ini")
