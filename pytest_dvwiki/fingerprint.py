@@ -63,7 +63,8 @@ _BEGINNINGS = (
 _PLAIN = rf"(?:\b(?!(?i:{_BEGINNINGS})\b)[A-Za-z_]*[g-tvwyG-TVWY][A-Za-z_]*(?::?[ ]|$))+"
 """Words that are no part of any token: each has a letter that no value has, and nothing but a blank behind it.
 
-They stay as they are; this saves the search for all kinds of tokens at most places of a text.
+They stay as they are; this saves the search for all kinds of tokens at most places of a text. So does `word_kept`, the
+last kind: nothing but a URL begins within a word.
 """
 # One pass, the first alternative that fits wins. The sign goes with its number, else one scoreboard message
 # splits by sign. No token is numbered, else one cause splits whenever two of its values happen to be equal.
@@ -124,6 +125,7 @@ def expression(*, kept: str, quoted: str, value: str, names: str, letters: str) 
           | \b(?:True|False)\b
         )
       | (?P<hex>\b(?:\d[0-9a-fA-F]+|(?=[a-fA-F]+\d)[0-9a-fA-F]{{2,}}|{letters})\b)
+      | (?P<word_kept>\w++(?![\w+.-]*://))
         """,
         re.ASCII | re.VERBOSE,
     )
@@ -257,7 +259,7 @@ _SHOWN: dict[str, Callable[[re.Match[str]], str]] = {
     "lead": lambda found: f"{found['lead']}V",
     "value": lambda found: found["lead"] + _value(found["value"]),
     "indexed": lambda found: found["indexed"],
-    **dict.fromkeys(("plain", "kept", "constant"), lambda found: found[0]),
+    **dict.fromkeys(("plain", "kept", "constant", "word_kept"), lambda found: found[0]),
     **dict.fromkeys(("word", "assigned"), _assigned),
     "file": lambda found: re.split(r"[\\/]", found[0])[-1],
     **dict.fromkeys(("path", "hierarchy"), lambda found: _last_name(found[0])),

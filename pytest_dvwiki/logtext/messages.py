@@ -176,6 +176,8 @@ def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]
     """Return the index of the last line of the message that starts at `at`, and its text."""
     line = lines[at]
     text = line.strip()
+    if not text:
+        return at, ""
     if _PYTEST.match(line):
         return _pytest_error(lines, at)
     if (below := _text_below(lines, at)) is not None:

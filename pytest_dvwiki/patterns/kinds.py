@@ -33,16 +33,20 @@ class KindCounts:
     """
 
     def __init__(self, limit: int | None) -> None:
-        self._limit = limit
+        self.limit = limit
         self._counts: dict[str, int] = {}
+
+    def __bool__(self) -> bool:
+        """Tell whether any line was counted: none is skipped before."""
+        return bool(self._counts)
 
     def enough(self, kind: str) -> bool:
         """Tell whether further lines of a kind are skipped."""
-        return self._limit is not None and self._counts.get(kind, 0) >= self._limit
+        return self.limit is not None and self._counts.get(kind, 0) >= self.limit
 
     def note(self, kind: str) -> None:
         """Count a line of a kind."""
-        if self._limit is None:
+        if self.limit is None:
             return
         if len(self._counts) >= MOST:
             self._counts.clear()

@@ -8,6 +8,7 @@ Texts are read as bytes, in UTF-8; a line that is not UTF-8 is read as Latin-1.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -229,7 +230,8 @@ class Matcher:
         """
         benign_heads: dict[str, bool] = {}
         decided = -1
-        for start, group in _regions(block, self._candidates(block, found, span or (0, len(block)), watch)):
+        kind_of = functools.lru_cache(maxsize=MOST)(_kind)
+        for start, group in _regions(block, self._candidates(block, found, span or (0, len(block)), watch, kind_of)):
             lines, offsets = _lines(block, start, max(group))
             for message in assemble([strip_line(line) for line in lines]):
                 of_message = offsets[message.first : message.last + 1]
@@ -239,20 +241,24 @@ class Matcher:
                 if message.head and benign_heads.setdefault(message.head, self.is_benign(message.head)):
                     continue
                 hit, certain = self._decide(message, company)
-                kinds = [group[offset] for offset in of_message if offset in group]
                 if hit is not None:
-                    for its_kind in kinds:
-                        found.note(its_kind)
+                    for offset in of_message if found.limit is not None else ():
+                        if offset in group:
+                            found.note(kind_of(group[offset]))
                     yield of_message[0], hit
                 elif certain and len(of_message) == 1 and not message.head:
                     # A result under a head, or for several joined lines, says nothing about the line alone.
-                    self._dull.note(kinds[0])
+                    self._dull.note(kind_of(group[of_message[0]]))
 
     def _candidates(
-        self, block: bytes, found: KindCounts, span: tuple[int, int], watch: Callable[[int, str], None] | None
+        self,
+        block: bytes,
+        found: KindCounts,
+        span: tuple[int, int],
+        watch: Callable[[int, str], None] | None,
+        kind_of: Callable[[str], str],
     ) -> Iterator[tuple[int, str]]:
-        """Yield the offset and kind of each line that holds a literal, ascending, without skipped kinds."""
-        kinds: dict[str, str] = {}
+        """Yield the offset and lower-case text of each line that holds a literal, ascending, without skipped kinds."""
         first, after = span
         done = first
         for offset in self._engine.offsets(block):
@@ -265,15 +271,8 @@ class Matcher:
             line = block[start:done].lower().decode("latin-1")
             if watch is not None:
                 watch(start, line)
-            its_kind = kinds.get(line)
-            if its_kind is None:
-                if len(kinds) >= MOST:
-                    kinds.clear()
-                its_kind = kinds[line] = kind(
-                    line if len(line) <= LONGEST else line[: LONGEST // 2] + line[-LONGEST // 2 :]
-                )
-            if not (self._dull.enough(its_kind) or found.enough(its_kind)):
-                yield start, its_kind
+            if not any(counts.enough(kind_of(line)) for counts in (self._dull, found) if counts):
+                yield start, line
 
     def _decide(self, message: Message, company: Callable[[Rule], bool]) -> tuple[Hit | None, bool]:
         """Return the hit that wins for a message of a text, and whether the message alone decided that."""
@@ -323,6 +322,10 @@ class Company:
         return self._known[name]
 
 
+def _kind(line: str) -> str:
+    return kind(line if len(line) <= LONGEST else line[: LONGEST // 2] + line[-LONGEST // 2 :])
+
+
 def _lowered(text: str) -> str:
     # The only character whose lower case is longer than itself; it would shift the offsets.
     return text.replace("\u0130", "i").lower()
@@ -344,13 +347,13 @@ def _regions(block: bytes, candidates: Iterable[tuple[int, str]]) -> Iterator[tu
     """Join candidates whose surroundings touch; yield the offset of the first line to read, and the candidates."""
     group: dict[int, str] = {}
     start = end = 0
-    for offset, its_kind in candidates:
+    for offset, line in candidates:
         if group and offset <= end and len(group) < MOST_TOGETHER:
-            group[offset] = its_kind
+            group[offset] = line
         else:
             if group:
                 yield start, group
-            start, group = _surrounding_start(block, offset), {offset: its_kind}
+            start, group = _surrounding_start(block, offset), {offset: line}
         end = _lines_on(block, offset, MOST_JOINED)
     if group:
         yield start, group

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 WORDED = frozenset(
@@ -21,7 +22,8 @@ _TEST = re.compile(
     r"(?=(?P=quote):? ?(?i:has |is )?(?i:fail))"
 )
 _IDENTIFIER = re.compile(
-    r"(?P<open>\[?)(?<![\w$.\\<-])(?P<name>[A-Za-z$][\w$]*(?:\[\w{1,20}\])?(?:[._][\w$]+(?:\[\w{1,20}\])?)+)"
+    # A word without any of the characters behind which a name goes on is none; the search below finds that out slowly.
+    r"(?P<open>\[?)(?<![\w$.\\<-])(?=[^\s_.\[]*+[_.\[])(?P<name>[A-Za-z$][\w$]*(?:\[\w{1,20}\])?(?:[._][\w$]+(?:\[\w{1,20}\])?)+)"
     r"(?P<close>\]?)(?P<label>(?:\([^()\s]{0,20}\)|\[[^\[\]\s]{0,20}\])? ?[:=]?= ?(?=\S))?"
 )
 _COMPARED = re.compile(r"(?i:(?:^|[_.])(?:exp\w*|act\w*|got|dut|ref\w*|golden|model|rtl|iss)(?:$|[_.\d]))")
@@ -32,6 +34,7 @@ _CAPITALS = re.compile(r"[A-Z0-9_$]+")
 _EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*[a-z]\w*")
 
 
+@functools.lru_cache(maxsize=64)
 def nameless(text: str) -> str:
     """Return a message without its names.
 

@@ -265,3 +265,7 @@ def test_the_longest_line_is_masked_in_linear_time(unit: str) -> None:
 )
 def test_how_long_a_value_is_and_what_a_tool_counts_tells_no_cause_apart(texts: list[str]) -> None:
     assert len({of(text) for text in texts}) == 1
+
+
+def test_a_url_within_a_word_is_masked_and_the_word_stays() -> None:
+    assert mask("no_http://host:80/a expected_word 5 and word_5") == "no_URL expected_word V and word_5"

@@ -26,6 +26,7 @@ from pytest_dvwiki.redact import clean, redact, shorten_paths
         ("key AKIAABCDEFGHIJKLMNOP used", "AKIAABCDEFGHIJKLMNOP"),
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc", "eyJhbGci"),
         ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----", "MIIE"),
+        ("E   AssertionError: no reply\nE   ghp_abcdefghijklmnopqrstuvwxyz012345", "ghp_abc"),
     ],
 )
 def test_secrets_are_masked(text: str, secret: str) -> None:

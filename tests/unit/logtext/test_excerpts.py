@@ -75,6 +75,14 @@ def test_of_a_short_text_all_lines_are_kept_and_nobody_is_asked_which_matter(end
     assert excerpt(stream, Unasked(), source="report").lines == ((1, "the cause"), (2, "and more"))
 
 
+@pytest.mark.parametrize("text", ["", "\n", "one", "one\n\ntwo\n", "long " * 2000, "token=abc123def456 \n" * 50])
+def test_a_short_text_is_kept_as_any_other(text: str) -> None:
+    builder = ExcerptBuilder(None, Limits())
+    for chunk in LogStream(LogText(source="log", text=text)):
+        builder.feed(chunk.first, chunk.text)
+    assert excerpt(LogStream(LogText(source="log", text=text)), None).lines == builder.lines()
+
+
 def test_where_not_all_fits_the_cause_stays_and_the_head_goes() -> None:
     text = [f"{i:02} " + "x" * 40 for i in range(1, 31)]
     text[14] = "15 the cause " + "x" * 31

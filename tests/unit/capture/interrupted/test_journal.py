@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -92,6 +93,15 @@ def test_a_killed_run_leaves_its_failures_and_what_was_running(tmp_path: Path) -
     assert orphan.failures == (FAILURE,)
     assert [begin.nodeid for begin in orphan.running] == ["t::a"]
     assert abs(orphan.ended - time.time()) < 60
+
+
+def test_a_failure_with_a_name_that_is_not_utf_8_is_kept(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "run_1")
+    failure = replace(FAILURE, reads=("rtl/\udcff.sv",))
+    journal.failure(failure)
+    journal.close()
+    (orphan,) = left_in(tmp_path)
+    assert orphan.failures == (failure,)
 
 
 def test_an_item_that_ended_is_not_running(tmp_path: Path) -> None:
