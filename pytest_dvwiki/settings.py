@@ -239,7 +239,7 @@ _KIND_NAMES: dict[Kind, str] = {
     "bool": "true or false",
     "int": "a whole number",
     "float": "a number",
-    "string": "a text",
+    "string": "a string",
     "archive": "no, record or yes",
     "branch": "yes, no or a branch",
 }
@@ -322,8 +322,8 @@ class Settings:
         default="",
         flag="--dvwiki-ip-type",
         metavar="NAME",
-        help="Kind of design under test, for records and pages (axi, pcie, ddr, …). Empty: the one that `ip_types` of "
-        "the block `composition` lists, of several the one that stands in the test's name.",
+        help="Kind of design under test, for records and pages (axi, pcie, ddr, …). Empty: the one in the list "
+        "`ip_types` of the block `composition`; if there are several, the one in the test's name.",
     )
     ip_types: tuple[str, ...] = ()
     """`ip_type`, else the list `composition.ip_types` of project.yaml."""
@@ -382,8 +382,8 @@ class Settings:
         default="",
         flag="--dvwiki-html",
         metavar="DIR",
-        help="Folder, relative to pytest's root directory, in which the report, a site of pages, is made or renewed at "
-        "the end of the run. Needs the extra `report`.",
+        help="Folder, relative to pytest's root directory, in which the report is written or updated as a static site "
+        "at the end of the run. Needs the extra `report`.",
     )
     revision: str = option(
         "string",

@@ -28,7 +28,7 @@ _QUOTED = re.compile(r"`([^`]*)`")
 _KINDS = {
     "array": "a list",
     "object": "keys with values",
-    "str": "a text",
+    "str": "a string",
     "int": "a whole number",
     "float": "a number",
     "bool": "true or false",
@@ -169,7 +169,7 @@ def _repeated(node: yaml.Node, known: dict[int, int | None]) -> int:
 def _number_of(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> int | float:
     """Return the number that a scalar stands for; refuse one of more than `LONGEST_NUMBER` characters."""
     if len(str(node.value)) > LONGEST_NUMBER:
-        raise _error(node, f"a number of more than {LONGEST_NUMBER} characters; quote it to make it a text")
+        raise _error(node, f"a number of more than {LONGEST_NUMBER} characters; quote it to make it a string")
     make = loader.construct_yaml_int if node.tag == f"{_TAG}int" else loader.construct_yaml_float
     return make(node)
 

@@ -203,7 +203,7 @@ class _RunReader:
         cases = _by_name(case for _, file in parsed if file is not None for case in file.cases)
         pairs = self._logs.later()
         run.notes += (
-            f"{artefact.shown}: of an earlier run than {log.shown}, which tells of no test" for artefact, log in pairs
+            f"{artefact.shown}: from an earlier run than {log.shown}, which names no test" for artefact, log in pairs
         )
         later = {log.path: log for _, log in pairs if not log.only_beside}
         free = [
@@ -367,7 +367,7 @@ class _RunReader:
         """Tell whether a log has any bytes; note one that is empty."""
         if log.path.stat().st_size:
             return True
-        self._run.notes.append(f"{log.shown}: the log is empty, nothing is known of its run")
+        self._run.notes.append(f"{log.shown}: the log is empty, so nothing is known about its run")
         return False
 
     def _read_here(self, logs: Sequence[Artefact]) -> Iterator[ReadLog | OSError]:

@@ -352,11 +352,11 @@ def of_passes(statement: of.Passed) -> str:
 
 _NO_FIX = {
     "fails elsewhere": "the cause still fails other tests",
-    "seed": "the sources are those that failed, and the seed with which it {} is not on record",
+    "seed": "the same sources failed before, and the seed with which it {} is not on record",
     "older": "the commit is older than the one that failed; the cause came in between",
     "branch": "the branch never had the commit that failed",
     "configuration": "configuration not recorded, so it may have run with other parameters than those that failed",
-    "nothing": "the sources are those that failed, so it comes and goes by itself",
+    "nothing": "the same sources failed before, so it comes and goes by itself",
 }
 
 

@@ -218,7 +218,9 @@ class _Reader:
                 self._refuse((key, name), f"with value N/A the list is not used; write value: {len(listed)}")
             return None, ()
         if isinstance(number, bool) or not isinstance(number, int) or number < least:
-            self._refuse((key, _VALUE), f"value {number!r:.40} is invalid; write N/A or a whole number from {least} on")
+            self._refuse(
+                (key, _VALUE), f"value {number!r:.40} is invalid; write N/A or a whole number, at least {least}"
+            )
         if number and number != len(listed):
             self._refuse((key, _VALUE), f"value is {number}, but {name} has {len(listed)}; make them equal")
         return number, listed
@@ -283,7 +285,7 @@ class _Reader:
 
     def _text(self, place: Location, value: Any, purpose: str) -> str:
         if not isinstance(value, str) or not value.strip():
-            self._refuse(place, f"the key {place[-1]} is needed; write {purpose}, as a text")
+            self._refuse(place, f"the key {place[-1]} is needed; write {purpose}, as a string")
         return " ".join(value.split()) if place[-1] != "match" else value
 
     def _texts(self, place: Location, value: Any) -> list[str]:
@@ -293,7 +295,7 @@ class _Reader:
             self._refuse(place, f"{place[-1]} is a list; begin each entry with `-`")
         for at, each in enumerate(value):
             if not isinstance(each, str) or not each.strip():
-                self._refuse((*place, at), f"expected a text, got {each!r:.60}; write it in quotes")
+                self._refuse((*place, at), f"expected a string, got {each!r:.60}; write it in quotes")
         return value
 
     def _compiled(self, place: Location, text: str, compiling: Callable[[str], _T]) -> _T:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
-    "append": "add a text to a part of a page, or a line to the log",
+    "append": "add text to a section of a page, or a line to the log",
     "build": "regenerate all derived content of the wiki from records and pages",
     "check": "run log checks (*.check.yaml)",
     "classify": "name the failure in a log",
@@ -40,14 +40,14 @@ COMMANDS = {
     "init": "make the wiki's folders and files, and install the skill for agents",
     "link": "put the URL of a ticket on a bug page",
     "lint": "check the wiki: pages, links, sources, history, derived content",
-    "list": "name the pages of the wiki, without their text",
+    "list": "list the pages of the wiki, without their text",
     "maintain": "do the upkeep of the wiki, in one commit on a branch of its own; for cron",
     "mcp": "serve the wiki to agents, as a server of the Model Context Protocol",
     "merge": "merge two bug pages that stand for the same cause",
     "patterns": "list, explain, check and propose the patterns that name failures",
-    "report": "make a report: a site of pages, or the summary of a morning",
+    "report": "make a report: a static site, or a summary for the morning",
     "rerun": "print the commands that run the shortest failing test of each cause again",
-    "review": "list what waits for a person, and accept, edit or reject it",
+    "review": "list what waits for review, and accept, edit or reject it",
     "scan": "scan logs of any size and say what failed in them",
     "search": "search the pages of the wiki",
     "sections": "list which role may write what, and propose a section",

@@ -18,7 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="checks: *.check.yaml")
     parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="text, or json: one object a line for each FILE"
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        help="text, or json: one line with an object for each FILE",
     )
 
 

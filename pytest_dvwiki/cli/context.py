@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     from pytest_dvwiki.agent.prompts import CATEGORIES  # noqa: PLC0415 (only for this command)
 
-    parser.add_argument("query", nargs="*", help="words to search for; without any, what was seen most")
+    parser.add_argument("query", nargs="*", help="words to search for; without any, what was seen most often")
     parser.add_argument(
         "--test",
         metavar="NODEID",
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     kinds = {"--template": args.template, "--log": args.log, "--newest": args.newest}
     chosen = [name for name, value in kinds.items() if value]
     if chosen and (len(chosen) > 1 or args.query or args.test or args.category):
-        raise UsageError(f"{chosen[0]} stands alone: it says what to print")
+        raise UsageError(f"{chosen[0]} is given alone: it says what to print")
     if args.log or args.newest:
         print(_failures(args.log, settings, args.budget))
         return 0

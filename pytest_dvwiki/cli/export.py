@@ -27,7 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "path", type=Path, metavar="PATH", help="folder of the bundle or site, new, empty or made before; or the file"
     )
     parser.add_argument(
-        "--base", default="", metavar="URL", help="of llms: where the wiki is served, in place of relative links"
+        "--base",
+        default="",
+        metavar="URL",
+        help="for llms: the address of the wiki, for absolute instead of relative links",
     )
     add_place(parser)
 
@@ -59,7 +62,7 @@ def check_format(name: str) -> None:
         UsageError: There is no such format.
     """
     if name not in _WAYS:
-        raise UsageError(f"{name}: no format of an export; there are {', '.join(_WAYS)}")
+        raise UsageError(f"{name}: no export format; there are {', '.join(_WAYS)}")
 
 
 def _okf(layout: Layout, folder: Path, _: str) -> None:

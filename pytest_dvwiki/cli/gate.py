@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="records of the shards, made with --dvwiki-gate: folders, archives, globs, files",
     )
-    parser.add_argument("--shards", type=int, metavar="N", help="number of records that have to be there")
+    parser.add_argument("--shards", type=int, metavar="N", help="number of records that there must be")
     add_place(parser)
 
 
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     gate = joined(records)
     refused = gate.refused
     if args.shards is not None and len(records) != args.shards:
-        reason = "a shard may have been killed" if len(records) < args.shards else "some are of other runs"
+        reason = "a shard may have been killed" if len(records) < args.shards else "some are from other runs"
         refused = f"{count(len(records), 'record')} of {args.shards} expected: {reason}"
     is_open = gate.is_open and not refused
     if is_open and not gate.failures:

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("target", help="the role that goes on, a later one of the pipeline in schema.yaml")
+    parser.add_argument("target", help="the role that takes over, a later one of the pipeline in schema.yaml")
     parser.add_argument("summary", help="what it has to know")
     parser.add_argument(
-        "--task", default="", metavar="NAME", help="what the work is about; the handoffs of each task are counted apart"
+        "--task",
+        default="",
+        metavar="NAME",
+        help="what the work is about; the handoffs of each task are counted separately",
     )
     add_store(parser)
 

@@ -432,7 +432,7 @@ class _Ingest:
                 self._ends["not archived"] += 1
                 continue
             except json.JSONDecodeError as error:
-                self._complain(f"{file.shown}:{error.lineno}: no JSON ({error.msg}); correct this line")
+                self._complain(f"{file.shown}:{error.lineno}: not JSON ({error.msg}); correct this line")
                 self._ends["not archived"] += 1
                 continue
             except (OSError, WikiError, RecursionError) as error:

@@ -58,4 +58,4 @@ def _install_skill(file: Path) -> None:
         disk.create(file, skill)
         print(f"made {shown(file)}")
     elif reading.read_bytes(file) != skill:
-        print(f"{shown(file)} differs from the present skill and stays; remove it to get the present one")
+        print(f"{shown(file)} differs from the current skill and was left alone; remove it to get the current one")

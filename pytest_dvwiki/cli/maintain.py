@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar=("FORMAT", "PATH"),
-        help="then make this export, as `dvwiki export` does; one inside the repository is in the commit",
+        help="then make this export, as `dvwiki export` does; one inside the repository is part of the commit",
     )
     add_place(parser)
 

@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f" the bearer token in the variable {TOKEN}, which is made and printed if it is not set",
     )
     parser.add_argument(
-        "--print-config", action="store_true", help="print the block that a client's configuration needs, and end"
+        "--print-config", action="store_true", help="print the block that a client's configuration needs, and exit"
     )
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def add_since(parser: argparse.ArgumentParser) -> None:
     """Add the option that tells which news count."""
     parser.add_argument(
-        "--since", metavar="DAY", help="the day from which news count, YYYY-MM-DD in UTC (default: yesterday)"
+        "--since", metavar="DAY", help="the first day of the news, YYYY-MM-DD in UTC (default: yesterday)"
     )
 
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--html",
         type=Path,
         metavar="DIR",
-        help="make or renew the report as a site in this folder; it opens without a server or a network",
+        help="write or update the report as a static site in this folder; it opens without a server or a network",
     )
     kind.add_argument(
         "--summary",

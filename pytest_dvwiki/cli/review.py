@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--all", action="store_true", help="list what is decided, too")
+    parser.add_argument("--all", action="store_true", help="also list what is decided")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format")
     add_place(parser)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    show = actions.add_parser("show", help="print a proposal; one that changes a page, as a difference to the page")
+    show = actions.add_parser("show", help="print a proposal; a change of a page is shown as a diff")
     edit = actions.add_parser("edit", help="change the text of a proposal, with the editor of $VISUAL or $EDITOR")
     edit.add_argument("--file", metavar="FILE", help="file with the new text (- reads standard input)")
     accept = actions.add_parser("accept", help="carry out a proposal, or confirm an RTL bug")
-    reject = actions.add_parser("reject", help="decide that a proposal is not carried out")
+    reject = actions.add_parser("reject", help="reject a proposal")
     for action in (show, edit, accept, reject):
         several = "+" if action in {accept, reject} else None
         action.add_argument("id", nargs=several, help="id of a proposal, or its first digits")
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
                 proposal = queue.get(args.id)
                 text = text_of(args.file) if args.file is not None else _edited(proposal)
                 queue.edit(proposal.id, text, by=by)
-                print(f"{proposal.id} is edited; `dvwiki review accept {proposal.id}` carries it out")
+                print(f"{proposal.id} was edited; `dvwiki review accept {proposal.id}` carries it out")
                 return 0
             for name in args.id:
                 print(_decided(args, settings.layout, queue, name, by))
@@ -116,7 +116,7 @@ def _listed(args: argparse.Namespace, layout: Layout, queue: ReviewQueue) -> int
         runs, last = page.metadata.get("hit_count"), page.text("last_updated")
         print(f"{page.name}  {plain(page.title)}, seen in {runs} run{'' if runs == 1 else 's'}, last on {last}")
     if not (proposals or written or bugs or problems):
-        print("nothing waits for a person")
+        print("nothing waits for review")
     return 1 if problems else 0
 
 

@@ -22,10 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_cause(parser)
     parser.add_argument("--reason", required=True, help="why the failures are accepted, in one sentence")
-    parser.add_argument("--owner", required=True, help="the person or team that has to end it")
+    parser.add_argument("--owner", required=True, help="the person or team that has to resolve it")
     parser.add_argument("--expires", required=True, metavar="DAY", help="the last day on which it holds: 2026-12-31")
     parser.add_argument("--approved-by", metavar="NAME", help="who agreed")
-    parser.add_argument("--ticket", help="where the work is followed: a URL or an id")
+    parser.add_argument("--ticket", help="where the work is tracked: a URL or an id")
     add_place(parser)
 
 

@@ -217,7 +217,7 @@ def _add_undated(page: ForeignPage, name: str, seen: Occurrence, named: int) -> 
         undated += not begins
         page.records.append(_record(page, name if begins else f"{name}_undated", day, number, occurrences=(seen,)))
     if undated:
-        page.notes.append(f"{count(undated, 'run')} of it without a day count on {last}")
+        page.notes.append(f"{count(undated, 'run')} without a date count on {last}")
     if wanted < named:
         page.notes.append(f"hit_count is {wanted}, and {named} runs are named")
 
@@ -245,7 +245,7 @@ def _bug(page: ForeignPage, config: WikiConfig, _: Sequence[ForeignPage]) -> Non
         day = first if number == 0 else last
         page.records.append(_record(page, task, day, number, occurrences=(seen,)))
     if len(tasks) > 2:  # noqa: PLR2004  # the first and the last have a day
-        page.notes.append(f"{count(len(tasks) - 2, 'run')} of it without a day count on {last}")
+        page.notes.append(f"{count(len(tasks) - 2, 'run')} without a date count on {last}")
 
 
 def _hole(page: ForeignPage, *_: object) -> None:
@@ -264,10 +264,10 @@ def _hole(page: ForeignPage, *_: object) -> None:
         filled=page.metadata.get("filled") is True,
     )
     if not (row.covergroup and row.bin):
-        page.notes.append("not taken over: it names no covergroup and bin")
+        page.notes.append("not taken over: it names no covergroup or no bin")
         return
     if not any(_DAY.fullmatch(page.text(key)[:10]) for key in _DAYS):
-        page.notes.append("without a day, it counts today")
+        page.notes.append("without a date, it counts today")
     task = page.text("filled_by_task") or f"{row.covergroup}_{row.bin}"
     page.records.append(_record(page, task, page.day(*_DAYS), coverage=(row,)))
 

@@ -167,7 +167,7 @@ class WikiIngestService:
                 "session", task_id, {"texts": texts}, occurrences=occurrences, coverage=coverage, evidence=evidence
             )
         else:
-            _logger.info("nothing was archived: the report of %s tells of no failure", task_id)
+            _logger.info("nothing was archived: the report of %s mentions no failure", task_id)
         waiting.place_of(layout, identity).unlink(missing_ok=True)
         return done
 

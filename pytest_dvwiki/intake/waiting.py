@@ -47,4 +47,4 @@ def all_waiting(layout: Layout) -> Iterator[tuple[str, Texts]]:
             report, summary, classification, coverage = document["texts"]
             yield str(document["task_id"]), (report, summary, classification, coverage)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            _logger.warning("%s is no report that waits: %s", path, error)
+            _logger.warning("%s is not a waiting report: %s", path, error)

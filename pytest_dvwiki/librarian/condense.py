@@ -168,7 +168,7 @@ def _merged(
     names = names_in(f"{claim.title} {claim.text}") & theirs
     refusal = ""
     if len(parts) < 2:  # noqa: PLR2004 (one lesson needs no other text)
-        refusal = "it does not state what the lessons do that it names"
+        refusal = "it does not say what the lessons say that it names"
     elif not any(resolves(task) for each in parts for task in each.tasks):
         refusal = "no source of its lessons is on record"
     elif not known(layout, names):

@@ -151,7 +151,9 @@ def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[Draft], s
         if _is_of(transcript, f"{each.title} {each.text}")
     ]
     if len(drafts) < len(listed):
-        left_out = f"{len(listed) - len(drafts)} of {len(listed)} lessons left out: too many, or not of the transcript"
+        left_out = (
+            f"{len(listed) - len(drafts)} of {len(listed)} lessons left out: too many, or not from the transcript"
+        )
         tell(model, "warning", _TAKE, left_out)
     return drafts, answer.source
 

@@ -69,25 +69,27 @@ class LibrarianSettings:
     """In the order in which they are tried; `none`, and what stands behind it, is not among them."""
     rules: bool = True
     """Whether rules take over where no backend answers: `none` is listed, or nothing is."""
-    threshold: int = option("int", default=5, help="Number of entries from which on a topic is compiled.")
+    threshold: int = option("int", default=5, help="Minimum number of lessons on a topic that is compiled.")
     interval: int = option(
-        "int", default=1, help="Fewest days between two compiles of a topic that the command does not name."
+        "int", default=1, help="Minimum number of days between two compiles of a topic that the command does not name."
     )
     transcript_limit: int = option(
         "int",
         default=40_000,
-        help="Most characters of a transcript that are read; its beginning is left out, up to the end of a message.",
+        help="Maximum number of characters of a transcript that are read: its end, from the beginning of a message on.",
     )
     minimum_age: int = option(
-        "int", default=30, help="Age in days from which on `dvwiki drift --semantic` looks at a page."
+        "int", default=30, help="Minimum age in days of the pages that `dvwiki drift --semantic` looks at."
     )
-    drift_pages: int = option("int", default=10, help="Most pages that one `dvwiki drift --semantic` looks at.")
-    calls_per_run: int = option("int", default=40, help="Most calls of a model in one run.")
+    drift_pages: int = option(
+        "int", default=10, help="Maximum number of pages that one `dvwiki drift --semantic` looks at."
+    )
+    calls_per_run: int = option("int", default=40, help="Maximum number of calls of a model in one run.")
     calls_per_minute: int = option(
-        "int", default=60, help="Most calls of a model in a minute, evenly spaced; 0 for any number."
+        "int", default=60, help="Maximum number of calls of a model per minute, evenly spaced; 0 for no limit."
     )
     tokens_per_run: int = option(
-        "int", default=200_000, help="Most tokens, of prompts and answers together, in one run."
+        "int", default=200_000, help="Maximum number of tokens, of prompts and answers together, in one run."
     )
 
     @property

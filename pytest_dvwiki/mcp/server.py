@@ -156,7 +156,7 @@ class WikiServer:
             return denied(str(error))
         except Exception as error:
             _logger.exception("%s gave no answer", name)
-            return denied(f"the wiki could not be asked ({type(error).__name__}); the server's log has the details")
+            return denied(f"the wiki could not be queried ({type(error).__name__}); the server's log has the details")
 
     @property
     def _store_role(self) -> str:

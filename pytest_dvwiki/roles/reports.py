@@ -42,7 +42,7 @@ _CAUSE = "\nThe above exception was the direct cause of the following exception:
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n"
 _TIMEOUT = "SimTimeoutError"
 _PHASES = frozenset({"setup", "call", "teardown"})
-_CRASHED = "the xdist worker that ran the test crashed, and nothing tells by what"
+_CRASHED = "the xdist worker that ran the test crashed, and nothing says why"
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ def conclude(clues: Sequence[Clue]) -> Origin:
     if tool is not None:
         return Origin(type="TOOL", confidence=TOOL, reasons=_reasons(clues, "TOOL"))
     if not clues:
-        return Origin(type="UNKNOWN", confidence=0.0, reasons=("nothing tells where the fault lies",))
+        return Origin(type="UNKNOWN", confidence=0.0, reasons=("nothing shows where the fault lies",))
     if chance < CLEAR:
         return Origin(type="UNKNOWN", confidence=0.0, reasons=(*_reasons(clues, "UNKNOWN"), _what_would_decide(clues)))
     return Origin(type=side, confidence=confidence, reasons=_reasons(clues, side))

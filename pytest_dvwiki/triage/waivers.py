@@ -306,7 +306,7 @@ class _WaiverReader:
             if key not in MATCHES:
                 raise self._error((*place, key), f"a waiver cannot match by {key!r}; {nearest(key, MATCHES)}")
             if not isinstance(wanted, str) or not wanted:
-                raise self._error((*place, key), f"{key} has to be a text in quotes, got {wanted!r:.60}")
+                raise self._error((*place, key), f"{key} has to be a string in quotes, got {wanted!r:.60}")
             try:
                 _expression(wanted)
             except ExpressionError as error:

@@ -86,10 +86,10 @@ def confirm(layout: Layout, name: str, *, by: str) -> str:
     if written:
         line = f"{ACCEPT} | - | {name} by {by}"
         build.add_line(layout, "log.md", LOG_TITLE, lambda _: line)
-        return f"{name} is accepted; prompts have it"
+        return f"{name} is accepted; prompts include it"
     if not found:
         raise ReviewError(
-            f"no proposal, no unjudged RTL bug and no text of an agent {name!r:.80}; `dvwiki review` lists them"
+            f"no proposal, unjudged RTL bug or agent's text is called {name!r:.80}; `dvwiki review` lists them"
         )
     path, keys = found[0].path, {"status": "confirmed", "confirmed_by": by, "confirmed_on": today().isoformat()}
     refused: list[str] = []

@@ -37,7 +37,7 @@ def accept(layout: Layout, proposal: Proposal, _: str) -> str:
     check = layout.root / proposal.target
     draft = check.with_name(check.name.removesuffix(SUFFIX) + DRAFT)
     if not check.name.endswith(SUFFIX) or outside.leads_out(layout.root, check):
-        raise ReviewError(f"{proposal.target} is no name of a check below {layout.root}")
+        raise ReviewError(f"{proposal.target} is not the name of a check below {layout.root}")
     if version(check) != proposal.base:
         raise ReviewError(f"{proposal.target} changed since this was proposed; run `dvwiki spec generate` again")
     text = proposal.text

@@ -363,7 +363,7 @@ class CheckedStore(abc.ABC):
         Args:
             target: The role; for the same one or an earlier one the next role takes its place, the last one stays.
             summary: What the next role has to know.
-            task: What the work is about; the handoffs of each task are counted apart.
+            task: What the work is about; the handoffs of each task are counted separately.
 
         Returns:
             `done` with the role that has the work now; `denied` after `max_steps` handoffs, or without a summary.

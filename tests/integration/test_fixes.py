@@ -107,11 +107,9 @@ def test_commits_of_the_wiki_alone_are_no_fix(design: Project, monkeypatch: pyte
     run(design)
     commit(design, "wiki: nightly", 2)
     monkeypatch.setenv("LICENCE", "1")
-    assert "no fix: the sources are those that failed" in " ".join(run(design).split())
+    assert "no fix: the same sources failed before" in " ".join(run(design).split())
     assert "nothing" in passes(design)
-    told = (
-        "`test_it.py::test_value`: the sources are those that failed, so it comes and goes by itself. (source: tasks/"
-    )
+    told = "`test_it.py::test_value`: the same sources failed before, so it comes and goes by itself. (source: tasks/"
     assert any(told in path.read_text(encoding="utf-8") for path in (design.wiki / "bugs").glob("[A-Z]*"))
     assert run(design) == "", "the same once more is no news"
 
@@ -352,8 +350,8 @@ def test_a_pass_proves_nothing_where_the_seed_that_failed_is_not_on_record(
 ) -> None:
     ingest(outside, 1, "--commit", "HEAD", fails=True, results=results, failure=failure)
     told = ingest(outside, 1, "--commit", "HEAD", "--run-id", "2", results=results)
-    assert "no fix: the sources are those that failed, and the seed with which it failed is not on record" in told
-    assert "the sources are those that failed, and the seed with which it failed is not on record." in page(outside)
+    assert "no fix: the same sources failed before, and the seed with which it failed is not on record" in told
+    assert "the same sources failed before, and the seed with which it failed is not on record." in page(outside)
     (outside.path / "README.md").write_text("of no matter")
     commit(outside, "another word", 3)
     told = ingest(outside, 1, "--commit", "HEAD", "--run-id", "3", results=results)
@@ -367,7 +365,7 @@ def test_a_pass_proves_nothing_where_the_seed_that_failed_is_not_on_record(
 def test_a_pass_proves_nothing_where_its_own_seed_is_not_on_record(outside: Project) -> None:
     ingest(outside, 1, "--commit", "HEAD", fails=True)
     told = ingest(outside, 1, "--commit", "HEAD", results=WITHOUT_SEED)
-    assert "no fix: the sources are those that failed, and the seed with which it passes is not on record" in told
+    assert "no fix: the same sources failed before, and the seed with which it passes is not on record" in told
     commit(outside, "design: something", 3)
     told = ingest(outside, 1, "--commit", "HEAD", "--run-id", "2", results=WITHOUT_SEED)
     assert "may be chance, as it failed with seed 1: passed 1 of 5 runs needed" in told

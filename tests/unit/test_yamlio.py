@@ -120,7 +120,7 @@ MERGING = "\n".join(["a0: &a0 {x: 1}", *(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 
             "f.yaml:2: lists or mappings are nested more than 50 deep; flatten them",
         ),
         ("- " * 100_000, "f.yaml:1: lists or mappings are nested more than 50 deep; flatten them"),
-        ("a: " + "1:" * 100_000 + "1", "f.yaml:1: a number of more than 64 characters; quote it to make it a text"),
+        ("a: " + "1:" * 100_000 + "1", "f.yaml:1: a number of more than 64 characters; quote it to make it a string"),
         ("a: !!bool x", "f.yaml:1: a tag (!!…) does not fit its value; remove the tag"),
         ("a: !!timestamp x", "f.yaml:1: a tag (!!…) does not fit its value; remove the tag"),
         ("a: [1", "f.yaml:2: did not find expected ',' or ']'; correct this line"),

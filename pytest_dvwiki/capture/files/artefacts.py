@@ -195,7 +195,7 @@ class _Search:
             else:
                 self._problem(
                     str(path),
-                    "no such file" if not path.exists() else "no regular file; name a file, a folder or an archive",
+                    "no such file" if not path.exists() else "not a regular file; name a file, a folder or an archive",
                 )
         except OSError as error:
             self._problem(str(error.filename or path), f"cannot be read: {error.strerror}")

@@ -150,7 +150,7 @@ class Repository:
         """
         if before.commit is None or now.commit is None:
             which = "failed" if before.commit is None else "passes"
-            note = f"a change that is not on record, as the run that {which} names no commit"
+            note = f"a change that is not on record, since the run that {which} names no commit"
             return Difference(change="unrecorded", note=note)
         if is_revision(before.commit, now.commit):
             return self._between_revisions(before.commit, now.commit)

@@ -21,9 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "items", nargs="*", type=Path, metavar="ITEM", help="what is to be checked: a check without items, *.yaml"
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of items at a time (default: 1)")
-    parser.add_argument(
-        "--output", type=Path, metavar="DIR", help="folder for what comes out (default: that of the item)"
-    )
+    parser.add_argument("--output", type=Path, metavar="DIR", help="folder for the output (default: that of the item)")
     parser.add_argument(
         "--debug",
         type=Path,
@@ -54,9 +52,9 @@ def run(args: argparse.Namespace) -> int:
     except SettingsError as error:
         raise UsageError(str(error)) from error
     if args.jobs < 1:
-        raise UsageError(f"--jobs {args.jobs}: expected a number from 1 on")
+        raise UsageError(f"--jobs {args.jobs}: expected a number, at least 1")
     if args.clean is not None and args.clean < 0:
-        raise UsageError(f"--clean {args.clean:g}: expected a number of days from 0 on")
+        raise UsageError(f"--clean {args.clean:g}: expected a number of days, at least 0")
     if args.clean is not None:
         homes = [args.output] if args.output else [item.parent for item in args.items] or [Path()]
         for parent in dict.fromkeys([args.debug] if args.debug else [home / CACHE for home in homes]):

@@ -28,7 +28,7 @@ def reason_of(problem: str) -> str:
 
 def gone_reason(last_seen: str, days: int) -> str:
     """Return the stale reason of a page whose cause is gone."""
-    return f"{_UNSEEN}{last_seen[:10]}; its tests passed {days} days later or after that"
+    return f"{_UNSEEN}{last_seen[:10]}; its tests passed at least {days} days later"
 
 
 def is_gone(metadata: Mapping[str, Any]) -> bool:

@@ -38,9 +38,7 @@ def metadata(path: Path) -> dict[str, Any]:
 def test_the_pages_of_the_specification_are_taken_over_whole(other: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", str(other)]) == 0
     out = capsys.readouterr().out
-    assert (
-        "patterns/missing_timescale.md: 7 runs, 3 with a fix as reported; 4 runs of it without a day count on " in out
-    )
+    assert "patterns/missing_timescale.md: 7 runs, 3 with a fix as reported; 4 runs without a date count on " in out
     assert out.endswith("4 pages, 10 runs: 10 new\n")
     pattern = wiki() / "patterns" / "missing_timescale.md"
     found = metadata(pattern)
@@ -118,8 +116,8 @@ def test_what_cannot_be_taken_over_is_said(other: Path, capsys: pytest.CaptureFi
     assert main(["import", str(other), "--dry-run"]) == 1
     out, err = capsys.readouterr()
     assert "hit_count 5000: 1000 runs count" in out
-    assert "coverage/odd.md: 1 run; action class odd: needs_investigation; without a day, it counts today" in out
-    assert "not taken over: it names no covergroup and bin" in out
+    assert "coverage/odd.md: 1 run; action class odd: needs_investigation; without a date, it counts today" in out
+    assert "not taken over: it names no covergroup or no bin" in out
     assert "dvwiki import: patterns/broken.md: " in err
     assert "dvwiki import: specs/README.md has no frontmatter" in err
 

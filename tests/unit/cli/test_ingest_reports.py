@@ -83,9 +83,7 @@ def test_the_model_of_the_project_reads_prose(root: Path, capsys: pytest.Capture
         server.set_up(root)
         server.say("no list")
         assert main(["ingest", "r.md"]) == 1
-        assert (
-            "r.md: kept, and read again by the next ingest, since the answer is not as asked" in capsys.readouterr().err
-        )
+        assert "r.md: kept, and read again by the next ingest, since the answer does not" in capsys.readouterr().err
         server.say('[{"message": "SLVERR on the response channel"}]')
         assert main(["ingest", "r.md"]) == 0
         assert "r.md: 1 cause, 1 new" in capsys.readouterr().out
@@ -106,7 +104,7 @@ def test_a_json_report_that_is_cut_off_is_no_report_without_a_failure(
     (root / "r.json").write_text('[\n{"test": "a_test", "message": "UVM_ERROR: it is c')
     assert main(["ingest", "r.json"]) == 1
     out, err = capsys.readouterr()
-    assert err == "dvwiki ingest: r.json:2: no JSON (Unterminated string starting at); correct this line\n"
+    assert err == "dvwiki ingest: r.json:2: not JSON (Unterminated string starting at); correct this line\n"
     assert out == "1 run: 1 not archived; 0 causes\n" or not out
     assert files(root / ".agent") == {}
 

@@ -174,7 +174,7 @@ def test_an_rtl_bug_that_nobody_has_judged_is_confirmed_by_a_person(shell: Shell
     assert after.replace("confirmed_by: Ann\n", "").replace('confirmed_on: "2026-11-22"\n', "") == before.replace(
         "status: open", "status: confirmed", 1
     )
-    assert shell("review")[1] == "nothing waits for a person\n"
+    assert shell("review")[1] == "nothing waits for review\n"
     assert shell("review", "accept", bug.stem)[0] == 2
 
 

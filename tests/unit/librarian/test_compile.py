@@ -259,7 +259,7 @@ def test_injected_text_in_lessons_stays_data(project: Layout) -> None:
 def test_a_broken_answer_changes_nothing(project: Layout, answer: str) -> None:
     before = files(project.wiki)
     outcome = compiled(project, ScriptedModel([answer]))
-    assert (outcome.status, "not as asked for" in outcome.text) == ("failed", True)
+    assert (outcome.status, "does not have the form" in outcome.text) == ("failed", True)
     assert files(project.wiki) == before
 
 

@@ -215,7 +215,7 @@ def test_a_broken_answer_keeps_the_transcript_and_the_next_call_tries_again(
     wiki: Path, tmp_path: Path, answer: str
 ) -> None:
     done = ingest(wiki, ScriptedModel([answer]))
-    assert "not as asked for" in done.problem
+    assert "does not have the form" in done.problem
     assert not (wiki / "topics" / "architecture.md").exists()
     assert list((tmp_path / ".agent" / "tasks").rglob("s1_transcript_*.yaml"))
     assert ingest(wiki, answering(RESET)).lessons == ["topics/architecture.md"]

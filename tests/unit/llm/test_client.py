@@ -284,5 +284,5 @@ def test_an_answer_is_parsed_as_its_type_or_refused() -> None:
     assert parsed(' ["a"]\n', list[str]) == ["a"]
     assert parsed('Here it is:\n```json\n["a"]\n```\nDone.', list[str]) == ["a"]
     for text in ("[1]", "yes", '["a"', "", 'Here: ["a"]', '```\n["a"]\n```\n```\n["b"]\n```', '```json\n["a"'):
-        with pytest.raises(AnswerError, match="not as asked for"):
+        with pytest.raises(AnswerError, match="does not have the form"):
             parsed(text, list[str])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OTHER = "tests/test_regs.py::test_regs::reset"
 SEEN = datetime.fromisoformat(record(1).finished)
-REASON = "not seen since 2026-11-21; its tests passed 90 days later or after that"
+REASON = "not seen since 2026-11-21; its tests passed at least 90 days later"
 
 
 @pytest.fixture

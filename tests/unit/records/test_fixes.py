@@ -514,12 +514,12 @@ def test_a_row_without_its_values_is_read_as_far_as_it_goes(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("key", "value", "told"),
     [
-        ("by", ["git"], "fixes[0].by: expected a text or nothing, got a list"),
-        ("result", {}, "fixes[0].result: expected a text or nothing, got keys with values"),
-        ("takes_back", ["x"], "fixes[0].takes_back: expected a text or nothing, got a list"),
-        ("commits", "1f0c", "fixes[0].commits: expected a list or nothing, got a text"),
-        ("log", [7], "fixes[0].log[0]: expected a text, got a whole number"),
-        ("log_count", "many", "fixes[0].log_count: expected a whole number or nothing, got a text"),
+        ("by", ["git"], "fixes[0].by: expected a string or nothing, got a list"),
+        ("result", {}, "fixes[0].result: expected a string or nothing, got keys with values"),
+        ("takes_back", ["x"], "fixes[0].takes_back: expected a string or nothing, got a list"),
+        ("commits", "1f0c", "fixes[0].commits: expected a list or nothing, got a string"),
+        ("log", [7], "fixes[0].log[0]: expected a string, got a whole number"),
+        ("log_count", "many", "fixes[0].log_count: expected a whole number or nothing, got a string"),
     ],
 )
 def test_a_damaged_row_is_told_with_its_place_and_the_other_runs_count(

@@ -478,7 +478,7 @@ def test_passes_that_are_enough_are_a_fix_with_any_seed() -> None:
     ("changed", "told"),
     [
         ("seed", "only the seed is known to differ (43, it failed with 42); run it with seed 42"),
-        ("nothing", "the sources are those that failed"),
+        ("nothing", "the same sources failed before"),
         ("older", "the commit is older than the one that failed"),
         ("branch", "the branch never had the commit that failed"),
     ],

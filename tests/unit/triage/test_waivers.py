@@ -171,7 +171,7 @@ def test_without_a_file_or_with_an_empty_one_nothing_is_waived(tmp_path: Path) -
         (one("{test: x}").replace("    owner: fifo team\n", ""), "waivers.yaml:2: a waiver needs owner"),
         (one("{}"), "waivers.yaml:3: say what is waived, by one or more of fingerprint, pattern, test, message, page"),
         (one("{tests: x}"), "waivers.yaml:3: a waiver cannot match by 'tests'; the nearest is 'test'"),
-        (one("{fingerprint: 12345678}"), "waivers.yaml:3: fingerprint has to be a text in quotes, got 12345678"),
+        (one("{fingerprint: 12345678}"), "waivers.yaml:3: fingerprint has to be a string in quotes, got 12345678"),
         (one("{message: 'regex:('}"), "waivers.yaml:3: 'regex:(' is not a valid regular expression"),
         (one("{test: x}", expires="soon"), "waivers.yaml:6: expires 'soon' is not a date; write it as 2026-12-31"),
         (one("{test: x}") + one("{test: x}").removeprefix("waivers:\n"), "waivers.yaml:7: the id 'W-12' appears twice"),

@@ -65,7 +65,7 @@ def test_pages_that_differ_only_by_their_cause_are_not_alike(tmp_path: Path) -> 
 
 def causes() -> list[Occurrence]:
     """Return causes of one run that have all in common but the message and the test."""
-    origin = Origin(type="UNKNOWN", confidence=0.0, reasons=("nothing tells where the fault lies",))
+    origin = Origin(type="UNKNOWN", confidence=0.0, reasons=("nothing shows where the fault lies",))
     return [
         occurrence(
             f"{number:012x}",

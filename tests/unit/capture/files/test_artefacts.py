@@ -365,7 +365,7 @@ def test_an_empty_log_is_no_test_that_passed(tmp_path: Path) -> None:
     write(tmp_path, {"empty.log": "", "good.log": UVM_GOOD})
     run = read(tmp_path, ".")
     assert outcomes(run) == {"good::t": "passed"}
-    assert run.notes == ["empty.log: the log is empty, nothing is known of its run"]
+    assert run.notes == ["empty.log: the log is empty, so nothing is known about its run"]
 
 
 def test_what_only_the_log_can_tell_is_asked_for(tmp_path: Path) -> None:
