@@ -49,6 +49,8 @@ _STOPPED_BY_MAKE = re.compile(r"^(?:g?make(?:\[\d+\])?|\S*[Mm]akefile\S*:\d+|\S+
 _FOLDER_OF_MAKE = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: (Entering|Leaving) directory [`'](.+)'$")
 _LOG_OF_MAKE = 1 << 23
 """Maximum number of bytes of a log that are searched for folders in which make stopped."""
+_START_OF_MAKE = 1 << 18
+"""Maximum number of bytes of a log that are searched for the folder in which make was called."""
 _BEFORE_THE_RUN = frozenset({"compile_error", "elaboration_error", "python_error", "tool_error"})
 """Classes of failures that end a make before a simulation has begun."""
 _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
@@ -276,7 +278,7 @@ class _RunReader:
                 interest=self._interest,
                 builds=self._builds,
                 folder=self._root / artefact.folder,
-                files=_makefiles(artefact),
+                files=tuple(map(str, self._makefiles(artefact, logs))),
                 call=self._call(artefact, logs),
             )
         )
@@ -422,7 +424,11 @@ class _RunReader:
         """
         covered = {log.folder, *(artefact.folder for artefact in self._results)}
         is_told = False
-        for folder, text in stopped_in(reading.start_of(log.path, _LOG_OF_MAKE)):
+        stopped = list(stopped_in(reading.start_of(log.path, _LOG_OF_MAKE)))
+        # Where the results of that folder are not looked for, those of a run that passes will lie beside its log.
+        if len(stopped) == 1 and log.searched is not None and not Path(stopped[0][0]).is_relative_to(log.searched):
+            return False
+        for folder, text in stopped:
             if not Path(folder).is_relative_to(self._root):
                 continue
             path = Path(folder) / log.path.name
@@ -484,7 +490,7 @@ class _RunReader:
                 interest=self._interest,
                 builds=self._builds,
                 folder=self._root / log.folder,
-                files=_makefiles(log),
+                files=tuple(map(str, self._makefiles(log, [log]))),
                 call=call,
             )
         )
@@ -504,15 +510,27 @@ class _RunReader:
         return undated(redact(log.folder)) or "."
 
     def _call(self, artefact: Artefact, logs: Sequence[Artefact]) -> Call | None:
-        """Return the command of a simulation, from the Makefile beside its artefacts; None if there is none."""
-        # The Makefile of FuseSoC only builds.
-        has_own = artefact.lasting and fusesoc.run_in(artefact.path.parent) is None
-        for makefile in makefiles(artefact.path.parent) if has_own else ():
+        """Return the command of a simulation, from its Makefile; None if there is none."""
+        for makefile in self._makefiles(artefact, logs):
             key = makefile, *(log.path for log in logs)  # each log shows the values of its own run
             if key not in self._calls:
                 self._calls[key] = make_call(makefile, key[1:], self._root)
             return self._calls[key]
         return None
+
+    def _makefiles(self, artefact: Artefact, logs: Sequence[Artefact]) -> list[Path]:
+        """Return the Makefile beside the artefacts of a run, or else that of the only folder in which its logs enter.
+
+        The one of FuseSoC only builds, and counts as none.
+        """
+        if not artefact.lasting or fusesoc.run_in(artefact.path.parent) is not None:
+            return []
+        if beside := makefiles(artefact.path.parent):
+            return beside
+        lines = "\n".join(reading.start_of(log.path, _START_OF_MAKE) for log in logs).split("\n")
+        entered = {found[2] for line in lines if (found := _FOLDER_OF_MAKE.match(line))}
+        folder = Path(entered.pop()) if len(entered) == 1 else None
+        return makefiles(folder) if folder is not None and folder.is_relative_to(self._root) else []
 
     def _has_class(self, failure: Failure) -> bool:
         return self._class(failure) is not None
@@ -626,11 +644,6 @@ def _of_log(name: str, outcome: SimulationOutcome, *, failed: bool, seed: str | 
         simulator=outcome.simulator.name if outcome.simulator is not None else None,
         config=outcome.config,
     )
-
-
-def _makefiles(artefact: Artefact) -> tuple[str, ...]:
-    """Return the Makefile beside the artefacts of a run."""
-    return tuple(map(str, makefiles(artefact.path.parent) if artefact.lasting else ()))
 
 
 def _time(file: ResultsFile | None, artefact: Artefact) -> float:

@@ -11,7 +11,7 @@ The rules, in order:
 3. *Noise* (an error line that also occurs in tests that pass: `logger.error`, HDL `$error`) goes after all other
    causes, but before symptoms, if cocotb runs the test: such a line fails no test.
 4. Expected-against-actual outranks the plain assertion that raised it, even if it is noise. A report with the values
-   outranks an exception that only says that something differs.
+   outranks an exception that only says that something differs, or how often.
 5. A report of pyuvm or UVM that says what is wrong outranks the exception that ends the test after it, unless that
    exception compares other values. A report whose text no pattern matches outranks an exception that only ends the
    test, and an assertion in pyuvm's `check_phase` or later, which sums up. A fatal report of pyuvm outranks the
@@ -58,6 +58,13 @@ _REPORTED_WITHIN = 3
 """Number of lines after the simulator's message within which an assertion's own report follows."""
 _VALUE = re.compile(r"(?<![\w.])[-+]?\d[\w.']*|\bLogicArray\(", re.ASCII)
 _COMPARED_VALUES = 2
+_BAD = r"(?:errors?|failures?|failed|mismatch(?:es)?|differences?|violations?|incorrect|wrong)"
+_COUNT = re.compile(
+    rf"(?i)\b(?P<before>\d+)(?: of \d+|/\d+)?(?: [a-z]+){{0,2}}? {_BAD}\b|\b{_BAD}(?: count)?[:=] ?(?P<after>\d+)\b",
+    re.ASCII,
+)
+"""A count of what was reported before: `failed with 6 errors`, `mismatches=6`."""
+_PAIR = re.compile(r"(?i)\b(?:exp(?:ected)?|got|actual|read|received)\b")
 _TEST_FAILED = "cocotb.test_failed"
 _UNBOUND = "dvwiki.unbound"
 _CAUGHT = frozenset({"pyuvm.unknown_value_report", "pyuvm.handle_report"})
@@ -315,8 +322,13 @@ def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] 
 
 
 def _tells_values(candidate: Candidate) -> bool:
-    """Tell whether a message shows at least two values, as a comparison does."""
-    return len(_VALUE.findall(parse_report(candidate.text).text)) >= _COMPARED_VALUES
+    """Tell whether a message shows at least two values, as a comparison does that compares no count of errors."""
+    text = parse_report(candidate.text).text
+    if not _PAIR.search(text):
+        for found in _COUNT.finditer(text):
+            counted = found["before"] or found["after"]
+            text = text.replace(found[0], "").replace(f"assert {counted} == 0", "")
+    return len(_VALUE.findall(text)) >= _COMPARED_VALUES
 
 
 def _values(candidate: Candidate) -> set[str]:

@@ -66,6 +66,8 @@ class Artefact:
     """False for a file extracted from an archive."""
     only_beside: bool = False
     """True for a log that was not requested but lies beside a results file that was given by name, or is a runner's."""
+    searched: Path | None = None
+    """Folder that was searched for it; None for a file given by name, or of an archive."""
     of_folder: str | None = None
     """Folder of the runner's file, as displayed, whose tests wrote this log."""
 
@@ -189,9 +191,9 @@ class _Search:
         try:
             if path.is_dir():
                 for file in walk(path):
-                    self._take_file(file, named=False)
+                    self._take_file(file, searched=Path(os.path.abspath(path)))  # noqa: PTH100
             elif path.is_file():
-                self._take_file(path, named=True)
+                self._take_file(path)
             else:
                 self._problem(
                     str(path),
@@ -227,7 +229,8 @@ class _Search:
         elif (kind := _kind(copy, named=named)) is not None:
             self._add(copy, shown, kind, lasting=False)
 
-    def _take_file(self, file: Path, *, named: bool) -> None:
+    def _take_file(self, file: Path, *, searched: Path | None = None) -> None:
+        named = searched is None
         # No resolve: the displayed name is the one that the user chose.
         path = Path(os.path.abspath(file))  # noqa: PTH100
         if path in self._seen or not (named or may_hold(path.name, _may_be_one)):
@@ -240,7 +243,7 @@ class _Search:
         kind = _kind(path, named=named)
         if kind is not None:
             self._seen.add(path)
-            self._add(path, shown, kind)
+            self._add(path, shown, kind, searched=searched)
             if named and kind == "results":
                 self._add_beside(path.parent)
         elif named:
@@ -291,9 +294,11 @@ class _Search:
                 self._add(file, name, kind, lasting=False)
         return taken
 
-    def _add(self, path: Path, shown: str, kind: Kind, *, lasting: bool = True) -> None:
+    def _add(self, path: Path, shown: str, kind: Kind, *, lasting: bool = True, searched: Path | None = None) -> None:
         modified = path.stat().st_mtime
-        self._given[path] = Artefact(path=path, shown=shown, kind=kind, modified=modified, lasting=lasting)
+        self._given[path] = Artefact(
+            path=path, shown=shown, kind=kind, modified=modified, lasting=lasting, searched=searched
+        )
 
     def _add_beside(self, folder: Path) -> None:
         for path in folder.iterdir():

@@ -495,6 +495,30 @@ def test_a_logged_difference_goes_before_an_assert_that_only_counts_it(classifie
     assert "MISMATCH on q: expected 0x20 got 0x21" in verdict.primary
 
 
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "AssertionError: known_values_test failed with 6 errors\nassert 6 == 0",
+        "AssertionError: Errors: 6\nassert 6 == 0",
+        "AssertionError: 6 of 40 checks failed",
+        "AssertionError: Scoreboard saw 6 data mismatches in 40 beats",
+    ],
+)
+@pytest.mark.parametrize("logged", ["Row 0[5]: in=21, exp=21, got=0", "lane 3: got 0x7, exp 0x9"])
+def test_a_logged_difference_goes_before_a_count_of_them_that_is_compared(
+    classifier: Classifier, logged: str, summary: str
+) -> None:
+    log = f"   225.00ns ERROR    cocotb.relu_n                      {logged}"
+    verdict = classifier.classify(failure(log=log, results=summary))
+    assert logged in verdict.primary
+
+
+def test_an_assertion_with_the_values_goes_before_a_logged_difference(classifier: Classifier) -> None:
+    log = "   225.00ns ERROR    cocotb.relu_n                      Row 0[5]: in=21, exp=21, got=0"
+    verdict = classifier.classify(failure(log=log, results="AssertionError: 3 errors: expected 6, got 7"))
+    assert "expected 6, got 7" in verdict.primary
+
+
 def test_a_fatal_report_of_pyuvm_goes_before_the_exception_that_repeats_it(classifier: Classifier) -> None:
     told = "FAILED: expected 0x22 got 0x23"
     log = logged("CRITICAL", SCOREBOARD[0], f"{SCOREBOARD[1]}[scoreboard] {told}")

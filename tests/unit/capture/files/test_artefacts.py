@@ -361,6 +361,17 @@ def test_the_log_of_a_regression_tells_which_of_its_folders_did_not_build(tmp_pa
     assert [one.nodeid for one in read(tmp_path, "make.log").failures] == ["a", "c"]
 
 
+def test_a_build_that_failed_is_called_by_the_folder_that_keeps_its_log_and_results(tmp_path: Path) -> None:
+    broken = made(
+        tmp_path / "tb", f"{tmp_path}/rtl/dut.sv:6: syntax error\nmake[2]: *** [Makefile:54: sim.vvp] Error 2\n"
+    )
+    write(tmp_path, {"tb/Makefile": "all:\n", "nightly/a/make.log": broken, "nightly/b/make.log": broken})
+    run = read(tmp_path, "nightly")  # a run that passes has its results there, too
+    assert outcomes(run) == {"nightly/a": "failed", "nightly/b": "failed"}
+    assert all(one.command is not None and one.command.folder == "tb" for one in run.failures)
+    assert outcomes(read(tmp_path, ".")) == outcomes(read(tmp_path, "nightly/a/make.log")) == {"tb": "failed"}
+
+
 def test_an_empty_log_is_no_test_that_passed(tmp_path: Path) -> None:
     write(tmp_path, {"empty.log": "", "good.log": UVM_GOOD})
     run = read(tmp_path, ".")
@@ -455,6 +466,19 @@ def test_a_makefile_beside_the_results_runs_the_test_again(tmp_path: Path) -> No
     assert command is not None
     assert (command.folder, command.arguments) == ("tb", ("make",))
     assert command.variables == {"COCOTB_RANDOM_SEED": "7", "COCOTB_TEST_FILTER": "[.]bad$$"}
+
+
+def test_a_makefile_in_the_folder_that_the_log_names_runs_the_test_again(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {"tb/Makefile": "all:\n", "logs/results.xml": results(), "logs/make.log": made(tmp_path / "tb", log())},
+    )
+    command = read(tmp_path, "logs").failures[0].command
+    assert command is not None
+    assert (command.folder, command.arguments) == ("tb", ("make",))
+    elsewhere = made(tmp_path / "tb", log()) + made(tmp_path / "b", "")  # nobody knows which of them failed
+    write(tmp_path, {"logs/make.log": elsewhere, "b/Makefile": "all:\n"})
+    assert read(tmp_path, "logs").failures[0].command is None
 
 
 def test_what_is_no_plain_file_has_no_content_to_be_known_by(tmp_path: Path) -> None:
