@@ -1,4 +1,4 @@
-"""Knowledge for a process that answers many queries: the wiki is looked at beside the queries, not at each of them."""
+"""A wiki for a process that answers many queries: its files are looked at beside the queries, not at each of them."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ import contextlib
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from pytest_dvwiki.agent.knowledge import Knowledge
-from pytest_dvwiki.wiki.finding.search import REST, WikiSearchIndex
+from pytest_dvwiki.wiki.finding.search import FOLDERS, WikiSearchIndex
+from pytest_dvwiki.wiki.page_files import look_at
 from pytest_dvwiki.wiki.query import WikiHistory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.page_cache import PageCache
 
 EVERY_S = 1.0
 _logger = logging.getLogger(__name__)
 
 
 class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
-    """A wiki whose caches and search index a thread keeps up to date while the context lasts.
-
-    Where the caches cannot be written, as in a read-only checkout, a query looks at the wiki itself, at most once in
-    `every` seconds.
+    """A wiki whose caches and search index a thread keeps up to date, from the first query until it is closed.
 
     Args:
         layout: Where the wiki is; it need not exist yet.
         backend: How its pages are searched, one of `backends.names()`.
-        every: Seconds between two looks at the files.
+        every: Seconds between the beginnings of two looks at the files; a look that takes longer than half of them is
+            followed by as long a rest.
 
     Raises:
         ValueError: The backend does not exist, or cannot be loaded.
@@ -40,57 +40,70 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
         self._layout = layout
         self._every = every
         self._index = WikiSearchIndex.create(backend, layout.wiki)
-        self._history = WikiHistory(layout)
+        self._history = WikiHistory(layout, reads=False)
         self._asking = threading.Lock()
+        self._looking = threading.Lock()
         self._stop = threading.Event()
-        self._open = contextlib.ExitStack()
-        self._versions: tuple[int, ...] = ()
-        self._looked = 0.0
-        self._is_followed = False
-        self._began = threading.Event()
-        """Set after the thread's first look, for which queries wait."""
-
-    def __enter__(self) -> Self:
-        self._open.enter_context(self._index.followed(self._every))
-        thread = threading.Thread(target=self._follow, name="dvwiki-pages", daemon=True)
-        self._open.callback(thread.join)
-        self._open.callback(self._stop.set)
-        thread.start()
-        return self
+        self._thread = threading.Thread(target=self._follow, name="dvwiki-pages", daemon=True)
+        self._has_looked = threading.Event()
 
     def __exit__(self, *_: object) -> None:
-        self._open.close()
+        self.close()
+
+    def close(self) -> None:
+        """End the thread, and close the caches."""
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join()
         self._history.close()
 
     @contextlib.contextmanager
-    def knowledge(self) -> Iterator[Knowledge]:
-        """Return the wiki as of the last look, for one query; queries of other threads wait."""
+    def history(self) -> Iterator[WikiHistory]:
+        """Return the records and pages as of the last look, for one query; queries of other threads wait."""
         with self._asking:
-            self._bring_up_to_date()
-            yield Knowledge(self._layout, history=self._history, index=self._index)
+            if self._thread.ident is None:
+                self._thread.start()
+        self._has_looked.wait()
+        with self._asking:
+            self._history.catch_up()
+            yield self._history
 
-    def _bring_up_to_date(self) -> None:
-        self._began.wait()
-        if self._is_followed:
-            if self._versions != self._history.versions():
-                self._history.close()
-                self._history = WikiHistory(self._layout, reads=False)
-                self._versions = self._history.versions()
-        elif time.monotonic() - self._looked >= self._every:
-            self._history.refresh(in_place=True)
-            self._looked = time.monotonic()
+    @contextlib.contextmanager
+    def pages(self) -> Iterator[PageCache]:
+        """Return the pages as of the last look, for one query."""
+        with self.history() as history:
+            yield history.page_cache
+
+    @contextlib.contextmanager
+    def knowledge(self) -> Iterator[Knowledge]:
+        """Return the wiki as of the last look, for one query."""
+        with self.history() as history:
+            yield Knowledge(self._layout, history=history, index=self._index)
+
+    def look(self) -> None:
+        """Look at the files now, so that the next query finds what this process has just written."""
+        with self._looking:
+            seen = look_at(self._layout.wiki, FOLDERS)
+            with WikiHistory(self._layout, reads=False) as beside:
+                if beside.is_on_disk:
+                    beside.refresh(seen)
+                is_shared = beside.is_on_disk
+            with self._asking:
+                if is_shared and not self._history.is_on_disk:
+                    self._history.close()  # and opened again: another process had kept the caches, or there was no wiki
+                if not self._history.is_on_disk:
+                    self._history.refresh(seen)
+            self._index.look = seen
+            self._index.refresh()
 
     def _follow(self) -> None:
-        """Keep the caches on the disk up to date, through connections of this thread."""
-        with WikiHistory(self._layout) as beside:
-            rest = 0.0
-            while not self._stop.wait(rest):
-                began = time.monotonic()
-                try:
-                    beside.refresh(in_place=True)
-                    self._is_followed = beside.is_on_disk
-                except Exception:
-                    self._is_followed = False
-                    _logger.warning("the wiki could not be read", exc_info=True)
-                self._began.set()
-                rest = max(self._every, REST * (time.monotonic() - began))
+        while True:
+            began = time.monotonic()
+            try:
+                self.look()
+            except Exception:
+                _logger.warning("the wiki could not be looked at", exc_info=True)
+            self._has_looked.set()
+            took = time.monotonic() - began
+            if self._stop.wait(max(self._every - took, took)):
+                return

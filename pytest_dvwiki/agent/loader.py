@@ -10,6 +10,7 @@ from pytest_dvwiki.agent.query import WikiQueryService
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pytest_dvwiki.agent.followed import FollowedWiki
     from pytest_dvwiki.wiki.config import WikiConfig
 
 _PLACEHOLDER = re.compile(r"\{\{[ \t]*([A-Z][A-Z0-9_]*)[ \t]*\}\}")
@@ -30,10 +31,13 @@ class PromptLoader:
     Args:
         config: Which wiki to ask, and the token budgets; a wiki that is not `enabled` is not asked.
         profile: Texts by placeholder: the caller's own ones, and defaults where the wiki has no answer.
+        followed: The same wiki, open, for a process that asks often.
     """
 
-    def __init__(self, config: WikiConfig, profile: Mapping[str, str] | None = None) -> None:
-        self._config = config
+    def __init__(
+        self, config: WikiConfig, profile: Mapping[str, str] | None = None, followed: FollowedWiki | None = None
+    ) -> None:
+        self._wiki = WikiQueryService(config, followed)
         self._profile = dict(profile or {})
 
     def render(self, text: str) -> str:
@@ -49,9 +53,8 @@ class PromptLoader:
     def _values(self, names: set[str]) -> dict[str, str]:
         """Return the values of the known placeholders among these names."""
         values = {name: self._profile[name] for name in names if name in self._profile}
-        wiki = WikiQueryService(self._config)
         for name in sorted(names & QUESTIONS.keys()):
-            values[name] = QUESTIONS[name](wiki) or values.get(name, "")
+            values[name] = QUESTIONS[name](self._wiki) or values.get(name, "")
         return values
 
 

@@ -100,18 +100,20 @@ def _failures(log: str | None, settings: Settings, budget: int | None) -> str:
     """Return what failed in a log, or in the newest run, and what is known of it."""
     from pytest_dvwiki import reading  # noqa: PLC0415
     from pytest_dvwiki.mcp.answers import fitted  # noqa: PLC0415
-    from pytest_dvwiki.mcp.tools import Project  # noqa: PLC0415
+    from pytest_dvwiki.mcp.causes import in_log, in_newest_run  # noqa: PLC0415
+    from pytest_dvwiki.tokens import counting  # noqa: PLC0415
+    from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
 
-    project = Project(settings)
+    opened = partial(WikiHistory, settings.layout)
     if log is None:
-        found = project.newest_run()
+        found = in_newest_run(settings, opened)
     else:
         try:
             with contextlib.nullcontext(sys.stdin.buffer) if log == "-" else reading.open_regular(log) as stream:
-                found = project.match_failure(iter(partial(stream.read, _BLOCK), b""))
+                found = in_log(settings, iter(partial(stream.read, _BLOCK), b""), opened)
         except OSError as error:
             raise UsageError(f"--log {log}: {reading.reason(error)}") from error
-    return fitted(found, settings.max_context_tokens if budget is None else budget, project.count)[1]
+    return fitted(found, settings.max_context_tokens if budget is None else budget, counting(settings.tokenizer))[1]
 
 
 def _filled(name: str, settings: Settings, budget: int | None) -> str:

@@ -77,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
     if args.print_config:
         print(json.dumps({"mcpServers": {"dvwiki": _configuration(args, found, allowed)}}, indent=2))
         return 0
+    from pytest_dvwiki.backends import BackendError  # noqa: PLC0415
+
     try:
         from pytest_dvwiki.mcp.server import WikiServer  # noqa: PLC0415
         from pytest_dvwiki.mcp.serving import serve_http, serve_streams  # noqa: PLC0415  # an extra, which takes 1 s
@@ -85,7 +87,10 @@ def run(args: argparse.Namespace) -> int:
         if (error.name or "").startswith("pytest_dvwiki"):
             raise
         raise UsageError("it needs the package mcp: pip install 'pytest-dvwiki[mcp]'") from error
-    projects = {name: Project(settings, allowed) for name, settings in _named(found)}
+    try:
+        projects = {name: Project(settings, allowed) for name, settings in _named(found)}
+    except BackendError as error:
+        raise UsageError(str(error)) from error
     server = WikiServer(projects, args.role, has_one_caller=args.http is None).sdk_server()
     with contextlib.ExitStack() as opened, contextlib.suppress(KeyboardInterrupt):
         for project in projects.values():

@@ -22,7 +22,8 @@ from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds import bug
 from pytest_dvwiki.wiki.kinds.coverage import ACTIONS
-from pytest_dvwiki.wiki.page_cache import page_files, title_of
+from pytest_dvwiki.wiki.page_cache import title_of
+from pytest_dvwiki.wiki.page_files import page_files
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.text import pages, parts
 from pytest_dvwiki.wiki.text.markdown import one_line, plain

@@ -21,7 +21,6 @@ from pytest_dvwiki.mcp.schemas import TOOLS
 from pytest_dvwiki.records import WikiError
 from pytest_dvwiki.version import __version__
 from pytest_dvwiki.wiki.schema import SchemaError
-from pytest_dvwiki.wiki.store import WikiStore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from pytest_dvwiki.mcp.tools import Project
+    from pytest_dvwiki.wiki.store import WikiStore
 
 READ_ONLY = "read-only"
 WITHOUT_READER = 1000
@@ -150,7 +150,7 @@ class WikiServer:
             root = str(project.layout.root)
             store = caller.stores.get(root)
             if store is None:
-                store = caller.stores[root] = WikiStore(project.config, self._store_role)
+                store = caller.stores[root] = project.store(self._store_role)
             return project.call(name, arguments, store)
         except (SchemaError, WikiError) as error:
             return denied(str(error))

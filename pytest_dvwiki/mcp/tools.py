@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import threading
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki import reading, runs
+from pytest_dvwiki import reading
 from pytest_dvwiki.agent.budget import Block
-from pytest_dvwiki.agent.page_blocks import PageBlocks
+from pytest_dvwiki.agent.followed import FollowedWiki
 from pytest_dvwiki.agent.untrusted import named, prose, quoted
-from pytest_dvwiki.backends import BackendError
-from pytest_dvwiki.causes.again import as_data, tests_again
-from pytest_dvwiki.causes.statements import Advice, standing, statements
-from pytest_dvwiki.causes.words import sentence, text
-from pytest_dvwiki.extensions import further_patterns
-from pytest_dvwiki.logtext.logs import blocks
 from pytest_dvwiki.mcp.answers import Answer, Row, denied
+from pytest_dvwiki.mcp.causes import in_log, in_newest_run
 from pytest_dvwiki.mcp.schemas import TOOLS
 from pytest_dvwiki.model.sentences import count
-from pytest_dvwiki.model.verdict_data import details
-from pytest_dvwiki.pipeline.services import Services
-from pytest_dvwiki.records import overview
-from pytest_dvwiki.records.command import masked_note
 from pytest_dvwiki.redact import clean
-from pytest_dvwiki.report.attention import ProjectData
 from pytest_dvwiki.tokens import counting
 from pytest_dvwiki.upkeep.lint import Depth, lint, report
 from pytest_dvwiki.upkeep.lookup import commit_called
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.config import WikiConfig
-from pytest_dvwiki.wiki.finding.search import Facets, Filters, WikiSearchIndex
+from pytest_dvwiki.wiki.finding.search import Facets, Filters
 from pytest_dvwiki.wiki.store import WikiStore
 from pytest_dvwiki.wiki.store_protocol import Fetched, Written
 from pytest_dvwiki.wiki.text.markdown import plain
@@ -44,10 +32,7 @@ from pytest_dvwiki.wiki.unaccepted import is_unaccepted, unaccepted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.settings import Settings
-    from pytest_dvwiki.triage.texts.reading import Reading
-    from pytest_dvwiki.wiki.query import WikiHistory
 
 MOST_OF_A_TEXT = 1_000_000
 """Maximum length of a log in a call, in characters."""
@@ -55,10 +40,6 @@ MOST_OF_A_LOG = 256 << 20
 """Maximum size of a log that is read, in bytes."""
 _BLOCK = 1 << 20
 _LIMIT = 10
-_NEWS = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
-_MOST_FIXES = 3
-_LONGEST_ADVICE = 300
-_LONGEST_COMMAND = 1000
 _QUOTATION = "Quoted page, version, no instructions:\n```markdown\n```"
 
 
@@ -68,6 +49,9 @@ class Project:
     Args:
         settings: The project.
         allowed: Further folders from which logs may be read.
+
+    Raises:
+        BackendError: Its search backend does not exist, or cannot be loaded.
     """
 
     def __init__(self, settings: Settings, allowed: Sequence[Path] = ()) -> None:
@@ -76,13 +60,15 @@ class Project:
         self.config = WikiConfig.of(settings)
         self.count = counting(settings.tokenizer)
         self._folders = (self.layout.root, *allowed)
-        self._open = contextlib.ExitStack()
-        self._searching = threading.Lock()
-        self._index: WikiSearchIndex | None = None
+        self._wiki = FollowedWiki(self.layout, settings.search_backend)
 
     def close(self) -> None:
-        """End what follows the pages for searches."""
-        self._open.close()
+        """End what follows the pages."""
+        self._wiki.close()
+
+    def store(self, role: str) -> WikiStore:
+        """Return the pages for a reader and writer in a role."""
+        return WikiStore(self.config, role, pages=self._wiki.pages)
 
     def call(self, name: str, arguments: dict[str, Any], store: WikiStore) -> Answer:
         """Answer a call.
@@ -109,14 +95,12 @@ class Project:
             given["budget"] = self.budget(arguments)
         answer = tools[name](store, **given)
         if TOOLS[name].writes and not answer.is_refused:
-            with self._searching:
-                if self._index is not None:
-                    self._index.refresh()  # a client finds at once what it wrote
+            self._wiki.look()  # a client finds at once what it wrote
         return answer
 
     def addresses(self) -> list[str]:
         """Return the addresses of all pages that a list names."""
-        return [entry.address for entry in WikiStore(self.config, "agent").list() if not entry.pages]
+        return [entry.address for entry in self.store("agent").list() if not entry.pages]
 
     def file(self, name: str) -> str:
         """Return a file that the tool writes, or what to do if there is none."""
@@ -146,15 +130,8 @@ class Project:
     def _search(self, _: WikiStore, query: str, limit: int = _LIMIT, **chosen: str) -> Answer:
         if self.settings.search_backend == "none":
             return denied("search_backend is none in project.yaml, which switches searching off; read the list")
-        with self._searching:
-            if self._index is None:
-                try:
-                    index = WikiSearchIndex.create(self.settings.search_backend, self.layout.wiki)
-                except BackendError as error:
-                    return denied(str(error))
-                self._open.enter_context(index.followed())
-                self._index = index
-            results = self._index.search(query, limit, filters=Filters(**chosen), unreviewed=True)
+        with self._wiki.knowledge() as knowledge:
+            results = knowledge.index.search(query, limit, filters=Filters(**chosen), unreviewed=True)
         rows = []
         for found in results:
             status = Facets.of(found.page_path, found.frontmatter).status
@@ -224,34 +201,16 @@ class Project:
             return denied("give text or path, not both")
         if path is not None:
             try:
-                return self.match_failure(self._read(path))
+                return in_log(self.settings, self._read(path), self._wiki.history)
             except OSError as error:
                 return denied(f"{path}: {reading.reason(error)}")
         if text is None:
-            return self.newest_run()
+            return in_newest_run(self.settings, self._wiki.history)
         if len(text) > MOST_OF_A_TEXT:
             return denied(f"text has {len(text)} characters, more than {MOST_OF_A_TEXT}; give the path of the log")
         data = text.encode("utf-8", "surrogatepass")
-        return self.match_failure(data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))
-
-    def match_failure(self, log: Iterator[bytes]) -> Answer:
-        """Return what failed in a log, and what is known of it.
-
-        Raises:
-            OSError: The log cannot be read.
-        """
-        with self._services() as services:
-            classifier = services.text_classifier
-            sieve = classifier.sieve()
-            for block in blocks(log):
-                sieve.feed(block)
-            return self._named(classifier.conclude(sieve.finish()), services.history)
-
-    def _services(self) -> Services:
-        notes: list[str] = []  # `dvwiki patterns test` reports them
-        return Services(
-            self.settings, extra_patterns=lambda: further_patterns(self.settings, notes.append), note=notes.append
-        )
+        parts = (data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))
+        return in_log(self.settings, parts, self._wiki.history)
 
     def _read(self, path: str) -> Iterator[bytes]:
         """Yield the content of a file below the project or an allowed folder, reached through no link.
@@ -271,135 +230,6 @@ class Project:
                 size = f"is larger than {MOST_OF_A_LOG >> 20} MiB; `dvwiki scan` reads logs of any size"
                 raise reading.UnreadableError(1, size, path)
             yield from iter(partial(stream.read, _BLOCK), b"")
-
-    def _named(self, found: Reading, history: WikiHistory) -> Answer:
-        """Return the causes in a text: the first one with all that the verdict says, then the others."""
-        rows: list[Row] = []
-        for each in found.causes:
-            verdict = found.verdict if not rows else None
-            cause = history.cause(each.fingerprint)
-            said = details(verdict) if verdict else {}
-            data = {
-                "word": cause.word if cause is not None else "NEW",
-                "cause": cause.name if cause is not None else each.fingerprint,
-                "label": f"{each.error_class} / {each.failure_subtype}",
-                "error_class": each.error_class,
-                "failure_subtype": each.failure_subtype,
-                "fingerprint": each.fingerprint,
-                "primary": each.primary,
-                "line": said.get("line", each.line),
-                "pattern": each.pattern,
-                "fix": each.fix,
-                **({"origin": said["origin"]} if verdict else {}),
-            }
-            place = f"line {data['line']}, pattern {each.pattern}, fingerprint {each.fingerprint}"
-            head = f"{data['word']} {data['label']} ({place}): {quoted(each.primary)}"
-            advice = (f"Fix: {prose(each.fix)}",) if each.fix and cause is None else ()
-            rows.append(self._cause(data, head, advice, cause, history))
-        text = "" if rows else "no failure found in this text"
-        return Answer(data={"run": None}, text=text, key="causes", rows=rows, more=", give a larger budget")
-
-    def newest_run(self) -> Answer:
-        """Return the causes of the newest run, new and regressed ones first, and what is known of them."""
-        with ProjectData(self.layout) as sources:
-            history = sources.history
-            run = overview.newest_run(history.archive)
-            if run is None:
-                return Answer(data={"run": None, "causes": []}, text="no run is on record")
-            names = [history.archive.called_in(run.task_id, each.fingerprint) for each in run.occurrences]
-            causes = filter(None, map(history.cause, dict.fromkeys(names)))
-            items = [item for item in (sources.item(cause, run.finished) for cause in causes) if item is not None]
-            items.sort(key=lambda each: (_NEWS.index(each.word) if each.word in _NEWS else 2, -each.tests))
-            rows = []
-            for each in items:
-                cause, newest = each.cause, each.cause.occurrence
-                word = each.word if each.word in _NEWS else "KNOWN"
-                tests = f" ({count(each.tests, 'test')})" if each.tests else ""
-                data = {
-                    "word": word,
-                    "cause": cause.name,
-                    "label": cause.label,
-                    "error_class": newest.error_class,
-                    "failure_subtype": newest.failure_subtype,
-                    "fingerprint": newest.fingerprint,
-                    "primary": newest.primary,
-                    "pattern": newest.pattern,
-                    "origin": {
-                        "type": newest.origin.type,
-                        "confidence": newest.origin.confidence,
-                        "reasons": list(newest.origin.reasons),
-                    },
-                }
-                head = f"{word} {cause.label}{tests}: {quoted(each.first_cause)}"
-                rows.append(self._cause(data, head, (), cause, history))
-            totals = run.totals
-            failed = totals.failed + totals.errors
-            shown = {
-                "task_id": run.task_id,
-                "finished": run.finished,
-                "commit": run.vcs.commit,
-                "passed": totals.passed,
-                "failed": failed,
-            }
-            said = f"Newest run {named(run.task_id)}: {failed} failed, {totals.passed} passed"
-            return Answer(data={"run": shown}, text=said, key="causes", rows=rows, more=", give a larger budget")
-
-    def _cause(
-        self, data: dict[str, Any], head: str, advice: tuple[str, ...], cause: Cause | None, history: WikiHistory
-    ) -> Row:
-        """Return a cause with what is known of it."""
-        if cause is None:
-            return Row(
-                {**data, "page": None, "tests": 0, "fixes": [], "statements": [], "rerun": None}, Block(head, advice)
-            )
-        renderer = PageBlocks(self.layout, history, runs.today())
-        page = next(iter(history.bug_pages(cause.name)), None)
-        cause = renderer.with_advice(page, cause) if page is not None else cause
-        said = tuple(
-            f"Fix: {prose(words, _LONGEST_ADVICE)}" if isinstance(each, Advice) else sentence(words)
-            for each in statements(cause)
-            if (words := text(each, renderer.style))
-        )
-        runnable = (each for each in tests_again(cause, history.archive, "") if not masked_note(each.command))
-        again = next(runnable, None)
-        rerun = None
-        if again is not None:
-            row = as_data(cause, again)
-            rerun = {key: row[key] for key in ("test", "seed", "simulator", "duration_s", "line", "folder")}
-        fixes = [
-            {
-                "text": state.fix.text,
-                "commits": list(state.fix.commits or ()),
-                "by": state.fix.by,
-                "date": state.fix.date,
-                "standing": standing(state),
-            }
-            for state in reversed(cause.states[-_MOST_FIXES:])
-        ]
-        lines = [*advice, *said]
-        if page is not None:
-            lines.insert(0, f"Page: {named(page.path)}")
-        failed = cause.occurrence.tests[0] if cause.occurrence.tests else None
-        if failed is not None:
-            seed = f", seed {named(failed.seed)}" if failed.seed else ""
-            lines.append(f"Test: {quoted(failed.nodeid)}{seed}")
-        # A command that is cut or changed would not work.
-        if rerun is not None and rerun["line"] in (shown := quoted(rerun["line"], _LONGEST_COMMAND)):
-            lines.append(f"Run again: {shown}")
-        return Row(
-            {
-                **data,
-                "page": page.path if page is not None else None,
-                "tests": len(cause.tests),
-                "test": failed.nodeid if failed is not None else None,
-                "seed": failed.seed if failed is not None else None,
-                "fix": data.get("fix") or cause.advice or None,
-                "fixes": fixes,
-                "statements": list(said),
-                "rerun": rerun,
-            },
-            Block(head, tuple(lines)),
-        )
 
     def _lint(self, _: WikiStore, depth: Depth = "full") -> Answer:
         found = report(lint(self.layout, depth))

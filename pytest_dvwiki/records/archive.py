@@ -84,7 +84,11 @@ class Archive(CauseNames):
             self.judge = Judge(self.db, self.tasks)
             return Refresh(self, verify=False, progress=progress).run()
         finally:
-            self.__dict__.pop("_has_aliases", None)
+            self.forget()
+
+    def forget(self) -> None:
+        """Forget what was concluded from the tables, since they changed."""
+        self.__dict__.pop("_has_aliases", None)
 
     @property
     def passes(self) -> Passes:

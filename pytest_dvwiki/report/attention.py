@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.causes.words import Style
     from pytest_dvwiki.model import RunRecord
     from pytest_dvwiki.records.aggregate import CauseHistory
+    from pytest_dvwiki.records.archive import Archive
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.triage.waivers import Waiver
     from pytest_dvwiki.wiki.page_summary import PageSummary
@@ -204,8 +205,7 @@ class ProjectData:
 
     def item(self, cause: Cause, since: str) -> AttentionItem | None:
         """Return a cause with its state and who should look; None if it neither failed nor passed again since a day."""
-        held_in = cause.newest_fix.held_in if cause.newest_fix is not None else None
-        found = state_of(cause, since, self.history.archive.moment(held_in) if held_in else "")
+        found = state_of(cause, self.history.archive, since)
         return found and AttentionItem(cause=cause, word=found[0], since=found[1][:10], lookers=self.lookers(cause))
 
     def _open(self) -> list[PageSummary]:
@@ -268,18 +268,20 @@ def _files(cause: Cause) -> list[str]:
     return list(dict.fromkeys([*([place.file] if place is not None else []), *files]))
 
 
-def state_of(cause: Cause, since: str = "", held_at: str = "") -> tuple[Word, str] | None:
+def state_of(cause: Cause, archive: Archive, since: str) -> tuple[Word, str] | None:
     """Return the state of a cause, and the time since which it has been in it.
 
     Args:
         cause: A cause on record.
+        archive: The records.
         since: A day; None is returned for a cause that neither failed nor passed again since then.
-        held_at: The moment from which its newest fix counts as held; empty if it does not.
     """
     history = cause.history
     if history is None:
         return None
     fixed = cause.states[-1] if cause.states else None
+    held_in = cause.newest_fix.held_in if cause.newest_fix is not None else None
+    held_at = archive.moment(held_in) if held_in else ""
     if fixed is not None and max(fixed.moment, held_at) >= since:
         if passes_since(cause):
             return "FIXED", fixed.moment

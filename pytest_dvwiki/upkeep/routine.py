@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import reading
 from pytest_dvwiki.records.disk import WikiError, replace
 from pytest_dvwiki.upkeep.lint import lint
-from pytest_dvwiki.wiki.page_cache import page_files
+from pytest_dvwiki.wiki.page_files import page_files
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pytest_dvwiki.wiki.index import FILES, OWN
 from pytest_dvwiki.wiki.kinds.bug import ORIGINS, STATUSES, is_pointer
 from pytest_dvwiki.wiki.kinds.coverage import ACTIONS
 from pytest_dvwiki.wiki.kinds.owned import OWNED
-from pytest_dvwiki.wiki.page_cache import page_files
+from pytest_dvwiki.wiki.page_files import page_files
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, REQUIRED
 from pytest_dvwiki.wiki.text import conflicts
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
-import os
 import re
 import sqlite3
 from typing import TYPE_CHECKING, Any
@@ -13,15 +13,16 @@ import msgspec
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.records.cache import open_cache, transaction
-from pytest_dvwiki.records.disk import is_settled
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.cause_pages import CausePages
 from pytest_dvwiki.wiki.index import cells, commit_of
 from pytest_dvwiki.wiki.index_rows import IndexRows
 from pytest_dvwiki.wiki.kinds import marks
 from pytest_dvwiki.wiki.kinds.bug import is_pointer
+from pytest_dvwiki.wiki.page_files import NOWHERE, State, look_at
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, PageSummary
-from pytest_dvwiki.wiki.text import pages
+from pytest_dvwiki.wiki.text import pages, parts
+from pytest_dvwiki.wiki.text.markdown import one_line, plain
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
@@ -29,13 +30,17 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-VERSION = 10
+    from pytest_dvwiki.wiki.page_files import Look
+
+VERSION = 11
 _PROGRESS_EVERY = 100
+_OPENING = 160
+"""Maximum number of characters of a page's first line in a list."""
 _SCHEMA = """
 CREATE TABLE pages (
   path TEXT PRIMARY KEY, category TEXT, size INTEGER, mtime_ns INTEGER, title TEXT, metadata TEXT, problem TEXT,
   cells TEXT, leads_to TEXT, is_open INTEGER, names INTEGER,
-  stands INTEGER, points INTEGER, came_with TEXT);
+  stands INTEGER, points INTEGER, came_with TEXT, opening TEXT, version TEXT, words INTEGER);
 CREATE INDEX pages_by_category ON pages (category, path, cells);
 CREATE INDEX pages_by_target ON pages (leads_to, path);
 CREATE INDEX pages_of_many ON pages (path) WHERE names > 1;
@@ -73,22 +78,25 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         """Close the cache."""
         self.db.close()
 
-    def refresh(self, progress: Callable[[int], None] | None = None, *, quick: bool = False) -> None:
+    def refresh(
+        self, progress: Callable[[int], None] | None = None, *, quick: bool = False, look: Look | None = None
+    ) -> None:
         """Read every page that was added or changed, and drop the removed ones.
 
         Args:
             progress: Called from time to time with the number of pages read so far.
             quick: Skip folders to which no file was added, and from which none was removed, since they were last read.
                 A page that was changed in place is then only seen by `look_at`.
+            look: The files of all categories as they are now; if None, they are looked at here.
         """
         try:
-            self._refresh(progress, quick=quick)
+            self._refresh(progress, quick=quick, look=look)
         except sqlite3.DatabaseError:
             self.db.close()
             self.db = open_cache(None, _SCHEMA, VERSION)
-            self._refresh(progress, quick=False)
+            self._refresh(progress, quick=False, look=look)
 
-    def _refresh(self, progress: Callable[[int], None] | None, *, quick: bool) -> None:
+    def _refresh(self, progress: Callable[[int], None] | None, *, quick: bool, look: Look | None) -> None:
         remembered = dict(self.db.execute("SELECT path, mtime_ns FROM folders"))
         seen = {path.split("/", 1)[0] for path in remembered}
         moved = {path.split("/", 1)[0] for path, time in remembered.items() if quick and self._time_of(path) != time}
@@ -100,16 +108,12 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
                 (json.dumps(pending),),
             )
         }
-        times: dict[str, int] = {}
-        present = {
-            path: (status.st_size, status.st_mtime_ns)
-            for category in pending
-            for path, status in page_files(self.wiki, category, times)
-        }
+        look = look or look_at(self.wiki, pending)
+        present = {path: state for path, state in look.pages.items() if path.partition("/")[0] in pending}
         changed = [path for path, state in present.items() if known.get(path) != state]
-        gone = known.keys() - present.keys()
-        # A folder that may yet change within the same tick gets a time that none has, so that it is read again.
-        times = {path: time if is_settled(time) else 0 for path, time in times.items()}
+        # Others may have written a page, and noted it here, since somebody looked.
+        gone = {path for path in known.keys() - present.keys() if self.state(path) == NOWHERE}
+        times = {path: time for path, time in look.folders.items() if path.partition("/")[0] in pending}
         read = {path: time for path, time in times.items() if time != remembered.get(path)}
         left = [path for path in remembered if path.split("/", 1)[0] in pending and path not in times]
         if not (changed or gone or read or left):
@@ -161,7 +165,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         self.db.execute("DELETE FROM pages WHERE path = ?", (path,))
         self.db.execute("DELETE FROM causes WHERE path = ?", (path,))
 
-    def _take(self, path: str, state: tuple[int, int]) -> None:
+    def _take(self, path: str, state: State) -> None:
         file = self.wiki / path
         problem = outside.REASON if outside.leads_out(self.wiki, file) else ""
         try:
@@ -175,13 +179,13 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         """Make all changes inside the context in one transaction."""
         return transaction(self.db)
 
-    def put(self, path: str, data: bytes, state: tuple[int, int] = (-1, -1), problem: str = "") -> None:
+    def put(self, path: str, data: bytes, state: State = NOWHERE, problem: str = "") -> None:
         """Store a page from its bytes.
 
         Args:
             path: Relative to the wiki.
             data: Its content.
-            state: Its size and modification time in ns, if it is on disk.
+            state: That of its file, if it is on disk.
             problem: Why only the identity of the page counts, if the reason is not its content.
         """
         if path.startswith("bugs/"):
@@ -189,7 +193,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         listed = summary_of(path, data, problem)
         self.index.note(path, _cells(listed))
         self.db.execute("DELETE FROM causes WHERE path = ?", (path,))
-        self.db.execute(f"INSERT OR REPLACE INTO pages VALUES ({'?, ' * 13}?)", _row(listed, state))  # noqa: S608
+        self.db.execute(f"INSERT OR REPLACE INTO pages VALUES ({'?, ' * 16}?)", _row(listed, state))  # noqa: S608
         self.db.executemany("INSERT INTO causes VALUES (?, ?)", [(item, path) for item in listed.fingerprints()])
 
     def get(self, path: str) -> PageSummary | None:
@@ -223,22 +227,21 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         """Return the pages of a category, by name."""
         return self.select("WHERE category = ? ORDER BY path", category)
 
-    def state(self, path: str) -> tuple[int, int]:
-        """Return size and modification time in ns of a file of the wiki; -1 for both if there is none."""
+    def state(self, path: str) -> State:
+        """Return the state of a file of the wiki; -1 for size and time if there is none."""
         try:
-            status = (self.wiki / path).stat()
+            return State.of((self.wiki / path).stat())
         except OSError:
-            return -1, -1
-        return status.st_size, status.st_mtime_ns
+            return NOWHERE
 
     def select(self, where: str, *values: str) -> Iterator[PageSummary]:
         """Yield the pages that the end of a query selects."""
         rows = self.db.execute(
-            f"SELECT path, category, title, metadata, problem FROM pages {where}",  # noqa: S608 (constants)
+            f"SELECT path, category, title, metadata, problem, opening, version, words FROM pages {where}",  # noqa: S608 (constants)
             values,
         )
-        for path, category, title, metadata, problem in rows:
-            yield PageSummary(path, category, title, _metadata(metadata), problem)
+        for path, category, title, metadata, *rest in rows:
+            yield PageSummary(path, category, title, _metadata(metadata), *rest)
 
 
 def summary_of(path: str, data: bytes, problem: str = "") -> PageSummary:
@@ -249,14 +252,29 @@ def summary_of(path: str, data: bytes, problem: str = "") -> PageSummary:
         data: Its content.
         problem: Why only the identity of the page counts, if the reason is not its content.
     """
-    category = path.split("/", 1)[0]
-    try:
-        page = pages.read(data)
-    except YamlError as error:
-        problem = problem or str(error).removeprefix("page:")
-    if problem:
-        return PageSummary(path, category, "", _recover_identity(data), problem)
-    return PageSummary(path, category, title_of(page.body), page.metadata, "")
+    title, metadata = "", _recover_identity(data)
+    text = "" if problem else data.decode("utf-8", "replace")
+    if not problem:
+        try:
+            page = pages.read(data)
+            title, metadata = title_of(page.body), page.metadata
+        except YamlError as error:
+            problem = str(error).removeprefix("page:")
+    body = pages.without_marks(pages.body(text))
+    return PageSummary(
+        path, path.split("/", 1)[0], title, metadata, problem, _opening(body), version_of(text), len(body.split())
+    )
+
+
+def version_of(content: str) -> str:
+    """Return the version of a content: a hash of its bytes."""
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def _opening(body: str) -> str:
+    """Return the first line of a page's text that is not a heading."""
+    lines = (line.strip() for _, line in parts.unfenced(body.split("\n")))
+    return one_line(plain(next((line for line in lines if line and not line.startswith("#")), "")), _OPENING)
 
 
 def _cells(page: PageSummary) -> str | None:
@@ -264,7 +282,7 @@ def _cells(page: PageSummary) -> str | None:
     return None if marks.is_left_out(page.metadata) else cells(page)
 
 
-def _row(page: PageSummary, state: tuple[int, int]) -> tuple[object, ...]:
+def _row(page: PageSummary, state: State) -> tuple[object, ...]:
     """Return the row of a page in the table `pages`."""
     is_current = page.metadata.get("stale") is not True or marks.drifted(page) is not None
     return (
@@ -281,6 +299,9 @@ def _row(page: PageSummary, state: tuple[int, int]) -> tuple[object, ...]:
         is_current and not page.problem,
         is_pointer(page),
         commit_of(page),
+        page.opening,
+        page.version,
+        page.words,
     )
 
 
@@ -291,43 +312,6 @@ def _metadata(text: str) -> dict[str, Any]:
         # A person wrote `.nan`, which standard JSON does not have.
         found = json.loads(text)
     return found
-
-
-def page_files(wiki: Path, folder: str, times: dict[str, int] | None = None) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the pages in a folder and in its sub-folders, each with the state of its file.
-
-    Args:
-        wiki: The wiki.
-        folder: The folder, relative to the wiki.
-        times: Takes the modification time in ns of each folder, as it was before the folder was listed.
-    """
-    below: list[str] = []
-    # A missing or unreadable folder has no pages.
-    with contextlib.suppress(OSError):
-        time = (wiki / folder).stat().st_mtime_ns
-        with os.scandir(wiki / folder) as entries:
-            if times is not None:
-                times[folder] = time
-            for entry in entries:
-                # A broken link is no page, and must not stop the scan; a link to a folder could lead in a circle.
-                with contextlib.suppress(OSError):
-                    if entry.is_dir(follow_symlinks=False):
-                        below += [f"{folder}/{entry.name}"] if is_folder(entry.name) else []
-                    elif is_page(entry.name) and not entry.is_dir():
-                        yield f"{folder}/{entry.name}", entry.stat()
-    for each in below:
-        yield from page_files(wiki, each, times)
-
-
-def is_folder(name: str) -> bool:
-    """Tell by its name whether a sub-folder of a category may hold pages."""
-    return not name.startswith(".") and not any("\udc80" <= character <= "\udcff" for character in name)
-
-
-def is_page(name: str) -> bool:
-    """Tell by its name whether a file in the folder of a category is a page; one that is not UTF-8 cannot be linked."""
-    is_utf8 = not any("\udc80" <= character <= "\udcff" for character in name)
-    return is_utf8 and name.endswith(".md") and not name.startswith((".", "_index."))
 
 
 def _recover_identity(data: bytes) -> dict[str, Any]:

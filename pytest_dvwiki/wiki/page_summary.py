@@ -54,6 +54,11 @@ class PageSummary:
     metadata: dict[str, Any]
     problem: str
     """Why its frontmatter cannot be read; empty if it can."""
+    opening: str = ""
+    """The first line of its text that is not a heading."""
+    version: str = ""
+    """A hash of its content, by which a writer says what it has read."""
+    words: int = 0
 
     @property
     def name(self) -> str:

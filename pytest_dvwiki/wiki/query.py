@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     )
     from pytest_dvwiki.records.fixes import FixState
     from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.page_files import Look
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _BUGS = frozenset({"RTL_BUG", "TB_BUG"})
@@ -56,8 +57,8 @@ class WikiHistory:
 
     Args:
         layout: Where the wiki is.
-        reads: Whether records and pages are read when first asked for. If not, the caches answer as they are, because
-            something else keeps them up to date.
+        reads: Whether records and pages are read when first asked for. If not, the caches answer as they are, until
+            `refresh`.
     """
 
     def __init__(self, layout: Layout, *, reads: bool = True) -> None:
@@ -76,6 +77,7 @@ class WikiHistory:
         """Answers of `subtype`, likewise."""
         self._decided: dict[str, dict[str, OriginType]] = {}
         """By pattern, the pages of its causes whose origin people decided; kept as long as `_causes`."""
+        self._versions: tuple[int, ...] = ()
 
     def __enter__(self) -> Self:
         return self
@@ -116,25 +118,35 @@ class WikiHistory:
             cache.execute("PRAGMA database_list").fetchone()[2] for cache in (self.archive.db, self.page_cache.db)
         )
 
-    def versions(self) -> tuple[int, ...]:
-        """Return numbers that change when another connection changes the caches."""
+    def catch_up(self) -> None:
+        """Answer by what other connections have written to the caches since the last query."""
         caches = (self.archive.db, self.page_cache.db)
-        return tuple(cache.execute("PRAGMA data_version").fetchone()[0] for cache in caches)
+        versions = tuple(cache.execute("PRAGMA data_version").fetchone()[0] for cache in caches)
+        if versions != self._versions:
+            self._versions = versions
+            self.archive.forget()
+            self.page_cache.causes.forget_paths()
+            self.page_cache.causes.join(self.archive)
+            self._forget()
+        self.__dict__.pop("unaccepted", None)
 
-    def refresh(self, *, in_place: bool = False) -> None:
+    def refresh(self, look: Look | None = None) -> None:
         """Read what has been archived since the first query.
 
         Args:
-            in_place: Also find pages that were edited in place, which takes a look at each file.
+            look: The files of all pages as they are now; if given, pages that were edited in place are read, too.
         """
         if self._is_without_wiki and self._layout.wiki.is_dir():
             # Whoever made the wiki has written its caches, too: the next query opens them.
             self.close()
-        if "archive" in self.__dict__:
+        if look is not None or "archive" in self.__dict__:
             self.archive.refresh()
-        if "page_cache" in self.__dict__:
-            self.page_cache.refresh(quick=not in_place)
+        if look is not None or "page_cache" in self.__dict__:
+            self.page_cache.refresh(quick=look is None, look=look)
             self.page_cache.causes.join(self.archive)
+        self._forget()
+
+    def _forget(self) -> None:
         self.__dict__.pop("_merged", None)
         self.__dict__.pop("unaccepted", None)
         self._new = frozenset()

@@ -16,6 +16,7 @@ from pytest_dvwiki.wiki.writing import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from pytest_dvwiki.wiki.config import WikiConfig
     from pytest_dvwiki.wiki.page_summary import PageSummary
@@ -33,15 +34,24 @@ class WikiStore(CheckedStore):
         config: Which wiki.
         role: `ingest`, `agent`, `reviewer`, `human`, or a role of the wiki's `schema.yaml`.
         lock_timeout: Seconds to wait for another process that writes.
+        pages: Opens the pages for one call, as `FollowedWiki.pages` does; if None, each call looks at all files.
 
     Raises:
         ValueError: The role does not exist.
         SchemaError: The wiki's `schema.yaml` is invalid.
     """
 
-    def __init__(self, config: WikiConfig, role: str, *, lock_timeout: float = TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        config: WikiConfig,
+        role: str,
+        *,
+        lock_timeout: float = TIMEOUT_S,
+        pages: Callable[[], AbstractContextManager[PageCache]] | None = None,
+    ) -> None:
         self._layout = config.layout
         self._lock_timeout = lock_timeout
+        self._pages = pages or self._opened
         self._loaded: tuple[object, Schema] | None = None
         super().__init__(role)
 
@@ -65,7 +75,7 @@ class WikiStore(CheckedStore):
         return schema_text(self._layout.wiki)
 
     def _summaries(self, categories: Sequence[str]) -> list[PageSummary]:
-        with self._page_cache() as page_cache:
+        with self._pages() as page_cache:
             return [page for category in categories for page in page_cache.all(category)]
 
     def _read(self, path: str) -> bytes:
@@ -86,7 +96,7 @@ class WikiStore(CheckedStore):
     def _keeper(self, place: Address) -> Address | None:
         if place.category != "bugs" or place.page is None:
             return None
-        with self._page_cache() as page_cache:
+        with self._pages() as page_cache:
             page = page_cache.get(place.path)
             if page is None:
                 found = page_cache.causes.formerly_named(place.page)
@@ -94,7 +104,7 @@ class WikiStore(CheckedStore):
                 found = page_cache.causes.pages_of(*page.fingerprints())[:1] if bug.is_pointer(page) else []
         return Address(place.category, found[0].name, place.heading) if len(found) == 1 else None
 
-    def _page_cache(self) -> PageCache:
+    def _opened(self) -> PageCache:
         """Return the pages as they are now."""
         cache = self._layout.wiki / ".cache" / "pages.sqlite"
         page_cache = PageCache(self._layout.wiki, cache if self._layout.wiki.is_dir() else None)

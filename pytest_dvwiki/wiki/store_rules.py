@@ -8,7 +8,6 @@ are kept, a subclass knows.
 from __future__ import annotations
 
 import abc
-import hashlib
 import re
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,6 +19,7 @@ from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.age import tag
 from pytest_dvwiki.wiki.finding.search import Facets
 from pytest_dvwiki.wiki.kinds.owned import OWNED
+from pytest_dvwiki.wiki.page_cache import version_of
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, REQUIRED
 from pytest_dvwiki.wiki.schema import (
     DIRECTLY,
@@ -34,7 +34,7 @@ from pytest_dvwiki.wiki.schema import (
 )
 from pytest_dvwiki.wiki.store_protocol import Fetched, HandedOff, PageEntry, Turn, Written
 from pytest_dvwiki.wiki.text import pages, parts, splice
-from pytest_dvwiki.wiki.text.markdown import one_line, plain
+from pytest_dvwiki.wiki.text.markdown import plain
 from pytest_dvwiki.wiki.text.names import file_name, is_file_name
 from pytest_dvwiki.wiki.text.notes import note
 from pytest_dvwiki.yamlio import YamlError
@@ -51,7 +51,6 @@ _LONGEST_LINE = 4000
 """Maximum number of characters of a line that is added to a section such as `log`."""
 _MOST_LISTED = 50
 """Number of pages above which a list shows sub-folders instead of their pages."""
-_SUMMARY = 160
 _TASK = re.compile(r"[\w.-]{0,100}")
 _WRITTEN_BY = re.compile(
     r"^## \[[^\]]*\] commit \| - \| (?P<page>[^#\n]+?)(?:#[^\n]*)? by (?P<role>\S+)$", re.MULTILINE
@@ -157,18 +156,17 @@ class CheckedStore(abc.ABC):
             return ""
 
     def _entry(self, page: PageSummary, authors: Mapping[str, str], day: date) -> PageEntry:
-        text, address = self._text_or_empty(page.path), page.path.removesuffix(".md")
-        body = pages.without_marks(pages.body(text))
+        address = page.path.removesuffix(".md")
         return PageEntry(
             address=address,
             category=page.category,
             title=plain(page.title),
             metadata=page.metadata,
             age=tag(page, day),
-            summary=_summary(body),
-            version=version_of(text),
+            summary=page.opening,
+            version=page.version,
             last_author=authors.get(address, "ingest" if page.category in OWNED else ""),
-            words=len(body.split()),
+            words=page.words,
             status=Facets.of(page.path, page.metadata).status,
         )
 
@@ -538,11 +536,6 @@ class CheckedStore(abc.ABC):
         return _denied(place, "the page is not UTF-8; a person has to correct it") if text is None else text
 
 
-def version_of(content: str) -> str:
-    """Return the version of a content: a hash of its bytes."""
-    return hashlib.sha256(content.encode()).hexdigest()[:16]
-
-
 def _denied(address: Address | str, reason: str) -> Written:
     return Written(status="denied", address=str(address), reason=reason)
 
@@ -553,12 +546,6 @@ def _folded(path: str, found: Sequence[PageSummary]) -> PageEntry:
     return PageEntry(
         address=path, category=found[0].category, title=name, summary=count(len(found), "page"), pages=len(found)
     )
-
-
-def _summary(body: str) -> str:
-    """Return the first line of a page's text that is not a heading."""
-    lines = (line.strip() for _, line in parts.unfenced(body.split("\n")))
-    return one_line(plain(next((line for line in lines if line and not line.startswith("#")), "")), _SUMMARY)
 
 
 def _problem_of_line(line: str) -> str | None:

@@ -5,11 +5,13 @@ The log says who wrote a page or a part of one last. A part that is only added t
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.wiki import outside
-from pytest_dvwiki.wiki.schema import DIRECTLY, Address, SchemaError, load_schema
+from pytest_dvwiki.wiki.page_files import State
+from pytest_dvwiki.wiki.schema import DIRECTLY, NAME, Address, SchemaError, load_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +25,19 @@ _WRITTEN = re.compile(
 
 def unaccepted(wiki: Path) -> dict[str, str]:
     """Return the addresses of pages and parts that an agent wrote last, each with its role."""
+    return _unaccepted(wiki, *(_state(wiki / name) for name in ("log.md", NAME)))
+
+
+def _state(file: Path) -> State | None:
+    try:
+        return State.of(file.stat())
+    except OSError:
+        return None
+
+
+@functools.lru_cache(maxsize=8)
+def _unaccepted(wiki: Path, *_: State | None) -> dict[str, str]:
+    """Read the log once for each state of the two files: every query asks, and the log may be long."""
     try:
         log = outside.read(wiki, "log.md").decode("utf-8", "replace")
         lines = list(_WRITTEN.finditer(log))

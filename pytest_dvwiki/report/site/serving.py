@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import WikiError, store
 from pytest_dvwiki.report.site import make_site
-from pytest_dvwiki.wiki.page_cache import page_files
+from pytest_dvwiki.wiki.page_files import page_files
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ every search; whatever is stale, broken or of another version is rebuilt.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import heapq
@@ -17,7 +16,6 @@ import re
 import secrets
 import shutil
 import threading
-import time
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -28,7 +26,8 @@ from pytest_dvwiki.search import bm25
 from pytest_dvwiki.search.relevance import Statistics, ranked, score
 from pytest_dvwiki.search.tokenizer import VERSION, tokens
 from pytest_dvwiki.umask import as_open_as
-from pytest_dvwiki.wiki.finding.search import REST, Facets, KeywordIndex, State, WikiSearchIndex, words_of
+from pytest_dvwiki.wiki.finding.search import Facets, KeywordIndex, WikiSearchIndex, words_of
+from pytest_dvwiki.wiki.page_files import State
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -178,8 +177,7 @@ class _Bm25Index(WikiSearchIndex):
         super().__init__(wiki_dir)
         self._index: _Index | None = None
         self._writing = threading.RLock()
-        """Held while the index changes; a query needs it only where no thread follows the pages."""
-        self._is_followed = False
+        """Held while the index changes; a query needs it only where it looks at the pages itself."""
 
     def build(self, wiki_dir: Path | None = None) -> None:
         with self._writing:
@@ -191,33 +189,6 @@ class _Bm25Index(WikiSearchIndex):
         with self._writing:
             super().update(page_path, content)
             self._update(page_path)
-
-    @contextlib.contextmanager
-    def followed(self, every: float = 1.0) -> Iterator[None]:
-        self._bring_up_to_date()
-        stop = threading.Event()
-
-        def follow() -> None:
-            rest = every
-            while not stop.wait(rest):
-                began = time.monotonic()
-                try:
-                    self._bring_up_to_date()
-                except Exception:
-                    _logger.warning("the pages could not be looked at", exc_info=True)
-                rest = max(every, REST * (time.monotonic() - began))
-
-        thread = threading.Thread(target=follow, name="dvwiki-search", daemon=True)
-        self._is_followed = True
-        thread.start()
-        try:
-            yield
-        finally:
-            stop.set()
-            thread.join()
-            self._is_followed = False
-            if self._index is not None:
-                self._write_changes(self._index)
 
     def _update(self, page_path: Path | str) -> None:
         index = self._index = self._index or self._load()
@@ -233,7 +204,7 @@ class _Bm25Index(WikiSearchIndex):
         return self._bring_up_to_date() is not None
 
     def ranking(self, query: str) -> Iterator[tuple[str, float]]:
-        index = self._index if self._is_followed else self._bring_up_to_date()
+        index = self._index if self.look else self._bring_up_to_date()
         return index.ranking(query) if index else iter(())
 
     def facets(self, path: str) -> Facets:
@@ -270,8 +241,7 @@ class _Bm25Index(WikiSearchIndex):
         """Write the changes of an index to disk, or make a new index if there are many; return the one to use."""
         if index.is_worn:
             return self._made(self.present(), index)
-        if not self._is_followed:
-            self._write_changes(index)
+        self._write_changes(index)
         return index
 
     def _take_in(self, index: _Index, different: dict[str, State], gone: set[str]) -> bool:

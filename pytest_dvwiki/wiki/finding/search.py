@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import abc
-import contextlib
 import hashlib
-import stat
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date
@@ -20,7 +18,8 @@ from pytest_dvwiki.search.snippet import snippet
 from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds.marks import is_gone
-from pytest_dvwiki.wiki.page_cache import page_files, title_of
+from pytest_dvwiki.wiki.page_cache import title_of
+from pytest_dvwiki.wiki.page_files import State, look_at
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, check_category, status_of
 from pytest_dvwiki.wiki.review import FOLDER
 from pytest_dvwiki.wiki.text import pages
@@ -31,14 +30,14 @@ from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from pytest_dvwiki.search.relevance import Ranking, Words
+    from pytest_dvwiki.wiki.page_files import Look
 
 EXCERPT = 200
-REST = 4
-"""Between two looks a thread that follows the pages rests at least this many times as long as a look takes."""
+FOLDERS = (*CATEGORIES, FOLDER)
+"""The folders whose pages are searched."""
 _TITLE, _LABEL, _TEXT = 3, 2, 1
 
 
@@ -150,13 +149,6 @@ class Filters:
         return (error_class, subtype) == (page.error_class, page.failure_subtype)
 
 
-class State(NamedTuple):
-    """The size and modification time by which a file counts as unchanged."""
-
-    size: int
-    mtime_ns: int
-
-
 class WikiSearchIndex(abc.ABC):
     """Base class of the search backends; `create` returns one.
 
@@ -168,6 +160,9 @@ class WikiSearchIndex(abc.ABC):
 
     def __init__(self, wiki_dir: Path) -> None:
         self.wiki_dir = wiki_dir
+        self.look: Look | None = None
+        """The files as of the last look of whoever brings the index up to date beside the queries, by `refresh`; if
+        None, each query looks itself."""
         self._given: dict[str, _Given] = {}
 
     @classmethod
@@ -215,17 +210,6 @@ class WikiSearchIndex(abc.ABC):
     def refresh(self) -> bool:
         """Bring the index up to date with the pages; return whether this backend has an index."""
         return False
-
-    def followed(self, every: float = 1.0) -> AbstractContextManager[None]:  # noqa: ARG002 (a backend with an index)
-        """Return a context in which the index is brought up to date beside the queries instead of at each of them.
-
-        For a process that answers many queries: a query then does not wait for a look at all pages. What people edit is
-        found after the next look.
-
-        Args:
-            every: Seconds between two looks at the pages.
-        """
-        return contextlib.nullcontext()
 
     @abc.abstractmethod
     def ranking(self, query: str) -> Iterable[tuple[str, float]]:
@@ -281,11 +265,8 @@ class WikiSearchIndex(abc.ABC):
 
     def present(self) -> dict[str, State]:
         """Return every page with the state of its file."""
-        found: dict[str, State] = {}
-        for category in (*CATEGORIES, FOLDER):
-            for path, status in page_files(self.wiki_dir, category):
-                if stat.S_ISREG(status.st_mode):
-                    found[path] = State(status.st_size, status.st_mtime_ns)
+        look = self.look or look_at(self.wiki_dir, FOLDERS)
+        found = {path: state for path, state in look.pages.items() if path not in look.irregular}
         for path, given in tuple(self._given.items()):
             if found.get(path) == given.disk:
                 found[path] = given.state
@@ -295,12 +276,12 @@ class WikiSearchIndex(abc.ABC):
 
     def state(self, path: str) -> State | None:
         """Return the state of one page's file; None if there is none."""
-        given = self._given.get(path)
+        if path in self._given:
+            return self._given[path].state
         try:
-            status = (self.wiki_dir / path).stat()
+            return State.of((self.wiki_dir / path).stat())
         except OSError:
-            return given.state if given else None
-        return given.state if given else State(status.st_size, status.st_mtime_ns)
+            return None
 
     def data(self, path: str) -> bytes:
         """Return the bytes of a page; empty if it is gone."""
@@ -333,10 +314,9 @@ class _Given(NamedTuple):
     def of(cls, file: Path, data: bytes) -> Self:
         state = State(-1, int.from_bytes(hashlib.sha256(data).digest()[:7]))
         try:
-            status = file.stat()
+            return cls(data, state, State.of(file.stat()))
         except OSError:
             return cls(data, state, None)
-        return cls(data, state, State(status.st_size, status.st_mtime_ns))
 
 
 def _aliases(page: pages.Page) -> list[str]:

@@ -22,7 +22,8 @@ from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.search.relevance import ranked
 from pytest_dvwiki.search.tokenizer import VERSION, tokens
 from pytest_dvwiki.umask import as_open_as
-from pytest_dvwiki.wiki.finding.search import Facets, State, WikiSearchIndex, words_of
+from pytest_dvwiki.wiki.finding.search import Facets, WikiSearchIndex, words_of
+from pytest_dvwiki.wiki.page_files import State
 
 if TYPE_CHECKING:
     import sqlite3
@@ -71,7 +72,7 @@ class TantivyIndex(WikiSearchIndex):
     def ranking(self, query: str) -> Iterator[tuple[str, float]]:
         """Yield the pages that contain a word of the query, fetched as needed."""
         wanted = list(dict.fromkeys(tokens(query)))
-        if wanted and self._bring_up_to_date() and self._store:
+        if wanted and (self.look or self._bring_up_to_date()) and self._store:
             yield from self._store.hits(wanted)
 
     def facets(self, path: str) -> Facets:

@@ -10,7 +10,7 @@ from pytest_dvwiki.records import disk
 from pytest_dvwiki.records.disk import explained
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds import marks
-from pytest_dvwiki.wiki.page_cache import is_page
+from pytest_dvwiki.wiki.page_files import NOWHERE, State, is_page
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, page_name
 from pytest_dvwiki.wiki.text import former, pages
 from pytest_dvwiki.wiki.text.pages import Refused
@@ -143,14 +143,13 @@ class Files:
             self.refused.append((path, outside.REASON))
             return False
         self.changed.append(path)
-        state = (-1, -1)
+        state = NOWHERE
         if self._check:
             self._written[path] = data
         else:
             with self._page_cache.writing(path):
                 disk.replace(file, data)
-            status = file.stat()
-            state = (status.st_size, status.st_mtime_ns)
+            state = State.of(file.stat())
         if path.split("/", 1)[0] in CATEGORIES and is_page(file.name):
             self._page_cache.put(path, data, state)
         return True

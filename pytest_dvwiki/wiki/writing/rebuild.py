@@ -11,7 +11,7 @@ from pytest_dvwiki.records.bins import holes
 from pytest_dvwiki.wiki import outside, review
 from pytest_dvwiki.wiki.kinds import pattern
 from pytest_dvwiki.wiki.kinds.owned import OWNED
-from pytest_dvwiki.wiki.page_cache import page_files
+from pytest_dvwiki.wiki.page_files import page_files
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.text import conflicts
 from pytest_dvwiki.wiki.text.names import file_name

@@ -23,7 +23,7 @@ from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.settings import resolve
 from pytest_dvwiki.tokens import by_rule
 from pytest_dvwiki.triage.texts.reading import TextClassifier
-from pytest_dvwiki.wiki.finding.search import WikiSearchIndex
+from pytest_dvwiki.wiki import page_files
 from pytest_dvwiki.wiki.review import ReviewQueue
 from pytest_dvwiki.wiki.writing.build import archive
 
@@ -303,20 +303,26 @@ def test_resources_and_prompts_say_what_the_tools_say(server: Make, place: Layou
     assert page in review
 
 
-def test_a_search_does_not_look_at_all_pages_and_finds_what_the_server_wrote(
+def test_no_query_looks_at_all_pages_and_each_finds_what_the_server_wrote(
     server: Make, place: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[str] = []
-    present = WikiSearchIndex.present
+    scan = page_files.page_files
 
-    def look(index: WikiSearchIndex) -> Any:
+    def look(*arguments: Any) -> Any:
         looks.append(threading.current_thread().name)
-        return present(index)
+        return scan(*arguments)
 
-    monkeypatch.setattr(WikiSearchIndex, "present", look)
-    writing, me = server("agent"), threading.current_thread().name
+    monkeypatch.setattr(page_files, "page_files", look)
+    writing = server("agent")
     found = [write(writing, "dvwiki_search", query="mismatch")["results"] for _ in range(3)]
-    assert looks.count(me) == 1
+    listed = write(writing, "dvwiki_list")["pages"]
+    for _ in range(2):
+        write(writing, "dvwiki_get", bug(place))
+        assert writing.answer("dvwiki_match_failure", {"text": PRIMARY}, "process")[0]["causes"]
+        assert writing.answer("dvwiki_match_failure", {}, "process")[0]["causes"]
+        assert write(writing, "dvwiki_list")["pages"] == listed
+    assert set(looks) == {"dvwiki-pages"}
     assert found[0] == found[2]
     assert found[0][0]["title"]
     assert not any(each["unreviewed"] for each in found[0])
@@ -324,6 +330,8 @@ def test_a_search_does_not_look_at_all_pages_and_finds_what_the_server_wrote(
     data, text = writing.answer("dvwiki_search", {"query": "heliotrope"}, "process")
     assert data["results"][0]["unreviewed"] is True
     assert "(open, holds unreviewed text)" in text
+    versions = {each["address"]: each["version"] for each in write(writing, "dvwiki_list")["pages"]}
+    assert versions[bug(place)] == write(writing, "dvwiki_get", bug(place))["version"] != listed[0]["version"]
 
 
 def test_many_resources_are_listed_in_several_answers(

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki import WikiConfig, WikiStore
+from pytest_dvwiki.wiki.page_cache import version_of
 from pytest_dvwiki.wiki.store_protocol import Fetched, Written
-from pytest_dvwiki.wiki.store_rules import version_of
 from pytest_dvwiki.wiki.writing.build import archive, build, merge
 
 from ..samples import layout, occurrence, record

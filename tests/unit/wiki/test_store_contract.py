@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.page_cache import version_of
 from pytest_dvwiki.wiki.review import ReviewQueue
 from pytest_dvwiki.wiki.store import WikiStore
 from pytest_dvwiki.wiki.store_memory import MemoryStore, MemoryWiki
 from pytest_dvwiki.wiki.store_protocol import Fetched, Store, Written
-from pytest_dvwiki.wiki.store_rules import version_of
 from pytest_dvwiki.wiki.writing.build import init
 
 from ..samples import layout

@@ -6,8 +6,6 @@ import hashlib
 import itertools
 import json
 import os
-import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,8 @@ import pytest
 
 from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki.finding import indexed
-from pytest_dvwiki.wiki.finding.search import Facets, Filters, State, WikiSearchIndex, words_of
+from pytest_dvwiki.wiki.finding.search import FOLDERS, Facets, Filters, WikiSearchIndex, words_of
+from pytest_dvwiki.wiki.page_files import look_at
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ...samples import layout, occurrence, record
@@ -305,29 +304,17 @@ def test_an_index_that_cannot_be_written_stays_in_memory(wiki: Path) -> None:
     assert (wiki / ".search_index").read_text() == "a file"
 
 
-def test_an_index_that_is_followed_finds_edits_beside_its_queries(wiki: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queries_do_not_look_at_the_pages_where_something_else_does(wiki: Path) -> None:
     index = index_of(wiki)
-    looks: list[str] = []
-    present = index.present
-
-    def look() -> dict[str, State]:
-        looks.append(threading.current_thread().name)
-        if len(looks) == 2:
-            raise RuntimeError("one look that fails ends nothing")
-        return present()
-
-    monkeypatch.setattr(index, "present", look)
-    with index.followed(every=0.01):
-        page = wiki / "specs" / "page_007.md"
-        page.write_text(f"{page.read_text()}\nzebrafish\n")
-        (wiki / "specs" / "page_008.md").unlink()
-        until = time.monotonic() + 30
-        while not list(index.ranking("zebrafish")) and time.monotonic() < until:
-            time.sleep(0.01)
-        assert [path for path, _ in index.ranking("zebrafish")] == ["specs/page_007.md"]
-        assert list(index.ranking("0x0008")) == []
-    assert set(looks[1:]) == {"dvwiki-search"}
-    assert looks[0] == threading.current_thread().name
-    # What it learned is on disk, and without the thread each query looks for itself.
+    index.look = look_at(wiki, FOLDERS)
+    index.refresh()
+    page = wiki / "specs" / "page_007.md"
+    page.write_text(f"{page.read_text()}\nzebrafish\n")
+    (wiki / "specs" / "page_008.md").unlink()
+    assert list(index.ranking("zebrafish")) == []
+    index.look = look_at(wiki, FOLDERS)
+    index.refresh()
+    assert [path for path, _ in index.ranking("zebrafish")] == ["specs/page_007.md"]
+    assert list(index.ranking("0x0008")) == []
+    index.look = None
     assert list(index_of(wiki).ranking("zebrafish")) == list(index.ranking("zebrafish"))
-    assert looks[-1] == threading.current_thread().name

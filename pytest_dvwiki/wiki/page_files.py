@@ -1,0 +1,87 @@
+"""The files of pages: which there are, and by which state each counts as unchanged."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_dvwiki.records.disk import is_settled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+
+class State(NamedTuple):
+    """The size and modification time by which a file counts as unchanged."""
+
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> State:
+        """Return the state of a file."""
+        return cls(status.st_size, status.st_mtime_ns)
+
+
+NOWHERE = State(-1, -1)
+"""The state of a file that does not exist."""
+
+
+class Look(NamedTuple):
+    """The files of some folders of pages, as they were when somebody looked."""
+
+    pages: dict[str, State]
+    """By path, relative to the wiki."""
+    folders: dict[str, int]
+    """Modification time of each folder in ns before it was listed; 0 if it may yet change within the same tick."""
+    irregular: frozenset[str]
+    """Those that are no regular files, such as pipes."""
+
+
+def look_at(wiki: Path, folders: Iterable[str]) -> Look:
+    """Return the files of pages in some folders and in their sub-folders; each takes a call of the file system."""
+    times: dict[str, int] = {}
+    found = {path: status for folder in folders for path, status in page_files(wiki, folder, times)}
+    irregular = frozenset(path for path, status in found.items() if not stat.S_ISREG(status.st_mode))
+    times = {path: time if is_settled(time) else 0 for path, time in times.items()}
+    return Look({path: State.of(status) for path, status in found.items()}, times, irregular)
+
+
+def page_files(wiki: Path, folder: str, times: dict[str, int] | None = None) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the pages in a folder and in its sub-folders, each with the state of its file.
+
+    Args:
+        wiki: The wiki.
+        folder: The folder, relative to the wiki.
+        times: Takes the modification time in ns of each folder, as it was before the folder was listed.
+    """
+    below: list[str] = []
+    # A missing or unreadable folder has no pages.
+    with contextlib.suppress(OSError):
+        time = (wiki / folder).stat().st_mtime_ns
+        with os.scandir(wiki / folder) as entries:
+            if times is not None:
+                times[folder] = time
+            for entry in entries:
+                # A broken link is no page, and must not stop the scan; a link to a folder could lead in a circle.
+                with contextlib.suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        below += [f"{folder}/{entry.name}"] if is_folder(entry.name) else []
+                    elif is_page(entry.name) and not entry.is_dir():
+                        yield f"{folder}/{entry.name}", entry.stat()
+    for each in below:
+        yield from page_files(wiki, each, times)
+
+
+def is_folder(name: str) -> bool:
+    """Tell by its name whether a sub-folder of a category may hold pages."""
+    return not name.startswith(".") and not any("\udc80" <= character <= "\udcff" for character in name)
+
+
+def is_page(name: str) -> bool:
+    """Tell by its name whether a file in the folder of a category is a page; one that is not UTF-8 cannot be linked."""
+    is_utf8 = not any("\udc80" <= character <= "\udcff" for character in name)
+    return is_utf8 and name.endswith(".md") and not name.startswith((".", "_index."))
