@@ -130,7 +130,7 @@ def _status(result: SearchResult) -> list[str]:
     """Return what a reader needs to know first about a page, such as type, status and age."""
     from pytest_dvwiki.runs import today  # noqa: PLC0415
     from pytest_dvwiki.wiki.age import tag  # noqa: PLC0415
-    from pytest_dvwiki.wiki.finding.search import Facets  # noqa: PLC0415
+    from pytest_dvwiki.wiki.finding.search import shown_status  # noqa: PLC0415
     from pytest_dvwiki.wiki.kinds.bug import effective_type  # noqa: PLC0415
     from pytest_dvwiki.wiki.page_summary import PageSummary  # noqa: PLC0415
 
@@ -139,7 +139,7 @@ def _status(result: SearchResult) -> list[str]:
     kind = effective_type(page) if page.category == "bugs" else page.text("type")
     if page.leads_to:
         return [kind, f"superseded by {page.leads_to}"]
-    shown = [text for text in (kind, Facets.of(page.path, metadata).status) if text]
+    shown = [text for text in (kind, shown_status(page.path, metadata)) if text]
     if metadata.get("hit_count") is not None:
         shown.append(f"hit_count {metadata['hit_count']}")
     if metadata.get("target"):

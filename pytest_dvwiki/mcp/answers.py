@@ -10,7 +10,7 @@ from pytest_dvwiki.mcp.schemas import VERSION
 from pytest_dvwiki.redact import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pytest_dvwiki.agent.budget import Block
     from pytest_dvwiki.tokens import Count
@@ -36,7 +36,10 @@ class Answer:
     """Why nothing was done, and what to do instead."""
     key: str = ""
     """Key of the list; empty without one."""
-    rows: Sequence[Row] = ()
+    rows: Sequence[Any] = ()
+    """The entries of the list, or what `row` makes them of."""
+    row: Callable[[Any], Row] | None = None
+    """Makes an entry when it is its turn, since few of thousands fit."""
     more: str = ""
     """How to get at entries that the budget leaves out."""
     left_out: tuple[str, ...] = ()
@@ -63,9 +66,10 @@ def fitted(answer: Answer, budget: int, count: Count, reader: str = "") -> tuple
     """
     head = "\n".join(filter(None, (f"{answer.status}: {answer.reason}" if answer.reason else "", answer.text)))
     texts, left_out = [head] if head else [], list(answer.left_out)
+    shown: list[Any] = []
     last = f"(left out: {'; '.join([*left_out, _rest(answer, len(answer.rows))])})"
-    room, shown = budget - count(head) - count(last), 0
-    for row in answer.rows:
+    room = budget - count(head) - count(last)
+    for row in map(answer.row, answer.rows) if answer.row else answer.rows:
         whole, *shorter = row.block.lengths(count)
         # Only the best one is shortened: half of an entry helps nobody who could ask for less.
         text, tokens = next((each for each in (whole, *([] if shown else shorter)) if each[1] <= room), ("", 0))
@@ -73,9 +77,9 @@ def fitted(answer: Answer, budget: int, count: Count, reader: str = "") -> tuple
             break
         texts.append(text or cut(row.block.header, max(room, 0), count))
         room -= tokens
-        shown += 1
-    if shown < len(answer.rows):
-        left_out.append(_rest(answer, len(answer.rows) - shown))
+        shown.append(cleaned(row.data))
+    if len(shown) < len(answer.rows):
+        left_out.append(_rest(answer, len(answer.rows) - len(shown)))
     if left_out:
         texts.append(f"(left out: {'; '.join(left_out)})")
     text = "\n".join(texts)
@@ -84,7 +88,7 @@ def fitted(answer: Answer, budget: int, count: Count, reader: str = "") -> tuple
         "status": answer.status,
         **({"reason": answer.reason} if answer.reason else {}),
         **cleaned(answer.data),
-        **({answer.key: [cleaned(row.data) for row in answer.rows[:shown]]} if answer.key else {}),
+        **({answer.key: shown} if answer.key else {}),
         "tokens": count(text),
         "left_out": left_out,
         **({"reader": reader} if reader else {}),

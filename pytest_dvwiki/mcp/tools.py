@@ -22,9 +22,9 @@ from pytest_dvwiki.upkeep.lint import Depth, lint, report
 from pytest_dvwiki.upkeep.lookup import commit_called
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.config import WikiConfig
-from pytest_dvwiki.wiki.finding.search import Facets, Filters
+from pytest_dvwiki.wiki.finding.search import Filters, shown_status
 from pytest_dvwiki.wiki.store import WikiStore
-from pytest_dvwiki.wiki.store_protocol import Fetched, Written
+from pytest_dvwiki.wiki.store_protocol import Fetched, PageEntry, Written
 from pytest_dvwiki.wiki.text.markdown import plain
 from pytest_dvwiki.wiki.text.notes import UNREVIEWED
 from pytest_dvwiki.wiki.unaccepted import is_unaccepted, unaccepted
@@ -115,17 +115,18 @@ class Project:
         return int(arguments.get("budget", self.settings.max_context_tokens))
 
     def _list(self, store: WikiStore, folder: str | None = None) -> Answer:
-        rows, written = [], unaccepted(self.layout.wiki)
-        for entry in store.list(folder):
+        entries, written = store.list(folder), unaccepted(self.layout.wiki)
+
+        def row(entry: PageEntry) -> Row:
             unreviewed = is_unaccepted(entry.address, written)
             facts = (entry.status, UNREVIEWED if unreviewed else "", entry.age)
             about = ", ".join(filter(None, (*facts, count(entry.pages, "page") if entry.pages else "")))
             shown = f"- {named(entry.address)}{f' ({prose(about)})' if about else ''}: {quoted(entry.title)}"
             data = {key: getattr(entry, key) for key in _LISTED}
-            rows.append(Row({**data, "unreviewed": unreviewed}, Block(shown)))
-        return Answer(
-            text="" if rows else "no page", key="pages", rows=rows, more=", name a folder or search for words"
-        )
+            return Row({**data, "unreviewed": unreviewed}, Block(shown))
+
+        more = ", name a folder or search for words"
+        return Answer(text="" if entries else "no page", key="pages", rows=entries, row=row, more=more)
 
     def _search(self, _: WikiStore, query: str, limit: int = _LIMIT, **chosen: str) -> Answer:
         if self.settings.search_backend == "none":
@@ -134,7 +135,7 @@ class Project:
             results = knowledge.index.search(query, limit, filters=Filters(**chosen), unreviewed=True)
         rows = []
         for found in results:
-            status = Facets.of(found.page_path, found.frontmatter).status
+            status = shown_status(found.page_path, found.frontmatter)
             data = {key: getattr(found, key) for key in ("page_path", "score", "title", "unreviewed", "snippet")}
             known = ", ".join(filter(None, (status, found.warning)))
             shown = f"- {named(found.page_path)}{f' ({prose(known)})' if known else ''}: {quoted(plain(found.title))}"

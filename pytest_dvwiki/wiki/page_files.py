@@ -78,10 +78,13 @@ def page_files(wiki: Path, folder: str, times: dict[str, int] | None = None) -> 
 
 def is_folder(name: str) -> bool:
     """Tell by its name whether a sub-folder of a category may hold pages."""
-    return not name.startswith(".") and not any("\udc80" <= character <= "\udcff" for character in name)
+    return not name.startswith(".") and _is_utf8(name)
 
 
 def is_page(name: str) -> bool:
     """Tell by its name whether a file in the folder of a category is a page; one that is not UTF-8 cannot be linked."""
-    is_utf8 = not any("\udc80" <= character <= "\udcff" for character in name)
-    return is_utf8 and name.endswith(".md") and not name.startswith((".", "_index."))
+    return name.endswith(".md") and not name.startswith((".", "_index.")) and _is_utf8(name)
+
+
+def _is_utf8(name: str) -> bool:
+    return name.isascii() or not any("\udc80" <= character <= "\udcff" for character in name)

@@ -17,7 +17,7 @@ from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.age import tag
-from pytest_dvwiki.wiki.finding.search import Facets
+from pytest_dvwiki.wiki.finding.search import shown_status
 from pytest_dvwiki.wiki.kinds.owned import OWNED
 from pytest_dvwiki.wiki.page_cache import version_of
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, REQUIRED
@@ -167,7 +167,7 @@ class CheckedStore(abc.ABC):
             version=page.version,
             last_author=authors.get(address, "ingest" if page.category in OWNED else ""),
             words=page.words,
-            status=Facets.of(page.path, page.metadata).status,
+            status=shown_status(page.path, page.metadata),
         )
 
     def _file_entry(self, section: Section, authors: Mapping[str, str]) -> Iterator[PageEntry]:

@@ -85,18 +85,24 @@ class Facets(NamedTuple):
         def text(*keys: str) -> str:
             return next((str(metadata[key]) for key in keys if metadata.get(key) is not None), "")
 
-        category = path.partition("/")[0]
-        state = "filled" if metadata.get("filled") is True else "stale" if is_gone(metadata) else ""
-        status = state or status_of(metadata) or text("action_class")
         return cls(
-            category=category,
-            status=status if category != FOLDER else text("decision") or UNREVIEWED,
+            category=path.partition("/")[0],
+            status=shown_status(path, metadata),
             error_class=text("error_class"),
             failure_subtype=text("failure_subtype"),
             ip_type=text("ip_type"),
             first=text("first_seen")[:10],
             last=text("last_updated", "last_seen")[:10],
         )
+
+
+def shown_status(path: str, metadata: Mapping[str, Any]) -> str:
+    """Return the status of a page that lists show and searches compare, from its path in the wiki and its keys."""
+    if path.startswith(f"{FOLDER}/"):
+        return str(metadata.get("decision") or UNREVIEWED)
+    if metadata.get("filled") is True:
+        return "filled"
+    return "stale" if is_gone(metadata) else status_of(metadata) or str(metadata.get("action_class") or "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
