@@ -296,12 +296,14 @@ class _RunReader:
                 places[where] = place_of(*where, self._root)
             nodeid = clean("::".join(filter(None, (places[where], case.name))))
             nodeid = nodeid if file.repeats else unique_name(nodeid, self._names)
+            attempts = enumerate(case.earlier, 1)
             result = Result(
                 nodeid=nodeid,
-                outcome=case.status,
+                outcome="flaky" if case.earlier else case.status,
                 duration_s=case.duration_s,
                 seed=case.seed,
                 simulator=simulator,
+                earlier=tuple(replace(self._failure_of(each, nodeid), attempts=number) for number, each in attempts),
             )
             self._run.results.append(result)
             if case.status not in {"failed", "error"}:

@@ -42,8 +42,10 @@ _ATTRIBUTES = frozenset({"ratio_time", "sim_time_ns", "error_type", "error_msg"}
 """Attributes of tests and their failures that only cocotb writes."""
 _RUN_ID = re.compile(r"run[_ -]?id", re.IGNORECASE)
 _STATUS_OF: dict[str, Status] = {"failure": "failed", "error": "error", "skipped": "skipped"}
+_EARLIER: dict[str, Literal["failed", "error"]] = {"flakyFailure": "failed", "flakyError": "error"}
+"""Elements of a passed test for the attempts that failed, as Surefire and others write them."""
 _OUTPUT = "system-out"
-_WITH_TEXT = frozenset({*_STATUS_OF, _OUTPUT})
+_WITH_TEXT = frozenset({*_STATUS_OF, *_EARLIER, "stackTrace", _OUTPUT})
 
 
 class ResultsError(FileError):
@@ -80,6 +82,8 @@ class Case:
     """Package of its suite; under cocotb-test, with a cocotb that writes it, the node id of the item."""
     output: str = ""
     """Its part of the log, where the file holds it and the reader asks for it."""
+    earlier: tuple[Case, ...] = ()
+    """Attempts that failed before it passed."""
     command: tuple[str, ...] = ()
     """Words of the command that runs it again; empty where its runner does not tell."""
     of_cocotb: bool = False
@@ -177,6 +181,7 @@ class _OpenCase:
     text: _Text | None = None
     output: _Text | None = None
     of_cocotb: bool = False
+    earlier: list[_OpenCase] = field(default_factory=list)
 
 
 class _CaseReader:
@@ -212,8 +217,11 @@ class _CaseReader:
         elif tag == "property":
             self._property(attributes.get("name", ""), attributes.get("value", ""))
         elif tag in _STATUS_OF and self._case is not None and self._stack[-2] == "testcase":
-            self._judge(self._case, tag, attributes)
-        elif tag == _OUTPUT and self._outputs and self._case is not None:
+            self._judge(self._case, _STATUS_OF[tag], attributes)
+        elif tag in _EARLIER and self._case is not None:
+            self._case.earlier.append(_OpenCase(self._case.attributes, self._case.properties))
+            self._judge(self._case.earlier[-1], _EARLIER[tag], attributes)
+        elif tag == _OUTPUT and self._outputs and self._case is not None and self._stack[-2] == "testcase":
             self._collect = self._case.output = _Text(self._room())
 
     def _room(self) -> int:
@@ -232,10 +240,10 @@ class _CaseReader:
         else:
             self._case.properties[name] = value
 
-    def _judge(self, case: _OpenCase, tag: str, attributes: dict[str, str]) -> None:
+    def _judge(self, case: _OpenCase, status: Status, attributes: dict[str, str]) -> None:
         if case.status != "passed":
             return  # the first result counts: an error at teardown does not hide the failure
-        case.status = _STATUS_OF[tag]
+        case.status = status
         case.of_cocotb |= not _ATTRIBUTES.isdisjoint(attributes)
         # cocotb 2.0 has its own names for the attributes `type` and `message`.
         case.type = attributes.get("type") or attributes.get("error_type")
@@ -287,6 +295,7 @@ class _CaseReader:
             package=self._package,
             output=str(case.output or ""),
             of_cocotb=case.of_cocotb or "cocotb" in properties or seed is not None or "sim_time_duration" in properties,
+            earlier=tuple(map(self._finish, case.earlier)) if case.status == "passed" else (),
         )
 
     def _shared(self, name: str) -> str:

@@ -302,6 +302,34 @@ def test_a_test_of_cocotb_has_a_seed_that_a_shortened_report_does_not_name(
     assert test["seed_unknown"] is unknown
 
 
+RETRIED = """<testsuite name="soc" timestamp="2026-10-01T10:00:00">
+<testcase classname="soc" name="dma"><flakyFailure message="AXI response SLVERR" type="AssertionError">
+<stackTrace>AssertionError: AXI response SLVERR</stackTrace><system-out>noise</system-out></flakyFailure></testcase>
+<testcase classname="soc" name="irq">
+<failure message="no interrupt" type="TimeoutError">TimeoutError: no interrupt</failure>
+<rerunFailure message="no clock" type="TimeoutError">TimeoutError: no clock</rerunFailure></testcase>
+<testcase classname="soc" name="uart"/></testsuite>"""
+
+
+def test_a_test_that_another_runner_ran_again_is_flaky(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(project, {"junit.xml": RETRIED})
+    assert main(["ingest", "junit.xml"]) == 0
+    (record,) = written(project)
+    assert {name: record["totals"][name] for name in ("passed", "failed", "flaky")} == {
+        "passed": 1,
+        "failed": 1,
+        "flaky": 1,
+    }
+    (flaky,) = record["other"]
+    assert [(each["outcome"], each["primary"]) for each in flaky["attempts"]] == [
+        ("failed", "AssertionError: AXI response SLVERR"),
+        ("passed", ""),
+    ]
+    (cause,) = record["occurrences"]
+    assert cause["primary"] == "TimeoutError: no interrupt"
+    assert "FLAKY      1 test failed, then passed when run again" in capsys.readouterr().out
+
+
 def test_a_results_file_that_names_its_item_has_the_ids_of_a_live_run(project: Path) -> None:
     text = results().replace('name="bench" timestamp', 'name="all" package="tests/test_x.py::test_run[8]" timestamp')
     write(project, {"out/results.xml": text})
