@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.git import onset
 from pytest_dvwiki.capture.git.repository import Repository
 from pytest_dvwiki.causes.statements import Flaky, passed, statements
-from pytest_dvwiki.model import Attempt, Gate, OtherTest, Run, RunRecord, Suite, Totals, Vcs
+from pytest_dvwiki.model import Gate, Run, Vcs
 from pytest_dvwiki.nodeids import stored_run
 from pytest_dvwiki.pipeline.causes import causes_of, with_changes
 from pytest_dvwiki.pipeline.passes import passed_again, passing, with_owners
+from pytest_dvwiki.pipeline.recording import lists_of, record_of
 from pytest_dvwiki.pipeline.returns import Returns
-from pytest_dvwiki.records.kinds import is_beyond_sources, is_infrastructure
-from pytest_dvwiki.records.store import seed_marks, suite_id
-from pytest_dvwiki.runs import seconds_between, utc
+from pytest_dvwiki.records.kinds import is_beyond_sources
+from pytest_dvwiki.runs import utc
 from pytest_dvwiki.settings import ip_type_of
 from pytest_dvwiki.triage.settle import settle
-from pytest_dvwiki.version import TOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
     from pytest_dvwiki.causes.cause import Cause
@@ -35,16 +33,15 @@ if TYPE_CHECKING:
         FirstBad,
         Interest,
         News,
-        Occurrence,
         PassedAgain,
         Result,
+        RunRecord,
         SourceRun,
         Verdict,
         Waived,
     )
     from pytest_dvwiki.pipeline.services import Services
     from pytest_dvwiki.settings import Layout, Settings
-    from pytest_dvwiki.triage.classify import Classifier
     from pytest_dvwiki.triage.holes import CoverageNews
 
 
@@ -122,7 +119,7 @@ def _processed(run: Run, services: Services) -> Archived:
     first_bad, again = _as_recorded(first_bad, history), _as_recorded(again, history)
     if not (news or again or first_bad):
         return Archived(causes=causes, coverage=coverage)
-    record = _record(
+    record = record_of(
         replace(run, results=_with_waived(run, verdicts, waived)),
         occurrences,
         classifier,
@@ -148,7 +145,7 @@ def _processed(run: Run, services: Services) -> Archived:
     )
     held: tuple[str, ...] = ()
     if settings.archive != "no":
-        lists = [[result.nodeid for result in results] for _, results in _lists(run)]
+        lists = [[result.nodeid for result in results] for _, results in lists_of(run)]
         archived, holding = _written(archived, record, settings, lists=lists)
         history.refresh()
         held = tuple(map(history.reference, holding))
@@ -463,83 +460,6 @@ def _coverage_news(run: Run, history: History) -> CoverageNews | None:
     return coverage_news(run.coverage, history.coverage(), whole=run.whole)
 
 
-# The record
-
-
-def _lists(run: Run) -> list[tuple[tuple[str | None, str | None], list[Result]]]:
-    """Return the results by simulator and build configuration; empty if the run keeps no lists of tests."""
-    lists: dict[tuple[str | None, str | None], list[Result]] = {}
-    for result in run.results if run.keep_suite else ():
-        lists.setdefault((result.simulator, result.config), []).append(result)
-    return sorted(lists.items(), key=lambda one: (one[0][0] or "", one[0][1] or ""))
-
-
-def _suites(run: Run) -> Iterator[Suite]:
-    for (simulator, config), results in _lists(run):
-        seeds = {result.seed for result in results}
-        is_one = len(seeds) == 1
-        yield Suite(
-            suite=suite_id(result.nodeid for result in results),
-            simulator=simulator,
-            config=config,
-            seed=seeds.pop() if is_one else None,
-            seeds=None if is_one else seed_marks((result.nodeid, result.seed) for result in results),
-        )
-
-
-def _attempts(result: Result, classifier: Classifier) -> Iterator[Attempt]:
-    """Yield the attempts of a flaky test: each failed one, with its first failure, then the one that passed."""
-    first = {failure.attempts: failure for failure in reversed(result.earlier)}
-    for number in sorted(first):
-        failure = first[number]
-        verdict = classifier.classify(failure)
-        yield Attempt(
-            outcome=failure.outcome,
-            fingerprint=verdict.fingerprint,
-            seed=failure.seed,
-            error_class=verdict.error_class,
-            failure_subtype=verdict.failure_subtype,
-            primary=verdict.primary,
-            infrastructure=is_infrastructure(verdict),
-        )
-    if first:
-        yield Attempt(outcome="passed", seed=result.seed)
-
-
-def _record(run: Run, occurrences: tuple[Occurrence, ...], classifier: Classifier, **parts: Any) -> RunRecord:
-    from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415  # masks cost 5 ms to compile
-
-    other = tuple(
-        OtherTest(
-            nodeid=result.nodeid,
-            outcome=result.outcome,
-            simulator=result.simulator,
-            config=result.config,
-            attempts=tuple(_attempts(result, classifier)),
-        )
-        for result in sorted(run.results, key=lambda result: result.nodeid)
-        if result.outcome not in {"passed", "failed", "error"}
-    )
-    return RunRecord(
-        task_id=run.task_id,
-        tool=TOOL,
-        registry=classifier.registry.hash,
-        fingerprint_version=FINGERPRINT_VERSION,
-        started=run.started,
-        finished=run.finished,
-        duration_s=seconds_between(run.started, run.finished),
-        simulators=run.simulators,
-        sources=run.sources,
-        run_id=run.run_id,
-        suites=tuple(_suites(run)),
-        axes=run.axes,
-        totals=_totals(run.results, occurrences, other),
-        occurrences=occurrences,
-        other=other,
-        **parts,
-    )
-
-
 def _flaky(record: RunRecord, history: History) -> list[Flaky]:
     """Return statements on the flaky tests of a run that is not on record yet."""
     tests = {test.nodeid: test.attempts for test in record.other if test.is_flaky}
@@ -549,21 +469,3 @@ def _flaky(record: RunRecord, history: History) -> list[Flaky]:
         flaky, runs = before.get(nodeid, (0, 0))
         found.append(Flaky(nodeid=nodeid, attempts=attempts, flaky=flaky + 1, runs=runs + 1))
     return sorted(found, key=lambda each: (-each.flaky, each.nodeid))
-
-
-def _totals(results: Sequence[Result], occurrences: Sequence[Occurrence], other: Sequence[OtherTest]) -> Totals:
-    counts: Mapping[str, int] = Counter(result.outcome for result in results)
-    passed = sum(each.outcome == "flaky" and not each.is_flaky for each in other)
-    hit = {test.nodeid for each in occurrences if is_infrastructure(each) for test in each.tests}
-    hit -= {test.nodeid for each in occurrences if not is_infrastructure(each) for test in each.tests}
-    return Totals(
-        passed=counts["passed"] + passed,
-        failed=counts["failed"],
-        errors=counts["error"],
-        skipped=counts["skipped"],
-        xfailed=counts["xfailed"],
-        flaky=counts["flaky"] - passed,
-        infrastructure=sum(result.outcome in {"failed", "error"} and result.nodeid in hit for result in results),
-        waived=counts["waived"],
-        noise_errors=sum(result.noise_errors for result in results),
-    )

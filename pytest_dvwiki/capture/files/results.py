@@ -70,7 +70,6 @@ class Case:
     """Traceback, as in the file."""
     seed: str | None = None
     sim_time_stop: str | None = None
-    sim_time_duration: str | None = None
     sim_time_unit: str = "ns"
     file: str | None = None
     line: int | None = None
@@ -285,7 +284,6 @@ class _CaseReader:
             text=str(case.text or ""),
             seed=seed,
             sim_time_stop=properties.get("sim_time_stop"),
-            sim_time_duration=properties.get("sim_time_duration") or attributes.get("sim_time_ns"),
             sim_time_unit=properties.get("sim_time_unit", "ns"),
             file=self._shared(properties.get("file") or attributes.get("file") or "") or None,
             line=_line_number(attributes, properties),
