@@ -18,6 +18,7 @@ from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from pytest_dvwiki.causes.passed import Passed
     from pytest_dvwiki.model import Fix, Gate, Gated, GateReason, Waived
 
 _SHORT = 7
@@ -323,7 +324,7 @@ def passed_of(fix: Fix) -> str:
 # Statements on the passes of a run
 
 
-def of_passes(statement: of.Passed) -> str:
+def of_passes(statement: Passed) -> str:
     """Return why passes may be chance or are not a fix, or that a fix holds; empty for a proven fix."""
     if statement.word == "HELD":
         passes = statement.fix.passes if statement.fix is not None else 0

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.git import onset
 from pytest_dvwiki.capture.git.repository import Repository
-from pytest_dvwiki.causes.statements import Flaky, passed, statements
+from pytest_dvwiki.causes.passed import passed
+from pytest_dvwiki.causes.statements import Flaky, statements
 from pytest_dvwiki.model import Gate, Run, Vcs
 from pytest_dvwiki.nodeids import stored_run
 from pytest_dvwiki.pipeline.causes import causes_of, with_changes
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.causes.statements import Passed, Statement
+    from pytest_dvwiki.causes.passed import Passed
+    from pytest_dvwiki.causes.statements import Statement
     from pytest_dvwiki.model import (
         Failure,
         FirstBad,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_dvwiki.causes.cause import Cause, PageFacts
-from pytest_dvwiki.causes.statements import passed
+from pytest_dvwiki.causes.passed import passed
 from pytest_dvwiki.model import (
     BinRow,
     Command,

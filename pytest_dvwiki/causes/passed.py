@@ -1,0 +1,137 @@
+"""The causes whose tests pass in a run: fixed, held, or passing by chance, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pytest_dvwiki.records.command import with_seed
+from pytest_dvwiki.records.fixes import same_seed, stated_fix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.model import Change, Command, Fix, PassedAgain, RunRecord
+
+NoProof = Literal["new stimulus", "comes and goes", "unknown seed", "other seed"]
+"""Why a pass may be chance.
+
+The stimulus generator was changed too; the test comes and goes with one seed; the seed that failed is not on record; or
+the pass had another seed.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """The statement on a cause whose tests pass again in a run."""
+
+    word: Literal["FIXED", "PASSED", "HELD"]
+    name: str
+    cause: Cause | None
+    """The cause as of the end of the run."""
+    tests: tuple[str, ...] = ()
+    """The tests that pass again; empty if only the number of passes is news."""
+    fix: Fix | None = None
+    """The newest fix for `HELD`, else the changes between failure and pass."""
+    no_proof: NoProof | None = None
+    """Why the passes may be chance, if there is a possible fix."""
+    no_fix: Change | Literal["fails elsewhere"] | None = None
+    """Why there is no fix; `fails elsewhere` if a fix holds but the cause still fails other tests."""
+    pass_: PassedAgain | None = None
+    """The most telling of the passes."""
+    failing: Command | None = None
+    """The command with the seed that failed, if the pass had another one."""
+    passing: Command | None = None
+    """The command with the seed that passed."""
+
+
+def passed(
+    record: RunRecord | None,
+    causes: Sequence[Cause],
+    known: Mapping[str, Cause],
+    held: Sequence[str] = (),
+    *,
+    written: bool,
+) -> Iterator[Passed]:
+    """Yield the statements on causes whose tests pass in a run.
+
+    Args:
+        record: The run; None if it left none.
+        causes: The causes that occur in it.
+        known: By fingerprint the causes whose tests pass again, or whose fix holds now, as of the end of the run.
+        held: The causes whose fix holds since this run.
+        written: Whether the run is on record, so that the records tell the result of each fix.
+    """
+    if record is None:
+        return
+    rows = {row.fingerprint: stated_fix(row, record.finished) for row in record.fixes}
+    groups: dict[str, list[PassedAgain]] = {}
+    for each in record.passed_again:
+        page = known[each.fingerprint].page if each.fingerprint in known else None
+        groups.setdefault(page.path if page is not None else each.fingerprint, []).append(each)
+    for group in groups.values():
+        fix = next((rows[each.fingerprint] for each in group if each.fingerprint in rows), None)
+        name = group[0].fingerprint
+        is_present = any(cause.name == name for cause in causes)
+        yield _passed(group, fix, known.get(name), is_present=is_present, written=written)
+    for name in held:
+        if name not in rows:
+            cause = known.get(name)
+            yield Passed(
+                word="HELD",
+                name=name,
+                cause=cause,
+                fix=cause.newest_fix if cause is not None else None,
+                no_fix="fails elsewhere" if any(each.name == name for each in causes) else None,
+            )
+
+
+def _passed(
+    again: Sequence[PassedAgain], fix: Fix | None, cause: Cause | None, *, is_present: bool, written: bool
+) -> Passed:
+    """Return the statement on the passes of one cause's tests.
+
+    Args:
+        again: The passes.
+        fix: The changes between failure and pass, if they may be a fix.
+        cause: The cause.
+        is_present: Whether the cause still fails other tests of the run.
+        written: Whether the records tell the result of the fix.
+    """
+    newest = cause.newest_fix if cause is not None else None
+    counts = newest.counts if written and newest is not None else any(map(same_seed, again))
+    is_fixed = fix is not None and counts
+    failing, passing = (None, None) if is_fixed else _both_seeds(again, cause)
+    return Passed(
+        word="FIXED" if is_fixed else "PASSED",
+        name=again[0].fingerprint,
+        cause=cause,
+        tests=tuple(dict.fromkeys(each.nodeid for each in again)),
+        fix=fix,
+        no_proof=None if is_fixed or fix is None else _no_proof(again[0]),
+        no_fix=None if fix is not None else "fails elsewhere" if is_present else again[0].changed,
+        pass_=again[0],
+        failing=failing,
+        passing=passing,
+    )
+
+
+def _no_proof(again: PassedAgain) -> NoProof:
+    if again.new_stimulus and again.seed == again.failed_seed:
+        return "new stimulus"
+    if same_seed(again):
+        return "comes and goes"
+    return "unknown seed" if again.seed_unknown else "other seed"
+
+
+def _both_seeds(again: Sequence[PassedAgain], cause: Cause | None) -> tuple[Command | None, Command | None]:
+    """Return the command with the seed that failed, and the one with the seed that passed."""
+    command = cause.command if cause is not None else None
+    if cause is None or command is None:
+        return None, None
+    ran_on = {test.simulator for test in cause.occurrence.tests if test.nodeid == command.test}
+    shown = next((each for each in again if each.nodeid == command.test and each.simulator in ran_on), None)
+    if shown is None or shown.failed_seed in {None, shown.seed}:
+        return None, None
+    return with_seed(command, shown.failed_seed), with_seed(command, shown.seed)
