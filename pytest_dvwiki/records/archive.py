@@ -17,7 +17,7 @@ import msgspec
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.model import Occurrence, RunId, RunRecord, SourceRun
-from pytest_dvwiki.records import learned, same_check, store, tables, verdicts
+from pytest_dvwiki.records import learned, same_check, schema, store, tables, verdicts
 from pytest_dvwiki.records.cache import discard, is_held, open_cache
 from pytest_dvwiki.records.cause_names import CauseNames
 from pytest_dvwiki.records.judge import Judge
@@ -48,7 +48,7 @@ class Archive(CauseNames):
     def __init__(self, tasks: Path, cache: Path | None) -> None:
         self.tasks = tasks
         self._cache = cache
-        self.db = open_cache(cache, tables.SCHEMA, tables.VERSION)
+        self.db = open_cache(cache, schema.SCHEMA, schema.VERSION)
         self.judge = Judge(self.db, tasks)
 
     def __enter__(self) -> Self:
@@ -80,7 +80,7 @@ class Archive(CauseNames):
                 # On a read-only volume it cannot be removed.
                 with contextlib.suppress(OSError):
                     discard(self._cache)
-            self.db = open_cache(None, tables.SCHEMA, tables.VERSION)
+            self.db = open_cache(None, schema.SCHEMA, schema.VERSION)
             self.judge = Judge(self.db, self.tasks)
             return Refresh(self, verify=False, progress=progress).run()
         finally:
