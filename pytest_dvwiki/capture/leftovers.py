@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.artefacts import Artefact
 from pytest_dvwiki.capture.files.results import EmptyResultsError, ResultsError, ResultsFile, read_results
+from pytest_dvwiki.capture.make_folders import STOPPED, folders_of, stopped_in
 from pytest_dvwiki.capture.processes.tools import makefiles
 from pytest_dvwiki.capture.run_logs import RunLogs, text_of
 from pytest_dvwiki.capture.run_names import native_runner, package_of, place_of, simulation_name, undated
@@ -27,7 +27,8 @@ from pytest_dvwiki.capture.simulations.makefiles import make_call
 from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of, named_run
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
-from pytest_dvwiki.logtext.excerpts import ExcerptBuilder, Limits
+from pytest_dvwiki.capture.simulations.simulation_run import excerpts_of
+from pytest_dvwiki.logtext.excerpts import Limits
 from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.logtext.user_frames import user_frame
 from pytest_dvwiki.model import Axes, Excerpt, Failure, Result
@@ -45,12 +46,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command, Interest, Simulator, Source
 
 _OLD_MESSAGE = re.compile(r"Test failed with RANDOM_SEED=")
-_STOPPED_BY_MAKE = re.compile(r"^(?:g?make(?:\[\d+\])?|\S*[Mm]akefile\S*:\d+|\S+\.mk:\d+): \*\*\* ")
-_FOLDER_OF_MAKE = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: (Entering|Leaving) directory [`'](.+)'$")
-_LOG_OF_MAKE = 1 << 23
-"""Maximum number of bytes of a log that are searched for folders in which make stopped."""
-_START_OF_MAKE = 1 << 18
-"""Maximum number of bytes of a log that are searched for the folder in which make was called."""
 _BEFORE_THE_RUN = frozenset({"compile_error", "elaboration_error", "python_error", "tool_error"})
 """Classes of failures that end a make before a simulation has begun."""
 _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
@@ -88,6 +83,8 @@ class ReadLog:
     """One for each start of a simulator."""
     named: NamedRun | None = None
     """The run that it names, if `is_single`."""
+    stopped: tuple[tuple[str, str], ...] = ()
+    """The folders in which make stopped, each with what it logged there."""
 
     @property
     def is_single(self) -> bool:
@@ -107,10 +104,11 @@ def read_log(log: Artefact, interest: Interest, templates: Sequence[PathTemplate
     Raises:
         OSError: It cannot be read.
     """
-    return _with_name(log, ReadLog(read_regressions(text_of(log), interest)), templates)
+    return _read_log(log, read_regressions(text_of(log), interest), templates)
 
 
-def _with_name(log: Artefact, read: ReadLog, templates: Sequence[PathTemplate]) -> ReadLog:
+def _read_log(log: Artefact, parts: list[Regression], templates: Sequence[PathTemplate]) -> ReadLog:
+    read = ReadLog(parts, stopped=tuple(stopped_in(log.path)))
     return replace(read, named=named_run(text_of(log), undated(log.shown), templates)) if read.is_single else read
 
 
@@ -215,9 +213,10 @@ class _RunReader:
             and log.path not in self._archived
             and self._has_content(log)
         ]
-        stopped = {log.path: self._take_stopped(log) for log in (*self._logs.given, *free)}
+        for log in self._logs.given:
+            self._take_stopped(log, list(stopped_in(log.path)))
         for log, content in zip(free, self._read_logs(free), strict=True):
-            self._take_log(log, content, cases, is_told=stopped[log.path])
+            self._take_log(log, content, cases)
         self._drop_rollups()
         logs = [log for log in self._logs.found if not log.only_beside or log.path in self._logs.claimed]
         read = (*self._results, *logs, *self._logs.claimed.values(), *later.values())
@@ -354,16 +353,13 @@ class _RunReader:
             exception=redact(exception) if exception else None,
             message=redact(case.message),
             frame=user_frame(case.text, self._root),
-            excerpts=tuple(self._excerpt(source, text) for source, text in texts.items() if text),
+            excerpts=tuple(
+                each for source, text in texts.items() for each in excerpts_of(source, text, self._interest, _ENTRY)
+            ),
             seed=case.seed,
             seeded=True,
             duration_s=case.duration_s,
         )
-
-    def _excerpt(self, source: Source, text: str) -> Excerpt:
-        builder = ExcerptBuilder(self._interest, _ENTRY)
-        builder.feed(1, text + "\n")
-        return Excerpt(source=source, lines=builder.lines())
 
     # Logs without a results file
 
@@ -377,25 +373,17 @@ class _RunReader:
     def _read_here(self, logs: Sequence[Artefact]) -> Iterator[ReadLog | OSError]:
         for log in logs:
             try:
-                yield _with_name(log, ReadLog(self._logs.parts(log)), self._templates)
+                yield _read_log(log, self._logs.parts(log), self._templates)
             except OSError as error:
                 yield error
 
-    def _take_log(
-        self, log: Artefact, read: ReadLog | OSError, cases: Mapping[str, Sequence[Case]], *, is_told: bool
-    ) -> None:
-        """Add a log without a results file; skip it as a copy if a results file covers its run.
-
-        Args:
-            log: The log.
-            read: What it holds.
-            cases: The cases of results files by name.
-            is_told: Whether the folders in which a build failed have been added.
-        """
+    def _take_log(self, log: Artefact, read: ReadLog | OSError, cases: Mapping[str, Sequence[Case]]) -> None:
+        """Add a log without a results file; skip it as a copy if a results file covers its run."""
         if isinstance(read, OSError):
             self._run.problems.append(f"{log.shown}: cannot be read: {read.strerror}")
             return
         self._logs.forget(log)
+        has_others = self._take_stopped(log, read.stopped)
         parts = read.parts
         for part in parts:
             pairs = ((block.name, case) for block in part.blocks for case in cases.get(_test(block.name), ()))
@@ -403,7 +391,7 @@ class _RunReader:
                 continue
             named = self._named(log, read)
             unit = None if named else self._unit(log, part)
-            if unit and is_told:
+            if unit and has_others:
                 continue
             name = named.test if named else unit or unique_name(undated(log.shown), self._names)
             outcome = self._collected(name, part, log, self._call(log, [log]))
@@ -418,18 +406,17 @@ class _RunReader:
                     self._run.results.append(ended)
                     self._run.without_tests += not (failures or named)
 
-    def _take_stopped(self, log: Artefact) -> bool:
-        """Add the other folders in a log in which a build failed; those with a results file tell of themselves.
+    def _take_stopped(self, log: Artefact, stopped: Sequence[tuple[str, str]]) -> bool:
+        """Add the other folders in a log in which a build failed, and tell whether there are any.
 
-        Returns:
-            Whether there are any.
+        A folder with a results file needs no log of another one.
         """
         covered = {log.folder, *(artefact.folder for artefact in self._results)}
-        is_told = False
-        stopped = list(stopped_in(reading.start_of(log.path, _LOG_OF_MAKE)))
         # Where the results of that folder are not looked for, those of a run that passes will lie beside its log.
-        if len(stopped) == 1 and log.searched is not None and not Path(stopped[0][0]).is_relative_to(log.searched):
+        folders = [Path(folder) for folder, _ in stopped]
+        if len(folders) == 1 and log.searched is not None and not folders[0].is_relative_to(log.searched):
             return False
+        found = False
         for folder, text in stopped:
             if not Path(folder).is_relative_to(self._root):
                 continue
@@ -445,13 +432,13 @@ class _RunReader:
             name = self._unit(there, part)
             if name is None or there.folder in covered:
                 continue
-            is_told = True
+            found = True
             outcome = self._collected(name, part, there, self._call(there, [log]))
             failures = [failure for failure in outcome.failures if self._has_class(failure)]
             self._add(outcome, failures, there)
             if failures and not outcome.results:
                 self._run.results.append(_of_log(name, outcome, failed=True, seed=None))
-        return is_told
+        return found
 
     def _named(self, log: Artefact, read: ReadLog) -> NamedRun | None:
         """Return the test, seed and simulator that a log or the files beside it name."""
@@ -504,7 +491,7 @@ class _RunReader:
         """
         lines = [line for _, line in (*part.preamble, *part.rest)]
         is_cocotb = part.started or part.cocotb is not None or any("cocotb" in line for line in lines)
-        if part.blocks or part.finished or not (is_cocotb or any(map(_STOPPED_BY_MAKE.match, lines))):
+        if part.blocks or part.finished or not (is_cocotb or any(map(STOPPED.match, lines))):
             return None
         error_class = self._class_of("\n".join(lines))
         if error_class is None or not (is_cocotb or error_class in _BEFORE_THE_RUN):
@@ -529,8 +516,7 @@ class _RunReader:
             return []
         if beside := makefiles(artefact.path.parent):
             return beside
-        lines = "\n".join(reading.start_of(log.path, _START_OF_MAKE) for log in logs).split("\n")
-        entered = {found[2] for line in lines if (found := _FOLDER_OF_MAKE.match(line))}
+        entered = {folder for log in logs for folder in folders_of(log.path)}
         folder = Path(entered.pop()) if len(entered) == 1 else None
         return makefiles(folder) if folder is not None and folder.is_relative_to(self._root) else []
 
@@ -578,28 +564,6 @@ class _RunReader:
         }
         run.failures = [failure for failure in run.failures if failure.nodeid not in rollups]
         run.results = [result for result in run.results if result.nodeid not in rollups]
-
-
-def stopped_in(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the folders in which make stopped by a command of its own, each with what it logged there.
-
-    Nothing follows the point where calls of make mix, as those of `make -j` do.
-    """
-    lines = text.split("\n")
-    calls: list[tuple[str, int]] = []
-    reported = -1
-    for number, line in enumerate(lines):
-        found = _FOLDER_OF_MAKE.match(line)
-        if found and found[1] == "Entering":
-            calls.append((found[2], number))
-        elif found and calls:
-            folder, first = calls.pop()
-            if found[2] != folder:
-                return
-            inside = lines[first : number + 1]
-            if reported <= first and any(map(_STOPPED_BY_MAKE.match, inside)):
-                yield folder, "\n".join(inside)
-                reported = number
 
 
 def _test(name: str) -> str:

@@ -1,0 +1,51 @@
+"""The folders that make works in, from its logs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+STOPPED = re.compile(r"^(?:g?make(?:\[\d+\])?|\S*[Mm]akefile\S*:\d+|\S+\.mk:\d+): \*\*\* ")
+"""A line with which make stops."""
+_FOLDER = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: (Entering|Leaving) directory [`'](.+)'$")
+_READ_LIMIT = 1 << 23
+"""Maximum number of bytes of a log that are searched for folders in which make stopped."""
+_START = 1 << 18
+"""Maximum number of bytes of a log that are searched for the folder in which make was called."""
+
+
+def folders_of(log: Path) -> set[str]:
+    """Return the folders that make names at the start of a log."""
+    found = map(_FOLDER.match, reading.start_of(log, _START).split("\n"))
+    return {each[2] for each in found if each}
+
+
+def stopped_in(log: Path) -> Iterator[tuple[str, str]]:
+    """Yield the folders in which make stopped by a command of its own, each with what it logged there.
+
+    Nothing follows the point where calls of make mix, as those of `make -j` do.
+    """
+    text = reading.start_of(log, _READ_LIMIT)
+    if "Entering directory" not in text:
+        return
+    lines = text.split("\n")
+    calls: list[tuple[str, int]] = []
+    reported = -1
+    for number, line in enumerate(lines):
+        found = _FOLDER.match(line)
+        if found and found[1] == "Entering":
+            calls.append((found[2], number))
+        elif found and calls:
+            folder, first = calls.pop()
+            if found[2] != folder:
+                return
+            inside = lines[first : number + 1]
+            if reported <= first and any(map(STOPPED.match, inside)):
+                yield folder, "\n".join(inside)
+                reported = number
