@@ -80,7 +80,7 @@ class PromptSource(Protocol):
 
 @pytest.fixture(scope="session")
 def dvwiki_context(pytestconfig: pytest.Config) -> ContextSource:
-    """Return a function that gives what the wiki knows of a test, a category or a query, within a token budget."""
+    """Return a function that gives what the wiki knows about a test, a category or a query, within a token budget."""
     settings = settings_of(pytestconfig)
 
     def ask(

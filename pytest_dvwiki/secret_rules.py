@@ -60,7 +60,7 @@ _IDENTIFIER_LEAST = 24
 _OPAQUE_LEAST, _RANDOM_LEAST = 6, 16
 _DIGITS_LEAST = 4
 _HEX_LEAST = 9
-"""Fewest hex digits that make a number too long for a word on a bus."""
+"""Minimum number of hex digits of a number that is too long for a word on a bus."""
 _ENVIRONMENT = re.compile(r"\W*|.*(?:export|set|env|-e)\s*")
 """Text before a variable where an environment is printed or set."""
 _BEFORE_MOST = 200
@@ -146,8 +146,8 @@ _Keywords = dict[str, list[tuple[str, list[int]]]]
 def _filters() -> tuple[tuple[re.Pattern[str], _Keywords], ...]:
     """Return pairs of an expression and of keywords with the places of their rules.
 
-    The expression finds the keywords that begin with no other one; under each stand all that begin with it. The
-    keywords of tokens are one pair, all others the second.
+    The expression finds the keywords that do not begin with another one; each is listed with all that begin with it.
+    The keywords of tokens make up the first pair, all others the second.
     """
     tokens: dict[str, list[int]] = {}
     others: dict[str, list[int]] = {}

@@ -528,7 +528,7 @@ def _ip_types(document: Any) -> tuple[str, ...]:
 
 
 def ip_type_of(nodeid: str, ip_types: Sequence[str]) -> str | None:
-    """Return the kind of design that a test is for: the project's only one, of several that in its name."""
+    """Return the kind of design that a test is for: the project's only one, or of several the one in its name."""
     words = set(_NO_WORD.split(nodeid.lower()))
     named = [each for each in ip_types if each.lower() in words] if len(ip_types) > 1 else ip_types
     return named[0] if len(named) == 1 else None

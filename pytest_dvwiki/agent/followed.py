@@ -1,4 +1,4 @@
-"""A wiki for a process that answers many queries: its files are looked at beside the queries, not at each of them."""
+"""A wiki for a process that answers many queries: a thread looks at the wiki, so that no query has to."""
 
 from __future__ import annotations
 

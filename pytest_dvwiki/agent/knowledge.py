@@ -161,7 +161,7 @@ class Knowledge:
         return list(found.values())
 
     def blocks(self, listed: Iterable[PageSummary]) -> list[Block]:
-        """Return pages as blocks of a prompt; unreadable pages and topics without a lesson to tell are passed over."""
+        """Return pages as blocks of a prompt; unreadable pages and topics without a valid lesson are skipped."""
         found = []
         renderer = PageBlocks(self._layout, self._history, self.today)
         for page in listed:

@@ -28,11 +28,11 @@ class PageFacts:
     is_decided: bool = False
     """Whether people decided the type: by the page's status, or by changing the tool's type."""
     owner: str = ""
-    """Who works on it, as people say."""
+    """Who works on it, as people set it."""
     spec_section: str = ""
-    """The section of the specification that it violates, as people say."""
+    """The section of the specification that it violates, as people set it."""
     links: tuple[str, ...] = ()
-    """URLs of its tickets, as people say."""
+    """URLs of its tickets, as people set them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

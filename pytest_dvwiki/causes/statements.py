@@ -73,7 +73,7 @@ class Seen(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedBy(Statement):
-    """A fix and what is known of it."""
+    """A fix and what is known about it."""
 
     fix: Fix
     standing: Standing

@@ -34,7 +34,7 @@ def lines(result: CheckResult) -> Iterator[str]:
 
 
 def notes(result: CheckResult) -> Iterator[str]:
-    """Yield what a person should know of a check that passes: waivers without use, reasons, an empty check."""
+    """Yield what a person should know about a check that passes: waivers without use, reasons, an empty check."""
     if result.is_empty:
         yield f"[CHECK] {result.file}: {_NOTHING}"
     if result.expectation is not None:

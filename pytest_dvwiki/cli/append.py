@@ -1,4 +1,4 @@
-"""`dvwiki append`: adds a text to a part of a page, or a line to a section such as `log`."""
+"""`dvwiki append`: adds text to a section of a page, or a line to a file such as `log`."""
 
 from __future__ import annotations
 

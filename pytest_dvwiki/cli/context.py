@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--test",
         metavar="NODEID",
-        help="what is known of this test; without its parameters or the test inside the simulator, of all that match",
+        help="what is known about this test; without its parameters or the test inside the simulator, all that match",
     )
     parser.add_argument("--category", choices=CATEGORIES, help="only pages of this category")
     parser.add_argument("--log", metavar="FILE", help="name the failure in this log (- reads standard input)")
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _failures(log: str | None, settings: Settings, budget: int | None) -> str:
-    """Return what failed in a log, or in the newest run, and what is known of it."""
+    """Return what failed in a log, or in the newest run, and what is known about it."""
     from pytest_dvwiki import reading  # noqa: PLC0415
     from pytest_dvwiki.mcp.answers import fitted  # noqa: PLC0415
     from pytest_dvwiki.mcp.causes import in_log, in_newest_run  # noqa: PLC0415

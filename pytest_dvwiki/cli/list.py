@@ -1,4 +1,4 @@
-"""`dvwiki list`: names the pages, without their text."""
+"""`dvwiki list`: lists the pages, without their text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dvwiki report`: prints the summary of a morning, or makes the report as a site."""
+"""`dvwiki report`: prints the summary for the morning, or writes the report as a static site."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def add_since(parser: argparse.ArgumentParser) -> None:
-    """Add the option that tells which news count."""
+    """Add the option for the first day of the news."""
     parser.add_argument(
         "--since", metavar="DAY", help="the first day of the news, YYYY-MM-DD in UTC (default: yesterday)"
     )
 
 
 def since_of(args: argparse.Namespace) -> date | None:
-    """Return the day from which news count; None for yesterday.
+    """Return the first day of the news; None for yesterday.
 
     Raises:
         UsageError: It is not a day.
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def make(layout: Layout, folder: Path) -> int:
-    """Make or renew the report as a site."""
+    """Write or update the report as a site."""
     from pytest_dvwiki.report.site import make_site  # noqa: PLC0415
     from pytest_dvwiki.report.templating import MissingError  # noqa: PLC0415
 

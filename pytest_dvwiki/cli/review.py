@@ -1,4 +1,4 @@
-"""`dvwiki review`: what waits for a person, and the decisions."""
+"""`dvwiki review`: what waits for review, and the decisions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List what waits for a person, or write down a decision.
+    """List what waits for review, or record a decision.
 
     Returns:
         1 if a proposal cannot be read.

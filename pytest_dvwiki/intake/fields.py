@@ -67,17 +67,17 @@ NAMES = {
 }
 """Field names by all their spellings. A line that starts neither a field nor a section continues the one before."""
 LONGEST = 200_000
-"""Characters of a text that are read."""
+"""Maximum number of characters of a text that are read."""
 LONGEST_LINE = 4096
 MOST = 500
-"""Failures of one report that are archived, and paragraphs of a section that are looked at."""
+"""Maximum number of failures of a report that are archived, and of paragraphs of a section that are examined."""
 _LONGEST_TITLE = 300
 IDENTIFYING = frozenset({"error_class", "failure_subtype", "test", "primary", "bug_type", "fingerprint"})
-"""Fields of which a second one, with another value, begins the next failure."""
+"""Fields that begin the next failure where they occur again with another value."""
 _INHERITED = ("covergroup", "feature", "ip_type", "log", "seed", "test")
-"""Fields of an object that hold for those in its lists."""
+"""Fields of an object that also apply to the objects in its lists."""
 _COLUMNS = {"error": "primary", "failure": "primary", "cause": "symptom", "likely_cause": "symptom"}
-"""Further names of the columns of a table that has tests in another one."""
+"""Further names of the columns of a table that has a column of tests."""
 _LONG = frozenset({"", "context", "primary", "rationale", "scenario", "symptom"})
 """Fields whose value may have several paragraphs."""
 _NOTHING = frozenset({"", "-", "none", "n/a", "na", "null", "nil", "no error", "no failure", "passed", "pass"})
@@ -118,7 +118,7 @@ def groups(text: str | None, opening: frozenset[str] = IDENTIFYING) -> list[dict
 
 
 def _json(text: str) -> list[dict[str, str]] | None:
-    """Return the groups of a JSON document; None if the text is none."""
+    """Return the groups of a JSON document; None if the text is not JSON."""
     try:
         return [group for group in _objects(json.loads(text), {}) if group]
     except (ValueError, RecursionError):
@@ -166,7 +166,7 @@ class _Markdown:
         self._spelled: dict[str, str] = {}
         """The spelling of each field of the group."""
         self._is_headed = False
-        """Whether the group began with a heading; a paragraph in it is then what it says of the failure."""
+        """Whether the group began with a heading; a paragraph in it then describes the failure."""
         self._is_page = False
         """Whether the group is the frontmatter of a page, which belongs to the heading below it."""
         self._name = ""

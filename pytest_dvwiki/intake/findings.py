@@ -47,13 +47,13 @@ def tells_of_failure(group: Mapping[str, str]) -> bool:
 
 
 def same_failure(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Tell whether two groups are about one failure: what both say of its name is the same, and that is something."""
+    """Tell whether two groups are about one failure: they agree in all fields that name it, and share at least one."""
     shared = [name for name in _NAMING if name in one and name in other]
     return bool(shared) and all(word(one[name]).lower() == word(other[name]).lower() for name in shared)
 
 
 def with_judgements(failures: list[dict[str, str]], judged: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """Return failures with what a classification says of each, by what both name, else by their order.
+    """Return failures with what a classification says about each, matched by their names, else by their order.
 
     A classification without failures stands for them where it says where the fault lies, or has a label.
     """

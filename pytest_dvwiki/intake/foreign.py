@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 FOLDERS = ("bugs", "patterns", "coverage", "specs")
 """Bugs come first: their runs are among those that the patterns count."""
 MOST_RUNS = 1000
-"""Most runs that the counter of one page becomes."""
+"""Maximum number of runs that the counter of one page becomes."""
 _DAY = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _DAYS = ("last_updated", "last_seen")
 _ROW = re.compile(r"\|\s*(\d{4}-\d\d-\d\d)\s*\|([^|\n]*)\|([^|\n]*)\|([^|\n]*)\|?\s*")
@@ -74,7 +74,7 @@ class ForeignPage:
         return "" if value is None else one_line(redact(str(value)))
 
     def day(self, *keys: str) -> str:
-        """Return the first of some keys that holds a day; today if none does."""
+        """Return the day in the first of some keys that holds one; today if none does."""
         return next((day for key in keys if _DAY.fullmatch(day := self.text(key)[:10])), today().isoformat())
 
     def section(self, heading: str) -> str:
@@ -90,7 +90,7 @@ class ForeignPage:
 
 
 class NoWikiError(ValueError):
-    """A folder is no wiki in the layout of the specification; the text says why."""
+    """A folder holds no wiki in the layout of the specification; the text says why."""
 
 
 def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list[str]]:
@@ -286,7 +286,7 @@ _READERS: dict[str, Callable[[ForeignPage, WikiConfig, Sequence[ForeignPage]], N
 
 
 def _text_of(page: ForeignPage) -> Callable[[bytes | None], bytes | None]:
-    """Return what puts the text of a page on the page that its records made, or makes that page."""
+    """Return the function that puts the text of a page on the page that its records made, or makes that page."""
 
     def changed(data: bytes | None) -> bytes | None:
         if page.path.startswith("specs/"):
@@ -319,7 +319,7 @@ def _sections(page: ForeignPage) -> Iterator[tuple[str, str]]:
 
 
 def _with_notes(text: str, page: ForeignPage) -> str:
-    """Add the sections that a bug page here does not have to its notes, with the name that the page had."""
+    """Add to a bug page's notes the sections that such pages do not have here, with its former name."""
     rest = [f"{heading}: {words}" for heading, words in _sections(page) if words and parts.part(text, heading) is None]
     found = parts.part(text, "Notes")
     if found is None:
@@ -330,7 +330,7 @@ def _with_notes(text: str, page: ForeignPage) -> str:
 
 
 def _spec_page(page: ForeignPage) -> bytes:
-    """Return a clarification as a page of people's, with the keys that such a page needs."""
+    """Return a clarification as a page that belongs to people, with the keys that such a page needs."""
     name = page.path.rpartition("/")[2].removesuffix(".md")
     needed = {"type": "spec", "feature": name.removesuffix("_clarification"), "clarification_type": "unknown"}
     keys = {key: value for key, value in page.metadata.items() if value is not None}

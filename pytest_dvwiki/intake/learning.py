@@ -35,7 +35,7 @@ class Learning:
         self._found: SessionLessons | None = None
 
     def read(self, transcript: str, texts: Sequence[str | None]) -> str:
-        """Take the lessons, unless an earlier call did; return what the record has to keep, nothing without a lesson.
+        """Take the lessons, unless an earlier call did; return the text that the record has to keep, if any.
 
         A transcript that no model could read is kept, and the next call with it tries again.
         """
@@ -49,7 +49,7 @@ class Learning:
         return self._found.text if self._found.drafts or self.problem else ""
 
     def learn(self) -> list[str]:
-        """Put the lessons on their pages, which are returned; the record that they cite is written already."""
+        """Put the lessons on their pages, and return these; the record that they cite is written already."""
         if self._found is None or self.problem:
             return []
         from pytest_dvwiki.librarian import lessons  # noqa: PLC0415  # as above

@@ -42,11 +42,11 @@ def task_id_of(name: str, kind: str, content: str) -> str:
 
 
 def occurrence_of(values: Mapping[str, str], lines: Sequence[str], origin: Origin, config: WikiConfig) -> Occurrence:
-    """Return a failure as it is archived, without secrets and without paths of one machine.
+    """Return a failure as it is archived, without secrets and machine-specific paths.
 
     Args:
-        values: What is said of it, by the names of fields.
-        lines: Its message, and what stands around it.
+        values: What is said about it, by the names of fields.
+        lines: Its message, and what surrounds it.
         origin: Where the fault lies.
         config: The wiki.
     """
@@ -87,7 +87,7 @@ def _text(values: Mapping[str, str], name: str) -> str | None:
 
 
 def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:
-    """Return the tests that are named, on lines or between commas; of several none is known to have had the seed."""
+    """Return the tests that are named, on lines or between commas; of several none is known to have the seed."""
     named = [redact(word(name)) for line in values.get("test", "").splitlines() for name in _COMMA.split(line)]
     names = [name for name in dict.fromkeys(named) if name]
     seed = redact(word(values.get("seed", ""))) or None

@@ -1,4 +1,4 @@
-"""Failures that a report in prose tells of, found by rules: by the messages and labels that it quotes."""
+"""Failures that a report mentions in prose, found by rules: by the messages and labels that it quotes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Verdict
 
 Block = list[tuple[str, bool]]
-"""The lines of a paragraph, each with whether it stands in a fence."""
+"""The lines of a paragraph, each with whether it is inside a fence."""
 _SEEDS = re.compile(r"\bseeds?\b\s*[:=#]?\s*`?(\w*\d\w*(?:(?:\s*,\s*|\s+and\s+|\s*,\s*and\s+)\d+)*)", re.IGNORECASE)
 _LABEL = re.compile(
     r"\b((?:compile|elaboration|sim|uvm|python|check|tool)_error|uvm_fatal)`?\s*/\s*`?([a-z][a-z0-9_]{2,60})"
@@ -44,7 +44,7 @@ _BULLET = re.compile(r"\s*(?:[-*+>]|\d+[.)])\s+")
 def failures_in_prose(
     text: str, classify: Callable[[str], Verdict | None], *, only_headed: bool = False
 ) -> list[dict[str, str]]:
-    """Return the failures that parts of a text without fields tell of: those whose message or label it quotes.
+    """Return the failures in the parts of a text without fields: those whose message or label it quotes.
 
     What it calls fixed or passed, and what it only supposes, is left out.
 
@@ -68,7 +68,7 @@ def failures_in_prose(
 
 
 def _of_block(block: Block, classify: Callable[[str], Verdict | None]) -> dict[str, str]:
-    """Return what a paragraph, with the fences after it, says of a failure; nothing if it quotes none."""
+    """Return what a paragraph, with the fences after it, says about a failure; nothing if it quotes none."""
     prose = "\n".join(line for line, quoted in block if not quoted)
     plain = [_BULLET.sub("", line) for line in prose.splitlines()]
     quoted = [line for line, is_quoted in block if is_quoted]

@@ -120,7 +120,7 @@ class WikiIngestService:
         return self._with_lessons(result, transcript, texts) if transcript else result
 
     def archive_session(self, texts: Texts, task_id: str) -> Done | None:
-        """Archive what the texts of a session tell, and then those of the reports that wait for a model.
+        """Archive what the texts of a session say, and then the reports that wait for a model.
 
         Args:
             texts: Its four texts.

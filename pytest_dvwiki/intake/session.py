@@ -1,4 +1,4 @@
-"""The failures that the texts of one session tell of: read by rules, and by a model where the rules find none."""
+"""The failures that the texts of one session mention: found by rules, or by a model if the rules find none."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Session:
         Args:
             report: The session's report; a failure that the summary has too is one.
             failure_summary: The failures as an analyser gives them.
-            classification: What is said of the failures' origins.
+            classification: What is said about the failures' origins.
 
         Raises:
             ModelError: The report is prose that the rules find nothing in, and the model gave no answer.
@@ -76,7 +76,7 @@ class Session:
         return [self._named(each) for each in with_judgements(found[:MOST], groups(classification)[:MOST])]
 
     def _named(self, failure: dict[str, str]) -> dict[str, str]:
-        """Return a failure with the label of its message where it states none, and the cause on record that it is."""
+        """Return a failure with the label of its message if it states none, and with its cause if that is on record."""
         lines = lines_of(failure)
         verdict = self._verdict("\n".join(lines)) if lines else None
         if verdict is None:
@@ -106,7 +106,7 @@ class Session:
 
 
 def lines_of(failure: Mapping[str, str]) -> list[str]:
-    """Return the lines of a failure: its message, and what stands around it.
+    """Return the lines of a failure: its message, and what surrounds it.
 
     Where no message is quoted, the symptom stands for it, else the title; without any, only the label and the test tell
     failures apart.

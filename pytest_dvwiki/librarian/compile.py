@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 Status = Literal["few", "unchanged", "waiting", "nothing", "proposed", "written", "failed"]
 _FEWEST = 2
 _ELSEWHERE = 50
-"""Most lessons of other pages that the model may refer to."""
+"""Maximum number of lessons of other pages that the model may refer to."""
 _ANSWER = 4096
 _WORKAROUND = re.compile(
     r"work-?around|\buntil (?:it|this|that|the \w+) is fixed|known to fail|expected to fail|not fixed yet",
@@ -68,7 +68,7 @@ class Outcome:
 
 
 class _State(msgspec.Struct):
-    """What is known of a page since its last compile; a cache, since a proposal says the same."""
+    """What is known about a page since its last compile; a cache, since a proposal says the same."""
 
     versions: tuple[str, ...] = ()
     """The version that was compiled, and the one that was made of it."""
@@ -101,7 +101,7 @@ def compile_topics(
 
 
 def planned(settings: LibrarianSettings, names: Sequence[str] = ()) -> Iterator[tuple[str, int, int]]:
-    """Yield, for each page that a model would be asked about, the tokens of the prompts and the most of the answers."""
+    """Yield, for each page that a model would be asked about, the tokens of the prompts, and the limit of answers."""
     with WikiHistory(settings.layout) as history:
         for name in pages(settings.layout, names):
             page = _Page(settings, name, history, None)
@@ -245,7 +245,7 @@ class _Page:
         )
 
     def _fixed(self, lesson: Lesson) -> str:
-        """Return the fix that makes a workaround needless; empty unless it held, later than the lesson was learned."""
+        """Return the fix that makes a workaround obsolete; empty unless it held, later than the lesson was learned."""
         text = f"{lesson.title} {lesson.text}"
         if not _WORKAROUND.search(text):
             return ""
@@ -292,7 +292,7 @@ class _Page:
 
 
 class _Answers:
-    """The answers of one compile, kept on disk until it is done, so that a run that was killed goes on at its step.
+    """The answers of one compile, kept on disk until it is done, so that a run that was killed continues at its step.
 
     Args:
         layout: Where the wiki is.
@@ -310,7 +310,7 @@ class _Answers:
         """Return the answer to a prompt, as a type.
 
         Raises:
-            ModelError: No backend answered, or not as it was asked.
+            ModelError: No backend answered, or the answer cannot be used.
         """
         key = f"{step}\0{system}\0{prompt}".encode("utf-8", "replace")
         name = f"{hashlib.sha256(key).hexdigest()[:24]}.answer.json"

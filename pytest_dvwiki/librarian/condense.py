@@ -1,4 +1,4 @@
-"""Topics made shorter: what a model may say of the lessons of a page, and what is made of it.
+"""Shortening of topics: what a model may say about the lessons of a page, and what follows from it.
 
 The model says which lessons are the same, which contradict each other, which belong together, and how one text states
 what several do. Everything else is done here: sources are joined by code, a text that names nothing of the project is
@@ -115,12 +115,12 @@ def compiled(
     elsewhere: Mapping[str, str],
     resolves: Callable[[str], bool],
 ) -> Compiled:
-    """Return the lessons of a page as a model's answers change them, as far as these hold.
+    """Return the lessons of a page as a model's answers change them, as far as these are accepted.
 
     Args:
         layout: The project.
         lessons: All lessons of the page.
-        relations: What the model says of the active ones.
+        relations: What the model says about the active ones.
         claims: What it wrote for those that are the same.
         elsewhere: The pages of lessons that are not on this one, by id.
         resolves: Tells whether a task id is on record.
@@ -136,7 +136,7 @@ def compiled(
 def _merge(
     layout: Layout, result: Compiled, relations: Relations, claims: Sequence[Claim], resolves: Callable[[str], bool]
 ) -> None:
-    """Replace lessons that are the same by the text that stands for them, where it may."""
+    """Replace lessons that are the same by the text that stands for them, if it is accepted."""
     active = [each for each in result.lessons if each.is_active]
     for group in groups(active, relations):
         ids = {each.id for each in group}
@@ -183,13 +183,13 @@ def _merged(
 
 
 def _states(text: Lesson, lesson: Lesson) -> bool:
-    """Tell whether a text has so many words of a lesson that it may stand for it."""
+    """Tell whether a text has enough words of a lesson to stand for it."""
     words = _prose_of(lesson) or lesson.words
     return len(words & text.words) >= _REPRESENTED * len(words)
 
 
 def _prose_of(lesson: Lesson) -> frozenset[str]:
-    """Return the words of a lesson that are no part of a name."""
+    """Return the words of a lesson that are not part of a name."""
     text = f"{lesson.title} {lesson.text}"
     return lesson.words - frozenset(tokens(" ".join(names_in(text))))
 

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.kinds.topic import Lesson
 
 SAME = 0.8
-"""Share of common words from which on two lessons are one without asking."""
+"""Minimum share of common words at which two lessons are one without asking a model."""
 _ALIKE = 0.1
 """Share of common words below which two lessons are not compared."""
 _CANDIDATES = 5
 _ANSWER = 4096
 _MOST = 10
-"""Most lessons of one session."""
+"""Maximum number of lessons of one session."""
 _TAKE = "lessons"
 _COMPARE = "lessons.compare"
 _SYSTEM = """\
@@ -72,7 +72,7 @@ class Draft:
 
 
 class _Taken(msgspec.Struct):
-    """A lesson as a model answers it."""
+    """A lesson in a model's answer."""
 
     title: str
     text: str
@@ -81,7 +81,7 @@ class _Taken(msgspec.Struct):
 
 
 class _Same(msgspec.Struct):
-    """What a model says of a comparison."""
+    """What a model says about a comparison."""
 
     same: str | None = None
 
@@ -141,7 +141,7 @@ def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[Draft], s
     A lesson that names nothing of the transcript, or a file that is not in it, is left out.
 
     Raises:
-        ModelError: No backend answered, or not as it was asked.
+        ModelError: No backend answered, or the answer cannot be used.
     """
     answer = model.complete(quoted("transcript", transcript), system=_system(layout), step=_TAKE, max_tokens=_ANSWER)
     listed = parsed(answer.text, list[_Taken])
@@ -159,7 +159,7 @@ def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[Draft], s
 
 
 def planned(settings: LibrarianSettings, transcript: str) -> tuple[int, int]:
-    """Return the tokens of the prompt for a transcript, and the most of its answer, without later comparisons."""
+    """Return the tokens of the prompt for a transcript, and the limit of its answer, without later comparisons."""
     read = tail(redact(text_of(transcript)), settings.transcript_limit)
     return by_rule(_system(settings.layout) + quoted("transcript", read)), _ANSWER
 

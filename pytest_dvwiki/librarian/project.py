@@ -1,4 +1,4 @@
-"""What a project has by name: files, what stands in them, tests, kinds of failure and pages."""
+"""The names that a project has: of files and what is in them, of tests, kinds of failure and pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_BYTES = 1 << 20
 
 
 def names_in(text: str) -> set[str]:
-    """Return what looks like a name of a project in a text: code spans, paths, and words that are no prose."""
+    """Return what looks like a name of a project in a text: code spans, paths, and words that are not prose."""
     spans = set(_SPAN.findall(text))
     return spans | set(NAME.findall(_SPAN.sub(" ", text)))
 
@@ -48,7 +48,7 @@ def known(layout: Layout, names: Iterable[str]) -> set[str]:
 
 
 def _sources(root: Path) -> Iterator[Path]:
-    """Yield the source files of a project; hidden folders and environments are passed over."""
+    """Yield the source files of a project; hidden folders and environments are skipped."""
     count = 0
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(

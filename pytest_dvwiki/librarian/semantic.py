@@ -1,4 +1,4 @@
-"""Semantic drift: whether what pages say of a source file still holds, as a model reads both.
+"""Semantic drift: whether what pages say about a source file still holds, in the judgement of a model.
 
 The answer is a guess: it goes to the review queue, and never marks a page. A verdict other than `valid` and
 `contradicted` is `unknown`, and so is a contradiction without words of the source that show it.
@@ -50,7 +50,7 @@ something else. Answer with a JSON list and nothing else, one object for each cl
 _ANSWER = 2048
 _MOST_CLAIMS = 20
 _EXCERPT = 4_000
-"""Most characters of one source file in a prompt."""
+"""Maximum number of characters of one source file in a prompt."""
 _SHORTEST_QUOTE = 4
 _CITED = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|svh?|vh?|vhdl?))(?::([A-Za-z_][\w.$]*|\d+))?`")
 _DAY = re.compile(r"\b(\d{4}-\d\d-\d\d)\b")
@@ -58,7 +58,7 @@ _DAY = re.compile(r"\b(\d{4}-\d\d-\d\d)\b")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a page says of source files."""
+    """What a page says about source files."""
 
     line: int
     text: str
@@ -77,7 +77,7 @@ class Checked:
 
 
 class _Judged(msgspec.Struct):
-    """What a model says of one claim."""
+    """What a model says about one claim."""
 
     claim: int = 0
     verdict: str = "unknown"
@@ -100,7 +100,7 @@ class _Work:
 
     @property
     def key(self) -> str:
-        """Return what changes when a claim or a source changes."""
+        """Return a hash that changes when a claim or a source changes."""
         return hashlib.sha256(f"{self.page}\0{self.prompt}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -136,12 +136,12 @@ def check(settings: LibrarianSettings, model: Model) -> Iterator[Checked]:
 
 
 def planned(settings: LibrarianSettings) -> Iterator[tuple[str, int, int]]:
-    """Yield, for each page that is due, the tokens of its prompt and the most of the answer."""
+    """Yield, for each page that is due, the tokens of its prompt and the limit of the answer."""
     return ((work.page, by_rule(SYSTEM + work.prompt), _ANSWER) for work in _due(settings))
 
 
 def _verdicts(work: _Work, answer: str) -> list[tuple[Claim, Verdict, str, str]]:
-    """Return the verdict on each claim, with reason and quotation; unknown where the answer is not as it was asked."""
+    """Return the verdict on each claim, with reason and quotation; unknown if the answer cannot be used."""
     try:
         judged = {each.claim: each for each in parsed(answer, list[_Judged])}
     except AnswerError:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LONGEST_REASON = 200
 _PLACE = re.compile(r"\{(?:root|model)\}")
 _AGAIN = frozenset({408, 409, 425, 429, *range(500, 600)})
-"""States after which the same call may succeed."""
+"""HTTP statuses after which the same call may succeed."""
 
 
 class CallError(Exception):
@@ -40,13 +40,13 @@ class CallError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a model is asked."""
+    """A prompt, and how it is to be answered."""
 
     prompt: str
     system: str
     model: str
     limit: int
-    """Most tokens of the answer."""
+    """Maximum number of tokens of the answer."""
 
 
 def call(backend: Backend, layout: Layout, client: Any, request: Request) -> Answer:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WAITS = (1.0, 2.0)
 """Seconds between the attempts at one backend."""
 _MOST_LOG = 1 << 20
-"""Size in bytes at which the log is begun again; the last one is kept beside it."""
+"""Size in bytes at which a new log is begun; the old one is kept beside it."""
 
 
 class Clock(Protocol):
@@ -55,7 +55,7 @@ def tell(model: Model | None, kind: EventKind, step: str, text: str) -> None:
 
 
 class Reporter:
-    """Reports what happens to a callback and to a log file.
+    """Passes events on to a callback and to a log file.
 
     Args:
         log: The file; it is written only where its folder exists.
@@ -84,7 +84,7 @@ class Client:
 
     Args:
         settings: The settings; `backends` is not empty.
-        report: What is told of each stage and attempt.
+        report: Called with each stage and attempt.
         clock: The clock; the module `time`.
     """
 
@@ -94,7 +94,7 @@ class Client:
         self._clock = clock
         self._lock = threading.Lock()
         self._backends = list(settings.backends)
-        """Those that failed stand at the end."""
+        """Those that failed are at the end."""
         self._clients: dict[int, Any] = {}
         self._calls = 0
         self._tokens = 0

@@ -28,7 +28,7 @@ class ModelError(Exception):
 
 
 class AnswerError(ModelError):
-    """An answer is not as it was asked for."""
+    """An answer that does not have the form that was asked for."""
 
 
 class LimitError(ModelError):

@@ -59,7 +59,7 @@ Answer with what is proven, what is not, and what would decide it. A person sets
 
 PROMPTS = {
     "triage_failure": Prompt(
-        "Find out why a test failed, with what the wiki knows of it.",
+        "Find out why a test failed, with what the wiki knows about it.",
         "path",
         "a log in the project; without it the newest run",
         required=False,

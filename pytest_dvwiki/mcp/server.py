@@ -40,7 +40,7 @@ _SCHEME = "dvwiki://"
 _RESOURCES = {
     "index": "All pages, with their status.",
     "log": "What happened when.",
-    "runs/latest": "The causes of the newest run, with what is known of them.",
+    "runs/latest": "The causes of the newest run, with what is known about them.",
 }
 _INSTRUCTIONS = (
     "The failure memory of this project's regressions. For a failing test call dvwiki_match_failure first: it names the"

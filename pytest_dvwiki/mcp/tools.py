@@ -63,7 +63,7 @@ class Project:
         self._wiki = FollowedWiki(self.layout, settings.search_backend)
 
     def close(self) -> None:
-        """End what follows the pages."""
+        """Stop the thread that follows the pages."""
         self._wiki.close()
 
     def store(self, role: str) -> WikiStore:

@@ -41,7 +41,7 @@ class CoverBin:
     bin: str
     hits: int
     goal: int = 1
-    """Hits from which it counts as covered."""
+    """Number of hits at which it counts as covered."""
     weight: int = 1
     """Weight of its coverage point."""
 

@@ -1,4 +1,4 @@
-"""Sum up what all records together say of a cause.
+"""Sum up what all records together say about a cause.
 
 A *run* is a record in which the cause occurred. *Tests* counts failing tests over all runs. Times are UTC.
 """
@@ -69,7 +69,7 @@ class UnprovenPass(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CauseHistory:
-    """What the records say of one cause."""
+    """What the records say about one cause."""
 
     fingerprint: str
     """The fingerprint of its newest occurrence."""

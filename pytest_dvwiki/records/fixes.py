@@ -57,7 +57,7 @@ ANY_SEED = 3
 CERTAIN = 4
 """The proof that no later pass adds to: at a commit, with the seed that failed."""
 UNRECORDED = "a change that is not on record"
-"""The text of a fix that neither git nor anybody tells."""
+"""The text of a fix that neither git nor a person describes."""
 MAYBE_LATER = "or a later commit, since its first passes may be chance"
 _RANK = {"git": 0, "agent": 1, "person": 2}
 _RESULTS: dict[str | None, Result] = {"held": "held", "failed": "failed"}

@@ -10,7 +10,7 @@ from pytest_dvwiki.version import TOOL
 
 
 def record(task_id: str, moment: str, **parts: Any) -> RunRecord:
-    """Return a record that was begun and ended at one time.
+    """Return a record whose begin and end are the same moment.
 
     Args:
         task_id: Its name.

@@ -1,4 +1,4 @@
-"""Sum up what all records together say of a failure subtype; the words are those of `aggregate`."""
+"""Sum up what all records together say about a failure subtype; the words are those of `aggregate`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubtypeHistory:
-    """What the records say of one failure subtype."""
+    """What the records say about one failure subtype."""
 
     name: str
     error_class: str

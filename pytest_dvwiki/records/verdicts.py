@@ -1,4 +1,4 @@
-"""Files that correct what records say of causes: `tasks/verdicts/{time}_{6 hex}.yaml`.
+"""Files that correct what records say about causes: `tasks/verdicts/{time}_{6 hex}.yaml`.
 
 Records never change; the results of `dvwiki build --reclassify` are stored beside them:
 
@@ -56,7 +56,7 @@ _PLAIN = 1
 """The schema of a file without merges, which older versions can read."""
 FOLDER = "verdicts"
 _FEWEST = 3
-"""Least number of causes in a merge."""
+"""Minimum number of causes in a merge."""
 _NAME = re.compile(r"\d{8}T\d{6}Z_[0-9a-f]{6}\.yaml")
 
 

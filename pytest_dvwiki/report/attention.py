@@ -105,7 +105,7 @@ class AttentionItem:
         return from_anywhere(self.cause.command) if self.cause.command is not None else ""
 
     def sentences(self, style: Style) -> list[str]:
-        """Return what is said of it, in reading order, without the command."""
+        """Return what is said about it, in reading order, without the command."""
         stated = (text(each, style) for each in statements(self.cause) if isinstance(each, _SHOWN))
         return [sentence(words) for words in stated if words]
 
@@ -259,7 +259,7 @@ class ProjectData:
 
 
 def _files(cause: Cause) -> list[str]:
-    """Return the file that reports a cause, if it is known, and that of a failing test, best that of its command."""
+    """Return the file that reports a cause, if known, and that of a failing test, preferably the one of its command."""
     place = cause.occurrence.place
     chosen = (
         (cause.command.test,) if cause.command is not None and cause.command.test in cause.tests else cause.tests[:1]

@@ -78,7 +78,7 @@ class _Exported:
 
 
 def okf(layout: Layout, folder: Path) -> MadeFiles:
-    """Make or renew a bundle in the Open Knowledge Format.
+    """Write or update a bundle in the Open Knowledge Format.
 
     Args:
         layout: The project.
@@ -110,7 +110,7 @@ def okf(layout: Layout, folder: Path) -> MadeFiles:
 
 
 def llms(layout: Layout, file: Path, base: str = "") -> int:
-    """Write llms.txt: the pages of the wiki by category, those that are over as optional.
+    """Write llms.txt: the pages of the wiki by category, those that are done with as optional.
 
     Args:
         layout: The project.

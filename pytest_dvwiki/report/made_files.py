@@ -1,4 +1,4 @@
-"""Folders that a call makes: files are written where they differ, and what is made no more is removed."""
+"""Folders that a call makes: files are written if they differ, and those that are no longer made are removed."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _cause(item: AttentionItem) -> str:
 
 
 def newest(found: Attention) -> str:
-    """Return which run is the newest, and what it came to."""
+    """Return which run is the newest, and its outcome."""
     record = found.newest
     if record is None:
         return "No run is on record"

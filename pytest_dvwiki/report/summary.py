@@ -1,4 +1,4 @@
-"""Render the summary of a morning as Markdown or as HTML for mail: new, regressed, fixed, expiring, who should look."""
+"""Render the morning's summary as Markdown or as HTML for mail: new, regressed, fixed, expiring, who should look."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.upkeep.routine import SessionCheck
 
 _OF_PLUGINS = ("xmlpath", "htmlpath", "allure_report_dir")
-"""Options of other plugins that ask for a file with what is known of each test."""
+"""Options of other plugins that ask for a file with what is known about each test."""
 
 
 class MainRole:

@@ -1,4 +1,4 @@
-"""Outputs of a session for other tools: each is rendered in `report/` from what is said of the causes.
+"""Outputs of a session for other tools: each is rendered in `report/` from what is said about the causes.
 
 pytest-html, JUnit XML and Allure show tests before the run is archived. A failed test gets its label and fingerprint
 when its report is made; what only the whole run tells is added at its end.
@@ -35,7 +35,7 @@ class Outputs:
         services: Returns, at first use, the registry and the objects that depend on it.
         guard: Keeps errors of an output away from the run.
         finish: Archives the session, if that has not happened yet, and returns the result.
-        shows_tests: Whether another plugin writes a file with what is known of each test.
+        shows_tests: Whether another plugin writes a file with what is known about each test.
         is_github: Whether GitHub Actions reads the output.
     """
 

@@ -47,7 +47,7 @@ _MARK = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecResult:
-    """What came of one item."""
+    """The outcome of one item."""
 
     result: str
     """What happened, in one line."""
@@ -66,7 +66,7 @@ class SpecGenerator:
     Args:
         layout: The project: its text files, and the wiki whose review queue gets the drafts.
         model: The model; None if there is none, which is an error only where a round has to be made.
-        model_name: What the settings say of the model; results of another one are not used again.
+        model_name: What the settings say about the model; results of another one are not used again.
         activity: Called with each line of what happens.
         debug: Folder for the files of the rounds; None for a hidden one beside the specification.
     """
@@ -125,7 +125,7 @@ class SpecGenerator:
             return [*pool.map(one, items, homes)]
 
     def generate(self, item: Path, output: Path | None = None) -> SpecResult:
-        """Make the specification of an item, from the first round that is not there yet.
+        """Make the specification of an item, from the first round that is missing.
 
         Args:
             item: Its file.
@@ -185,7 +185,7 @@ class SpecGenerator:
             self._tell(f"{label}: {len(result)} characters")
 
     def _finish(self, work: _Work) -> SpecResult:
-        """Put the specification together, judge it, and write what comes of it."""
+        """Put the specification together, judge it, and write the results."""
         text = work.assembled()
         problems = quality.issues(text)
         made = None

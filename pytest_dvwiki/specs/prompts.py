@@ -22,7 +22,7 @@ FOLDER = "spec"
 SUMMARY = 500
 """Maximum number of characters of a summary of an earlier section."""
 _NOTE = 60
-"""Most characters of the note on what a summary leaves out."""
+"""Maximum number of characters of the note on what a summary leaves out."""
 _TEXTS = Path(__file__).parent / "texts"
 _PART = re.compile(r"^## (.+?)[ \t]*\n", re.MULTILINE)
 _SECTION = re.compile(r"^(?=## [1-4]\.)", re.MULTILINE)

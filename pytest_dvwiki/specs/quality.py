@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.specs.document import Entry
 
 LEAST = 1000
-"""Least number of characters of a specification."""
+"""Minimum number of characters of a specification."""
 _OPEN = re.compile(r"\{TODO\b|\bTODO:")
 
 

@@ -1,4 +1,4 @@
-"""What the rounds of one item left behind, so that a later call goes on where an earlier one ended."""
+"""What the rounds of one item left behind, so that a later call continues where an earlier one ended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CACHE = ".resume_cache"
 LEAST = 100
-"""Least number of bytes of a result; a smaller one is damaged."""
+"""Minimum number of bytes of a result; a smaller one is damaged."""
 _DAY = 86_400
 _OURS = re.compile(r".+-[0-9a-f]{12}")
 
@@ -36,7 +36,7 @@ class Kept:
 
     @classmethod
     def of(cls, parent: Path, name: str, outline: Outline, texts: Texts, model: str) -> Kept:
-        """Return the folder for an item, the texts and the model: with another of these it is another folder."""
+        """Return the folder for an item, the texts and the model: if one of these differs, it is another folder."""
         files = "\0".join(entry for entry, _ in outline.input_files)
         parts = (configuration(outline), files, texts.system, texts.guidance, texts.template, model)
         digest = hashlib.sha256("\0\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()

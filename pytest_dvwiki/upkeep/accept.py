@@ -1,4 +1,4 @@
-"""What accepting does: a proposal of the review queue, by its kind, or the page of an RTL bug."""
+"""The effect of accepting: a proposal of the review queue, by its kind, or the page of an RTL bug."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
 
 
 def reject(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> Proposal:
-    """Write down that a person rejected a proposal; a lesson that it is about ends.
+    """Write down that a person rejected a proposal, and end the lesson that it is about.
 
     Raises:
         ReviewError: It cannot be read, or is decided already; nothing was changed.

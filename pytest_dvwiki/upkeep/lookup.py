@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 SHORTEST = 4
-"""Fewest digits accepted as an abbreviated fingerprint."""
+"""Minimum number of digits accepted as an abbreviated fingerprint."""
 _DIGITS = re.compile(rf"[0-9a-f]{{{SHORTEST},12}}")
 _SHOWN = 3
 _NEAR = 0.7

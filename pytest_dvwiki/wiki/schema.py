@@ -108,7 +108,7 @@ class Section:
 
 
 def _is_below(page: str | None, folder: str | None) -> bool:
-    """Tell whether a page is one of those that `*` at the end of a section's name means."""
+    """Tell whether `*` at the end of a section's name stands for a page."""
     return page is not None and folder is not None and folder.endswith("*") and page.startswith(folder[:-1])
 
 

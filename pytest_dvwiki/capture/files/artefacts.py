@@ -42,7 +42,7 @@ _JOURNAL = ".jsonl"
 _DATA = frozenset({".xml", ".json", _JOURNAL})
 """Suffixes of files that are artefacts only by their content."""
 _REPORTS = frozenset({".md", ".markdown", ".json"})
-"""Suffixes of files that are what an agent or a person writes on a session, if they are given by name."""
+"""Suffixes of the reports that agents and people write about a session, if they are given by name."""
 _JOURNAL_HEAD = b'{"event":"start"'
 _SPOOLS = frozenset({".out", ".err"})
 """Suffixes of spooled output of a run's children; it is read with the journal beside it."""

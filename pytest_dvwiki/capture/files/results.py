@@ -84,7 +84,7 @@ class Case:
     earlier: tuple[Case, ...] = ()
     """Attempts that failed before it passed."""
     command: tuple[str, ...] = ()
-    """Words of the command that runs it again; empty where its runner does not tell."""
+    """Words of the command that runs it again; empty if its runner does not tell it."""
     of_cocotb: bool = False
     """Whether it has what only cocotb writes, of which a converter may have left little."""
 

@@ -98,7 +98,7 @@ class Branch:
         self._index = Path(self._room.name) / "index"
 
     def __enter__(self) -> Self:
-        if known := self._user_index_bytes():  # what git knows of the times of files saves reading them
+        if known := self._user_index_bytes():  # what git knows about the times of files saves reading them
             self._index.write_bytes(known)
         self._git("read-tree", *(("--reset", self._base) if self._base else ("--empty",)), index=self._index)
         return self

@@ -38,7 +38,7 @@ _WATCHED_ENVIRONMENT = (
 )
 _NO_LOG = frozenset({".py", ".pyc", ".pyo", ".so", ".v", ".sv", ".vh", ".svh", ".vhd", ".vhdl", ".f", ".cmd", ".json"})
 _LIMIT = 64
-"""Most children, and most opened files, recorded for one test; beyond that the newest stay, and the first child."""
+"""Maximum number of children, and of opened files, recorded for one test: the newest, and the first child."""
 
 
 @dataclass(frozen=True, slots=True)

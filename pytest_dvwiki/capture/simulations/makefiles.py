@@ -42,7 +42,7 @@ _HEAD = 256 * 1024
 _MOST_FILES = 8
 _LONGEST_VALUE = 400
 _LEAST_LITERAL = 3
-"""Fewest literal characters of a word of the Makefile that is searched for in a log."""
+"""Minimum number of literal characters of a word of the Makefile that is searched for in a log."""
 
 
 def from_outside(text: str) -> frozenset[str]:

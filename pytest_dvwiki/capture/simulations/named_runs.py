@@ -41,7 +41,7 @@ _FIELD = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedRun:
-    """What a log, or its path, says of the run that wrote it."""
+    """What a log, or its path, says about the run that wrote it."""
 
     test: str
     """Node id: the test, behind the folders and log names that belong to no single run."""
@@ -83,7 +83,7 @@ class PathTemplate:
 
 
 def named_run(log: LogText, shown: str, templates: Iterable[PathTemplate] = ()) -> NamedRun | None:
-    """Return what a log says of its run; None if neither the log nor its path names one test.
+    """Return what a log says about its run; None if neither the log nor its path names one test.
 
     Args:
         log: The log.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def make_site(layout: Layout, folder: Path) -> Made:
-    """Make or renew the site.
+    """Write or update the site.
 
     Args:
         layout: The project.

@@ -326,5 +326,5 @@ def _shares(sums: dict[str, float], by_name: dict[str, Known]) -> list[Share]:
 
 
 def history_of(data: Data, known: Known) -> aggregate.CauseHistory | None:
-    """Return what the records say of a cause."""
+    """Return what the records say about a cause."""
     return aggregate.cause(data.archive, known.fingerprints)

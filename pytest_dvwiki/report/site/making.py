@@ -52,7 +52,7 @@ MANIFEST = ".dvwiki-report.json"
 _RUNS_OF_A_PAGE = 400
 _ROWS_OF_A_PAGE = 1000
 _FEWEST = 8
-"""Fewest characters of a part of a message that are searched for."""
+"""Minimum number of characters of a part of a message that is searched for."""
 _MOST_CAUSES = 8
 """Number of causes of a run or test that are linked in a table."""
 _ASSETS = ("report.css", "report.js")
@@ -64,7 +64,7 @@ _STYLE = Style(
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What making the site came to."""
+    """The outcome of making the site."""
 
     pages: int
     written: int
@@ -73,7 +73,7 @@ class Made:
 
 
 def make(layout: Layout, folder: Path, day: date) -> Made:
-    """Make or renew the site.
+    """Write or update the site.
 
     Args:
         layout: The project.
@@ -263,7 +263,7 @@ class _Site:
     # Pages of the wiki
 
     def _stat(self, page: str) -> str:
-        """Return what tells a version of a page from others."""
+        """Return a key that differs between the versions of a page."""
         if not page:
             return ""
         try:

@@ -89,7 +89,7 @@ class _Handler(SimpleHTTPRequestHandler):
 
 
 def state(layout: Layout) -> tuple[object, ...]:
-    """Return what differs when records, pages or waivers have changed."""
+    """Return a key that changes with the records, pages or waivers."""
     pages = []
     for category in CATEGORIES:
         found = page_files(layout.wiki, category)

@@ -60,7 +60,7 @@ class SearchResult:
 
     @property
     def warning(self) -> str:
-        """Return what a reader has to know of a page that holds unreviewed text; of a proposal the status says it."""
+        """Return what a reader has to know about a page with unreviewed text; of a proposal the status says it."""
         is_page = not self.page_path.startswith(f"{FOLDER}/")
         return f"holds {UNREVIEWED} text" if self.unreviewed and is_page else ""
 

@@ -1,4 +1,4 @@
-"""A bug page: what it is made of at first, and what the records make of it later.
+"""A bug page: its first content, and what the records add later.
 
 The text that belongs to people (title, Symptom, Resolution) names nothing that differs between two branches on which
 the same cause is seen first, so that git merges the two pages without a question.
@@ -105,7 +105,7 @@ def type_at_creation(page: PageSummary) -> str | None:
 
 
 def effective_type(page: PageSummary, origin: str = "") -> str:
-    """Return what a page's cause is: what a person says, else what the tool says now.
+    """Return the type of a page's cause: what a person says, else what the tool says now.
 
     Args:
         page: The page.
@@ -116,7 +116,7 @@ def effective_type(page: PageSummary, origin: str = "") -> str:
 
 
 def facts(page: PageSummary) -> PageFacts:
-    """Return what a page says of its cause."""
+    """Return what a page says about its cause."""
     return PageFacts(
         path=page.path,
         status=page.text("status"),
@@ -161,7 +161,7 @@ def new(name: str, origin: str, occurrence: Occurrence, description: str) -> byt
         name: The page's name, which its comments and check boxes carry.
         origin: RTL_BUG, TB_BUG or UNKNOWN; the title does not name it, since it may be another one later.
         occurrence: One of the cause; only what all of them share is used.
-        description: What the subtype means, empty where nothing is known of it.
+        description: What the subtype means, empty where nothing is known about it.
     """
     words = in_words(occurrence.primary) or f"{occurrence.error_class} {occurrence.failure_subtype}"
     title = one_line(occurrence.title or "", _TITLE) or words
@@ -192,7 +192,7 @@ def keys(
 
     Args:
         page: The page's name.
-        history: What the records say of the cause.
+        history: What the records say about the cause.
         identities: The name of the cause, then the others that it has or had.
         aliases: Ids of further pages of this cause.
         stale: Why the page is out of date; None if it is not.

@@ -33,7 +33,7 @@ def section(
     """Return the section's content.
 
     Args:
-        history: What the records say of the cause.
+        history: What the records say about the cause.
         stated: The statements about it, each with its text.
         page_of: Returns the name of the bug page of a fingerprint.
     """

@@ -1,4 +1,4 @@
-"""The region of a bug page: what the records say of its cause, facts first.
+"""The region of a bug page: what the records say about its cause, facts first.
 
 A claim without a source of its own has the source that stands at the end of its section. Where all claims of a page
 have the same source, it stands once, in the section Citation.
@@ -72,10 +72,10 @@ def regions(
     """Return the content of the region of a bug page.
 
     Args:
-        history: What the records say of the cause.
+        history: What the records say about the cause.
         kind: The page's effective type.
         page_of: Name of the bug page of a fingerprint.
-        fix_of: What the registry says of fixing an occurrence.
+        fix_of: What the registry says about fixing an occurrence.
         others: Further pages of this cause, which lead to this one.
         kin: Lines on other causes of the same check, and on pages with a version 1 fingerprint of it.
     """

@@ -37,7 +37,7 @@ def is_gone(metadata: Mapping[str, Any]) -> bool:
 
 
 def left_out_reason(reason: str) -> str:
-    """Return the stale reason of a page that leaves index and prompts."""
+    """Return a stale reason with the note that the page is left out of index and prompts."""
     return f"{reason.removesuffix(_LEFT_OUT)}{_LEFT_OUT}"
 
 

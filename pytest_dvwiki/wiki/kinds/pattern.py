@@ -1,4 +1,4 @@
-"""A pattern page: what is known of one failure subtype over all of its causes."""
+"""A pattern page: what is known about one failure subtype over all of its causes."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ SECTIONS = (LESSONS, GENERAL, SUPERSEDED)
 SUMMARY = "Most confirmed"
 """Heading of the summary that rules make."""
 REJECTED = "rejected by"
-"""How the reason begins why a lesson ended that a person rejected."""
+"""Beginning of the reason of a lesson that a person rejected."""
 _SUMMARY = 5
 _LEVEL = 3
 """The level of a lesson's heading."""
@@ -62,7 +62,7 @@ class Lesson:
     text: str
     """Markdown."""
     sources: tuple[str, ...] = ()
-    """What stands in its citations behind `source: `."""
+    """The contents of its citations, after `source: `."""
     section: str = LESSONS
     supersedes: tuple[str, ...] = ()
     superseded_by: str = ""
@@ -143,7 +143,7 @@ def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "
 
 
 def source(task_id: str, day: str) -> str:
-    """Return what stands in a citation of the record of a session."""
+    """Return the content of a citation of the record of a session."""
     return f"tasks/{task_id}.yaml | seen: {day[:10]}"
 
 
@@ -218,7 +218,7 @@ def sections(listed: Sequence[Lesson]) -> str:
 
 
 def version(data: bytes) -> str:
-    """Return what changes when a lesson of a page changes."""
+    """Return a hash that changes when a lesson of a page changes."""
     shown = "\0".join(each.markdown() for each in lessons(data.decode("utf-8", "replace")))
     return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

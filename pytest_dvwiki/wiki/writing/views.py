@@ -32,7 +32,7 @@ class Views:
     Args:
         layout: Where the wiki is.
         archive: Its records.
-        page_cache: What its pages say of themselves.
+        page_cache: What its pages say about themselves.
         files: Writes them.
     """
 

@@ -38,7 +38,7 @@ def test_it_is_installed_once_and_stays_as_people_changed_it(
     assert "SKILL.md" not in capsys.readouterr().out
     SKILL.write_text(f"{text}\nOurs.\n", "utf-8")
     assert main(["init", "--agent"]) == 0
-    assert f"{SKILL} differs from the present skill and stays" in capsys.readouterr().out
+    assert f"{SKILL} differs from the current skill and was left alone" in capsys.readouterr().out
     assert SKILL.read_text("utf-8").endswith("Ours.\n")
     assert main(["init", "--agent", "other/skills"]) == 0
     assert Path("other/skills/dvwiki-triage/SKILL.md").read_text("utf-8") == text
