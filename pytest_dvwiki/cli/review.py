@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import shlex
 import subprocess
@@ -61,7 +60,9 @@ def run(args: argparse.Namespace) -> int:
             if args.action is None:
                 return _listed(args, settings.layout, queue)
             if args.action == "show":
-                print(_shown(settings.layout, queue.get(args.id)))
+                from pytest_dvwiki.upkeep.accept import shown  # noqa: PLC0415
+
+                print(shown(settings.layout, queue.get(args.id)))
                 return 0
             by = required_text(args.by or user_of(settings.layout.root), "--by", "give your name")
             if args.action == "edit":
@@ -118,24 +119,6 @@ def _listed(args: argparse.Namespace, layout: Layout, queue: ReviewQueue) -> int
     if not (proposals or written or bugs or problems):
         print("nothing waits for review")
     return 1 if problems else 0
-
-
-def _shown(layout: Layout, proposal: Proposal) -> str:
-    """Return a proposal: who made it and why, then its text."""
-    from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
-    from pytest_dvwiki.wiki.kinds import topic  # noqa: PLC0415
-    from pytest_dvwiki.wiki.store import WikiStore  # noqa: PLC0415
-    from pytest_dvwiki.wiki.store_protocol import Fetched  # noqa: PLC0415
-
-    keys = {key: value for key, value in asdict(proposal).items() if value and key not in {"text", "sources"}}
-    head = [f"{key}: {value}" for key, value in keys.items()] + [f"source: {each}" for each in proposal.sources]
-    text = proposal.text
-    present = WikiStore(WikiConfig(wiki_dir=layout.wiki), "human").fetch(proposal.target) if proposal.base else None
-    if isinstance(present, Fetched):
-        content = topic.sections(topic.lessons(present.content)) if proposal.kind == "compiled" else present.content
-        lines = (content.strip().splitlines(), text.splitlines())
-        text = "\n".join(difflib.unified_diff(*lines, "present", "proposed", lineterm=""))
-    return "\n".join([*head, "", text])
 
 
 def _edited(proposal: Proposal) -> str:

@@ -18,13 +18,16 @@ from pytest_dvwiki.mcp.schemas import TOOLS
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.redact import clean
 from pytest_dvwiki.tokens import counting
+from pytest_dvwiki.upkeep.accept import shown as proposal_text
 from pytest_dvwiki.upkeep.lint import Depth, lint, report
 from pytest_dvwiki.upkeep.lookup import commit_called
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.finding.search import Filters, shown_status
+from pytest_dvwiki.wiki.review import FOLDER, ReviewError, ReviewQueue
 from pytest_dvwiki.wiki.store import WikiStore
 from pytest_dvwiki.wiki.store_protocol import Fetched, PageEntry, Written
+from pytest_dvwiki.wiki.text import parts
 from pytest_dvwiki.wiki.text.markdown import plain
 from pytest_dvwiki.wiki.text.notes import UNREVIEWED
 from pytest_dvwiki.wiki.unaccepted import is_unaccepted, unaccepted
@@ -146,7 +149,8 @@ class Project:
     def get(self, store: WikiStore, page: str, section: str | None = None, *, budget: int) -> Answer:
         """Return a page or a section of it, cut at a line if it is longer than the budget."""
         address = _address(page, section)
-        found = store.fetch(address)
+        is_proposal = address.startswith(f"{FOLDER}/")
+        found = self._proposal(address) if is_proposal else store.fetch(address)
         if isinstance(found, Written):
             return denied(found.reason)
         shown = replace(found, content=clean(found.content))
@@ -156,11 +160,23 @@ class Project:
             shown = shown.shortened(max(0, room - most), self.count)
         role = unaccepted(self.layout.wiki).get(shown.address)
         version = f", version {shown.version}" if shown.version else ""
-        version += f", unreviewed, by {role}" if role else ""
+        version += f", unreviewed, by {role}" if role else ", a proposal" if is_proposal else ""
         leads = f"Its cause is kept by {named(shown.leads_to)}.\n" if shown.leads_to else ""
         quotation = quoted(shown.content, 1 << 20, data=f"page {named(shown.address)}{version}", language="markdown")
         data = {key: getattr(shown, key) for key in ("address", "content", "version", "leads_to")}
         return Answer(data=data, text=f"{leads}{quotation}", left_out=tuple(filter(None, (self._left_out(shown),))))
+
+    def _proposal(self, address: str) -> Fetched | Written:
+        """Return what `dvwiki review show` prints of a proposal, or a part of it, or a refusal."""
+        name, _, heading = address.removeprefix(f"{FOLDER}/").partition("#")
+        try:
+            content = proposal_text(self.layout, ReviewQueue(self.layout).get(name))
+        except ReviewError as error:
+            return Written(status="denied", address=address, reason=str(error))
+        place = parts.part(content, heading) if heading else (0, len(content))
+        if place is None:
+            return Written(status="denied", address=address, reason=f"the proposal has no heading {heading!r}")
+        return Fetched(address=address, content=content[slice(*place)], version="")
 
     def _left_out(self, found: Fetched) -> str:
         """Return what was left out of a page; the caller knows the address before each part."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +15,13 @@ from pytest_dvwiki.runs import today
 from pytest_dvwiki.upkeep import compiled, drafts
 from pytest_dvwiki.upkeep.lookup import page_named
 from pytest_dvwiki.wiki.config import WikiConfig
-from pytest_dvwiki.wiki.kinds import bug
+from pytest_dvwiki.wiki.kinds import bug, topic
 from pytest_dvwiki.wiki.lock import locked
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.review import Kind, Proposal, ReviewError, ReviewQueue
 from pytest_dvwiki.wiki.schema import NAME, SchemaError, schema_text, with_section
 from pytest_dvwiki.wiki.store import WikiStore
+from pytest_dvwiki.wiki.store_protocol import Fetched
 from pytest_dvwiki.wiki.supersession import MergeError
 from pytest_dvwiki.wiki.text.names import file_name
 from pytest_dvwiki.wiki.text.pages import Refused
@@ -32,6 +35,19 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.page_cache import PageCache
     from pytest_dvwiki.wiki.page_summary import PageSummary
+
+
+def shown(layout: Layout, proposal: Proposal) -> str:
+    """Return a proposal as a person or an agent reads it: who made it and why, then its text or what it changes."""
+    keys = {key: value for key, value in asdict(proposal).items() if value and key not in {"text", "sources"}}
+    head = [f"{key}: {value}" for key, value in keys.items()] + [f"source: {each}" for each in proposal.sources]
+    text = proposal.text
+    present = WikiStore(WikiConfig(wiki_dir=layout.wiki), "human").fetch(proposal.target) if proposal.base else None
+    if isinstance(present, Fetched):
+        content = topic.sections(topic.lessons(present.content)) if proposal.kind == "compiled" else present.content
+        lines = (content.strip().splitlines(), text.splitlines())
+        text = "\n".join(difflib.unified_diff(*lines, "present", "proposed", lineterm=""))
+    return "\n".join([*head, "", text])
 
 
 def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:

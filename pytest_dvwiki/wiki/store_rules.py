@@ -20,7 +20,7 @@ from pytest_dvwiki.wiki.age import tag
 from pytest_dvwiki.wiki.finding.search import shown_status
 from pytest_dvwiki.wiki.kinds.owned import OWNED
 from pytest_dvwiki.wiki.page_cache import version_of
-from pytest_dvwiki.wiki.page_summary import CATEGORIES, REQUIRED
+from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.schema import (
     DIRECTLY,
     HANDOFFS,
@@ -32,12 +32,22 @@ from pytest_dvwiki.wiki.schema import (
     Section,
     with_section,
 )
+from pytest_dvwiki.wiki.store_content import (
+    decoded,
+    denied,
+    ended,
+    part_of,
+    problem_of,
+    refuse_breakout,
+    refuse_length,
+    span_of,
+    with_part,
+)
 from pytest_dvwiki.wiki.store_protocol import Fetched, HandedOff, PageEntry, Turn, Written
-from pytest_dvwiki.wiki.text import pages, parts, splice
+from pytest_dvwiki.wiki.text import splice
 from pytest_dvwiki.wiki.text.markdown import plain
 from pytest_dvwiki.wiki.text.names import file_name, is_file_name
 from pytest_dvwiki.wiki.text.notes import note
-from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,7 +56,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
     from pytest_dvwiki.wiki.review import Kind
 
-_LARGEST = 1 << 20
 _LONGEST_LINE = 4000
 """Maximum number of characters of a line that is added to a section such as `log`."""
 _MOST_LISTED = 50
@@ -60,9 +69,9 @@ _LINE_BY = re.compile(r"^## \[[^\]]*\] (?:note \| - \| (?P<note>\S+):|handoff \|
 
 
 class CheckedStore(abc.ABC):
-    """A session of one reader and writer, without the place where the pages are.
+    """A session of one reader and writer, without the place where the pages are; implements `Store`.
 
-    Long by the rules of each call, which belong together.
+    Long by the rules of each call, which belong together. A place may raise `WikiError` if it cannot be written.
 
     Args:
         role: A role of the schema.
@@ -123,10 +132,7 @@ class CheckedStore(abc.ABC):
     # Reading
 
     def list(self, folder: str | None = None) -> list[PageEntry]:
-        """Return the pages of a category or sub-folder, or of all, by name.
-
-        Where there are more than 50, each sub-folder is one entry. An unreadable page has only its cause as metadata.
-        """
+        """Return the pages of a category or sub-folder, or of all; see `Store.list`."""
         folder = (folder or "").strip("/")
         categories = [each for each in CATEGORIES if not folder or folder.split("/")[0] == each]
         listed = [page for page in self._summaries(categories) if not folder or page.path.startswith(f"{folder}/")]
@@ -186,11 +192,10 @@ class CheckedStore(abc.ABC):
             )
 
     def fetch(self, address: str) -> Fetched | Written:
-        """Read a page or a part of one.
+        """Read a page or a part of one; see `Store.fetch`.
 
         Returns:
-            The content. For a bug page that is gone: the page that has its cause now, with the address of that page. A
-            refusal if there is no such place, or if the turn has reached the section's `read_cap`.
+            The content; for a bug page that is gone that of the page that has its cause now, with its address.
         """
         place = self._place(address)
         if isinstance(place, Written):
@@ -201,9 +206,9 @@ class CheckedStore(abc.ABC):
         section = self.schema.section_of(place)
         refusal = section and self._turn.refusal(section)
         if refusal:
-            return _denied(place, refusal)
+            return denied(place, refusal)
         text = self._text(place)
-        found = text if isinstance(text, Written) else _part(text, place)
+        found = text if isinstance(text, Written) else part_of(text, place)
         if isinstance(found, Written):
             return found
         if section is not None:
@@ -214,20 +219,7 @@ class CheckedStore(abc.ABC):
     # Writing
 
     def commit(self, address: str, content: str, expected_version: str) -> Written:
-        """Replace the content of a page or a part of one, or make a page.
-
-        Args:
-            address: A page or a part.
-            content: The complete new content.
-            expected_version: Version of the content that the new one is based on; empty for a new page.
-
-        Returns:
-            `done` with the new version; `proposed` for a new page that a person has to accept; `conflict` with the
-            present content; or `denied` with the reason.
-
-        Raises:
-            WikiError: The wiki cannot be written.
-        """
+        """Replace the content of a page or a part of one, or make a page; see `Store.commit`."""
         place = self._writable(address, "snapshot")
         if isinstance(place, Written):
             return place
@@ -235,7 +227,7 @@ class CheckedStore(abc.ABC):
             return self._make(place, content)
 
         def decide(text: str) -> str | Written:
-            present = _part(text, place)
+            present = part_of(text, place)
             if isinstance(present, Written):
                 return present
             if version_of(present) != expected_version:
@@ -246,27 +238,27 @@ class CheckedStore(abc.ABC):
                     content=present,
                     reason="somebody changed it since you read it; apply your change to the content given here",
                 )
-            return self._with_part(text, place, content)
+            return with_part(text, place, content, self.role)
 
         return self._change(place, decide)
 
     def create(self, category: str, name: str, content: str) -> Written:
         """Make a page, as `commit` does, under a name in which characters that no file name may have are replaced."""
         if category not in CATEGORIES:
-            return _denied(category, f"there is no category {category!r}; there are {', '.join(CATEGORIES)}")
+            return denied(category, f"there is no category {category!r}; there are {', '.join(CATEGORIES)}")
         return self.commit(f"{category}/{file_name(name.removesuffix('.md'))}", content, "")
 
     def _make(self, place: Address, content: str) -> Written:
         """Make a page; what an agent writes waits for a person."""
         if place.category in OWNED and self.role != "ingest":
-            return _denied(
+            return denied(
                 place,
                 f"pages of {place.category} are made from records; call WikiIngestService, or write to specs or topics",
             )
-        problem = _problem_of(content, place) or _missing(content, place)
+        problem = problem_of(content, place, is_new=True)
         if problem:
-            return _denied(place, problem)
-        new = _ended(redact(content))
+            return denied(place, problem)
+        new = ended(redact(content))
         if place.category in CATEGORIES and self.role not in DIRECTLY:
             proposal = self._propose("page", str(place), new, f"a new page, made by the role {self.role}")
             self._turn.end()
@@ -279,21 +271,7 @@ class CheckedStore(abc.ABC):
         return self._change(place, lambda _: new, may_create=True)
 
     def append(self, address: str, text: str, commit: str = "") -> Written:
-        """Add a text at the end of a part whose mode is `log`, or a line to a section such as `log`.
-
-        On a page the text of an agent is a note that is marked as unreviewed.
-
-        Args:
-            address: The part or the section.
-            text: What to add.
-            commit: The commit of the fix that an agent proposes, in hex digits; empty if it proposes none.
-
-        Returns:
-            `done` with the part's new version, or `denied` with the reason.
-
-        Raises:
-            WikiError: The wiki cannot be written.
-        """
+        """Add a text at the end of a part, or a line to a section such as `log`; see `Store.append`."""
         place = self._writable(address, "log")
         if isinstance(place, Written):
             return place
@@ -301,20 +279,20 @@ class CheckedStore(abc.ABC):
             line = " ".join(redact(text).split())
             problem = _problem_of_line(line)
             if problem:
-                return _denied(place, problem)
+                return denied(place, problem)
             self._add_line(place.path, self._title(place), lambda _: f"note | - | {self.role}: {line}")
             self._turn.end()
             return Written(status="done", address=str(place))
 
         def decide(page: str) -> str | Written:
-            present = _part(page, place)
+            present = part_of(page, place)
             if isinstance(present, Written):
                 return present
             added = text if self.role in DIRECTLY else note(text, self.role, today(), commit)
             addition = splice.cleaned(added, page)
             # The entry of a list would hold a heading, too; it is refused as from anybody else.
-            breakout = _refuse_breakout(page, place, text) or _refuse_breakout(page, place, addition)
-            return _too_long(place, addition) or breakout or splice.appended(page, _found(page, place), addition)
+            breakout = refuse_breakout(page, place, text) or refuse_breakout(page, place, addition)
+            return refuse_length(place, addition) or breakout or splice.appended(page, span_of(page, place), addition)
 
         return self._change(place, decide)
 
@@ -329,14 +307,7 @@ class CheckedStore(abc.ABC):
         description: str = "",
         read_cap: int = READ_CAP,
     ) -> Written:
-        """Propose a new section; it takes effect when a person accepts it.
-
-        Returns:
-            `proposed`, or `denied` with the reason.
-
-        Raises:
-            WikiError: The review queue cannot be written.
-        """
+        """Propose a new section; see `Store.create_section`."""
         keys: dict[str, Any] = {"title": redact(title), "description": redact(description), "mode": mode}
         keys |= {"writable_by": list(writable_by), "read_cap": read_cap}
         entry = ", ".join(f"{key}: {yamlio.flow(value)}" for key, value in keys.items() if value != "")
@@ -344,9 +315,9 @@ class CheckedStore(abc.ABC):
         try:
             with_section(self._schema_text(), line)
         except SchemaError as error:
-            return _denied(name, str(error))
+            return denied(name, str(error))
         if not reason.strip():
-            return _denied(name, "say in `reason` what the section is for")
+            return denied(name, "say in `reason` what the section is for")
         proposal = self._propose("section", name, line, reason)
         return Written(
             status="proposed",
@@ -356,19 +327,7 @@ class CheckedStore(abc.ABC):
         )
 
     def handoff(self, target: str, summary: str, task: str = "") -> HandedOff:
-        """Pass the work on to a later role of the pipeline.
-
-        Args:
-            target: The role; for the same one or an earlier one the next role takes its place, the last one stays.
-            summary: What the next role has to know.
-            task: What the work is about; the handoffs of each task are counted separately.
-
-        Returns:
-            `done` with the role that has the work now; `denied` after `max_steps` handoffs, or without a summary.
-
-        Raises:
-            WikiError: The wiki cannot be written.
-        """
+        """Pass the work on to a later role of the pipeline; see `Store.handoff`."""
         pipeline, most = self.schema.pipeline, self.schema.max_steps
         words = " ".join(redact(summary).split())
         problem = self._problem_of_handoff(target, words, task)
@@ -432,11 +391,11 @@ class CheckedStore(abc.ABC):
 
         def replace(data: bytes | None) -> bytes | None:
             if data is None and not may_create:
-                refusal.append(_denied(place, "there is no such page; the list names all there are"))
+                refusal.append(denied(place, "there is no such page; the list names all there are"))
                 return None
-            text = None if data is None else _decoded(data)
+            text = None if data is None else decoded(data)
             if data is not None and text is None:
-                refusal.append(_denied(place, "the page is not UTF-8; a person has to correct it"))
+                refusal.append(denied(place, "the page is not UTF-8; a person has to correct it"))
                 return None
             if text is not None and may_create:
                 reason = "there is a page of this name; read it, and commit a change to it"
@@ -456,24 +415,13 @@ class CheckedStore(abc.ABC):
         if refusal:
             return refusal[0]
         if reason is not None:
-            return _denied(place, reason)
+            return denied(place, reason)
         text = self._text(place)
-        found = text if isinstance(text, Written) else _part(text, place)
+        found = text if isinstance(text, Written) else part_of(text, place)
         if isinstance(found, Written):
             return found
         self._turn.end()
         return Written(status="done", address=str(place), version=version_of(found))
-
-    def _with_part(self, text: str, place: Address, content: str) -> str | Written:
-        """Return a page with new content at a place, or a refusal if that would change what the writer does not own."""
-        content = splice.cleaned(content, text)
-        refusal = _too_long(place, content)
-        if refusal:
-            return refusal
-        if place.heading is None:
-            changed = splice.whole(text, content)
-            return _refuse_owned_changes(text, changed, place, may_remove=self.role == "human") or changed
-        return _refuse_breakout(text, place, content) or splice.replaced(text, _found(text, place), content)
 
     # Places
 
@@ -481,11 +429,11 @@ class CheckedStore(abc.ABC):
         place = Address.of(address)
         known = {*CATEGORIES, *(section.address.category for section in self.schema.files())}
         if place is None or place.category not in known or (place.page or "").endswith("*"):
-            return _denied(
+            return denied(
                 address, f"{address!r} is not a place in the wiki; write `category/page` or `category/page#Heading`"
             )
         if place.page is not None and not (all(map(is_file_name, place.page.split("/"))) or self._is_listed(place)):
-            return _denied(address, f"no page can be called {place.page!r:.80}; the list names all there are")
+            return denied(address, f"no page can be called {place.page!r:.80}; the list names all there are")
         return place
 
     def _is_listed(self, place: Address) -> bool:
@@ -508,14 +456,14 @@ class CheckedStore(abc.ABC):
             return place
         section = self.schema.section_of(place)
         if section is None or self.role not in section.writable_by:
-            return _denied(place, self._may_write(section))
+            return denied(place, self._may_write(section))
         if section.mode != mode:
             way = "append" if section.mode == "log" else "commit"
-            return _denied(place, f"{section.address} is a {section.mode}: write it with `{way}`")
+            return denied(place, f"{section.address} is a {section.mode}: write it with `{way}`")
         if place.category in CATEGORIES and place.page is None:
-            return _denied(place, f"{place} is a category; name a page of it, or a new one")
+            return denied(place, f"{place} is a category; name a page of it, or a new one")
         if mode == "log" and place.category in CATEGORIES and place.heading is None:
-            return _denied(place, f"{place} is a page; name the part to append to, as in `{place}#Resolution`")
+            return denied(place, f"{place} is a page; name the part to append to, as in `{place}#Resolution`")
         return place
 
     def _may_write(self, section: Section | None) -> str:
@@ -526,18 +474,14 @@ class CheckedStore(abc.ABC):
     def _text(self, place: Address) -> str | Written:
         """Return the page or log of a place as it is now, or a refusal."""
         try:
-            text = _decoded(self._read(place.path))
+            text = decoded(self._read(place.path))
         except outside.OutsideError:
-            return _denied(place, outside.REASON)
+            return denied(place, outside.REASON)
         except (FileNotFoundError, IsADirectoryError):
-            return _denied(place, "there is no such page; the list names all there are")
+            return denied(place, "there is no such page; the list names all there are")
         except OSError as error:
-            return _denied(place, f"it cannot be read: {error.strerror}")
-        return _denied(place, "the page is not UTF-8; a person has to correct it") if text is None else text
-
-
-def _denied(address: Address | str, reason: str) -> Written:
-    return Written(status="denied", address=str(address), reason=reason)
+            return denied(place, f"it cannot be read: {error.strerror}")
+        return denied(place, "the page is not UTF-8; a person has to correct it") if text is None else text
 
 
 def _folded(path: str, found: Sequence[PageSummary]) -> PageEntry:
@@ -554,91 +498,4 @@ def _problem_of_line(line: str) -> str | None:
         return "there is no text"
     if len(line) > _LONGEST_LINE:
         return f"it has {len(line)} characters; a line may have {_LONGEST_LINE}, name a page for the rest"
-    return None
-
-
-def _part(text: str, place: Address) -> str | Written:
-    if place.heading is None:
-        return text
-    found = parts.part(text, place.heading)
-    if found is None:
-        return _denied(place, f"the page has no heading {place.heading!r}")
-    return text[found[0] : found[1]].strip("\r\n")
-
-
-def _found(text: str, place: Address) -> tuple[int, int]:
-    """Return the start and end of a part that is known to exist."""
-    found = parts.part(text, place.heading or "")
-    assert found is not None  # noqa: S101 (it was found before)
-    return found
-
-
-def _too_long(place: Address, content: str) -> Written | None:
-    if len(content) <= _LARGEST:
-        return None
-    return _denied(place, f"it has {len(content)} characters; a page may have {_LARGEST}, link to the rest")
-
-
-def _refuse_breakout(text: str, place: Address, content: str) -> Written | None:
-    """Return a refusal if the content would end the part that it is put into; else None."""
-    outside = parts.breaks_out(content, parts.level_of(text, place.heading or ""))
-    if outside is None:
-        return None
-    return _denied(place, f"the line {outside!r} would end the part; use a lower heading, or a fenced block")
-
-
-def _ended(text: str) -> str:
-    return text if text.endswith("\n") else f"{text}\n"
-
-
-def _decoded(data: bytes) -> str | None:
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _problem_of(content: str, place: Address) -> str | None:
-    """Return why a text cannot be a page; None if it can."""
-    if len(content) > _LARGEST:
-        return f"it has {len(content)} characters; a page may have {_LARGEST}, link to the rest"
-    if place.category not in CATEGORIES:
-        return None
-    try:
-        page = pages.read(content.encode("utf-8", "surrogatepass"))
-    except YamlError as error:
-        return f"its frontmatter cannot be read: {error}"
-    return None if page.metadata else "it has no frontmatter; begin it with keys between two lines of three dashes"
-
-
-def _missing(content: str, place: Address) -> str | None:
-    """Return which keys a new page lacks, for which `dvwiki lint` would name it; None if it has them."""
-    if place.category not in REQUIRED:
-        return None
-    keys = pages.read(content.encode("utf-8", "surrogatepass")).metadata
-    missing = [key for key in REQUIRED[place.category] if keys.get(key) in (None, "")]
-    return f"its frontmatter lacks {' and '.join(missing)}" if missing else None
-
-
-def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove: bool) -> Written | None:
-    """Return a refusal if the tool's keys or regions would change, since they are made from records; else None."""
-    problem = _problem_of(after, place)
-    if problem:
-        return _denied(place, problem)
-    old, new = before.encode(), after.encode()
-    then, now = pages.read(old).metadata, pages.read(new).metadata
-    keys = [key for key in OWNED.get(place.category, ()) if repr(then.get(key)) != repr(now.get(key))]
-    if keys:
-        return _denied(place, f"{', '.join(keys)} {'are' if len(keys) > 1 else 'is'} the tool's, made from the records")
-    were, are = pages.regions(old), pages.regions(new)
-    if isinstance(are, pages.Refused):
-        return _denied(place, are.reason)
-    if isinstance(were, pages.Refused):
-        return None
-    changed = [name for name, text in were.items() if are.get(name, text if may_remove else None) != text]
-    if changed:
-        return _denied(
-            place,
-            f"between the marks of {', '.join(changed)} the tool writes, from the records; write above or below them",
-        )
     return None

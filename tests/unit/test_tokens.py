@@ -20,6 +20,7 @@ from pytest_dvwiki.tokens import by_rule, counting
 from pytest_dvwiki.wiki.config import WikiConfig
 from pytest_dvwiki.wiki.writing.build import archive
 
+from .blocks import BLOCKS
 from .samples import layout, occurrence, record
 
 if TYPE_CHECKING:
@@ -28,17 +29,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.tokens import Count
 
 needs_tokenizers = pytest.mark.skipif(importlib.util.find_spec("tokenizers") is None, reason="tokenizers is missing")
-TEXTS = st.text(alphabet=st.sampled_from("abc def_1—…`中\n"), min_size=1, max_size=120)
-BLOCKS = st.lists(
-    st.builds(
-        Block,
-        header=TEXTS.map(lambda text: f"**page** ({' '.join(text.split())})"),
-        lines=st.lists(TEXTS, max_size=3).map(tuple),
-        excerpt=TEXTS.map(lambda text: f"Quoted:\n```text\n{text}\n```") | st.just(""),
-    ),
-    min_size=1,
-    max_size=8,
-)
 
 
 @pytest.fixture(scope="module")

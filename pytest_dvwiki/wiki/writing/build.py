@@ -309,16 +309,12 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
     Raises:
         WikiError: A page could not be written, or the lock could not be taken.
     """
-    with writing(layout, lock_timeout, scaffolded=False) as writer:
-        writer.refresh()
-        with writer.page_cache.batch():
-            for path, problem in sorted(problems.items()):
-                writer.files.mark_drift(path, problem)
-        writer.write_indexes()
-        if writer.files.updated:
-            plural = "s" if len(writer.files.updated) > 1 else ""
-            add_to_log(layout, "lint", f"{len(writer.files.updated)} page{plural} marked or unmarked")
-        return sorted(set(writer.files.changed))
+
+    def mark(writer: WikiWriter) -> None:
+        for path, problem in sorted(problems.items()):
+            writer.files.mark_drift(path, problem)
+
+    return _marked(layout, mark, "marked or unmarked", lock_timeout)
 
 
 def leave_out(layout: Layout, days: int, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
@@ -337,15 +333,19 @@ def leave_out(layout: Layout, days: int, *, lock_timeout: float = TIMEOUT_S) -> 
     Raises:
         WikiError: A page could not be written, or the lock could not be taken.
     """
+    done = f"left the index, stale for {days} days"
+    return _marked(layout, lambda writer: writer.views.leave_out(days), done, lock_timeout)
+
+
+def _marked(layout: Layout, mark: Callable[[WikiWriter], None], done: str, lock_timeout: float) -> list[str]:
+    """Mark pages, then write the indexes and the log; return the changed files."""
     with writing(layout, lock_timeout, scaffolded=False) as writer:
         writer.refresh()
         with writer.page_cache.batch():
-            writer.views.leave_out(days)
+            mark(writer)
         writer.write_indexes()
         if writer.files.updated:
-            add_to_log(
-                layout, "lint", f"{count(len(writer.files.updated), 'page')} left the index, stale for {days} days"
-            )
+            add_to_log(layout, "lint", f"{count(len(writer.files.updated), 'page')} {done}")
         return sorted(set(writer.files.changed))
 
 

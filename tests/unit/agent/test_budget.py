@@ -8,17 +8,7 @@ from hypothesis import strategies as st
 from pytest_dvwiki.agent.budget import Block, fit, fit_table
 from pytest_dvwiki.tokens import by_rule as cost
 
-LINES = st.text(alphabet=st.sampled_from("abc def_1—…`中"), min_size=1, max_size=200)
-BLOCKS = st.lists(
-    st.builds(
-        Block,
-        header=LINES.map(lambda text: f"**page** ({text})"),
-        lines=st.lists(LINES, max_size=3).map(tuple),
-        excerpt=LINES.map(lambda text: f"Quoted:\n```text\n{text}\n```") | st.just(""),
-    ),
-    min_size=1,
-    max_size=8,
-)
+from ..blocks import BLOCKS
 
 
 @given(BLOCKS, st.integers(0, 600), st.integers(0, 3))

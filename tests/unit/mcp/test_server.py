@@ -494,6 +494,15 @@ def test_a_new_page_of_an_agent_waits_for_a_person(server: Make, place: Layout) 
     assert ReviewQueue(place).get(proposed["proposal"]).target == "specs/burst"
     assert not (place.wiki / "specs" / "burst.md").exists()
     assert "eight beats" not in gather(place).text
+    (found,) = write(server("agent"), "dvwiki_search", query="beats")["results"]
+    data, text = server("agent").answer("dvwiki_get", {"page": found["page_path"]}, "process")
+    assert text.startswith(f"Quoted page review/{proposed['proposal']}, a proposal, no instructions:")
+    assert "by: agent" in data["content"]
+    assert "A burst has eight beats." in data["content"]
+    part = write(server(), "dvwiki_get", f"review/{proposed['proposal']}", section="Burst")
+    assert part["content"].strip() == "A burst has eight beats."
+    assert "no proposal 'none'" in write(server(), "dvwiki_get", "review/none")["reason"]
+    assert "'review/none' is not a place" in write(server("agent"), "dvwiki_commit", "review/none", **new)["reason"]
     refused = write(server("agent"), "dvwiki_commit", "bugs/RTL_1", **new)
     assert "bugs is for ingest, reviewer, human" in refused["reason"]
 

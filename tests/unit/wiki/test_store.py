@@ -6,10 +6,10 @@ import pytest
 
 from pytest_dvwiki import WikiConfig, WikiStore
 from pytest_dvwiki.wiki.page_cache import version_of
-from pytest_dvwiki.wiki.store_protocol import Fetched, Written
 from pytest_dvwiki.wiki.writing.build import archive, build, merge
 
 from ..samples import layout, occurrence, record
+from .outcomes import denied, fetched
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,17 +38,6 @@ def bug_page(wiki: Path) -> Path:
 
 def resolution(wiki: Path) -> str:
     return f"bugs/{bug_page(wiki).stem}#Resolution"
-
-
-def fetched(found: Fetched | Written) -> Fetched:
-    assert isinstance(found, Fetched), found
-    return found
-
-
-def denied(found: Fetched | Written) -> str:
-    assert isinstance(found, Written), found
-    assert found.status == "denied"
-    return found.reason
 
 
 def test_a_list_names_each_page_with_what_it_says_of_itself(wiki: Path) -> None:

@@ -11,13 +11,15 @@ from pytest_dvwiki.wiki.page_cache import version_of
 from pytest_dvwiki.wiki.review import ReviewQueue
 from pytest_dvwiki.wiki.store import WikiStore
 from pytest_dvwiki.wiki.store_memory import MemoryStore, MemoryWiki
-from pytest_dvwiki.wiki.store_protocol import Fetched, Store, Written
 from pytest_dvwiki.wiki.writing.build import init
 
 from ..samples import layout
+from .outcomes import denied, fetched
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pytest_dvwiki.wiki.store_protocol import Store
 
 SPEC = (
     "---\ntype: spec\nfeature: burst\nclarification_type: wording\nstatus: open\n---\n\n# Bursts\n\n"
@@ -66,17 +68,6 @@ class Place:
 @pytest.fixture(params=["files", "memory"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return Place(request.param, tmp_path)
-
-
-def fetched(found: Fetched | Written) -> Fetched:
-    assert isinstance(found, Fetched), found
-    return found
-
-
-def denied(found: Fetched | Written) -> str:
-    assert isinstance(found, Written), found
-    assert found.status == "denied"
-    return found.reason
 
 
 def test_a_list_says_of_each_page_what_a_reader_needs_to_choose(place: Place) -> None:

@@ -1,0 +1,120 @@
+"""What may stand at a place of a page: its size, its frontmatter, the end of a part, and what the tool owns.
+
+A refusal is a value that says why, and what would be allowed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.wiki.kinds.owned import OWNED
+from pytest_dvwiki.wiki.page_summary import CATEGORIES, REQUIRED
+from pytest_dvwiki.wiki.store_protocol import Written
+from pytest_dvwiki.wiki.text import pages, parts, splice
+from pytest_dvwiki.yamlio import YamlError
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.wiki.schema import Address
+
+_LARGEST = 1 << 20
+
+
+def part_of(text: str, place: Address) -> str | Written:
+    """Return the part of a page at a place, without the empty lines around it, or a refusal if there is none."""
+    if place.heading is None:
+        return text
+    found = parts.part(text, place.heading)
+    if found is None:
+        return denied(place, f"the page has no heading {place.heading!r}")
+    return text[found[0] : found[1]].strip("\r\n")
+
+
+def span_of(text: str, place: Address) -> tuple[int, int]:
+    """Return the start and end of a part that is known to exist."""
+    found = parts.part(text, place.heading or "")
+    assert found is not None  # noqa: S101 (it was found before)
+    return found
+
+
+def with_part(text: str, place: Address, content: str, role: str) -> str | Written:
+    """Return a page with new content at a place, or a refusal if that would change what the writer does not own."""
+    content = splice.cleaned(content, text)
+    refusal = refuse_length(place, content)
+    if refusal:
+        return refusal
+    if place.heading is None:
+        changed = splice.whole(text, content)
+        return _refuse_owned_changes(text, changed, place, may_remove=role == "human") or changed
+    return refuse_breakout(text, place, content) or splice.replaced(text, span_of(text, place), content)
+
+
+def refuse_breakout(text: str, place: Address, content: str) -> Written | None:
+    """Return a refusal if the content would end the part that it is put into; else None."""
+    outside = parts.breaks_out(content, parts.level_of(text, place.heading or ""))
+    if outside is None:
+        return None
+    return denied(place, f"the line {outside!r} would end the part; use a lower heading, or a fenced block")
+
+
+def refuse_length(place: Address, content: str) -> Written | None:
+    """Return a refusal of a content that is too long; else None."""
+    if len(content) <= _LARGEST:
+        return None
+    return denied(place, f"it has {len(content)} characters; a page may have {_LARGEST}, link to the rest")
+
+
+def problem_of(content: str, place: Address, *, is_new: bool = False) -> str | None:
+    """Return why a text cannot be a page; None if it can. A new page has the keys that `dvwiki lint` asks for."""
+    refusal = refuse_length(place, content)
+    if refusal or place.category not in CATEGORIES:
+        return refusal.reason if refusal else None
+    try:
+        keys = pages.read(content.encode("utf-8", "surrogatepass")).metadata
+    except YamlError as error:
+        return f"its frontmatter cannot be read: {error}"
+    if not keys:
+        return "it has no frontmatter; begin it with keys between two lines of three dashes"
+    missing = [key for key in REQUIRED[place.category] if is_new and keys.get(key) in (None, "")]
+    return f"its frontmatter lacks {' and '.join(missing)}" if missing else None
+
+
+def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove: bool) -> Written | None:
+    """Return a refusal if the tool's keys or regions would change, since they are made from records; else None."""
+    problem = problem_of(after, place)
+    if problem:
+        return denied(place, problem)
+    old, new = before.encode(), after.encode()
+    then, now = pages.read(old).metadata, pages.read(new).metadata
+    keys = [key for key in OWNED.get(place.category, ()) if repr(then.get(key)) != repr(now.get(key))]
+    if keys:
+        return denied(place, f"{', '.join(keys)} {'are' if len(keys) > 1 else 'is'} the tool's, made from the records")
+    were, are = pages.regions(old), pages.regions(new)
+    if isinstance(are, pages.Refused):
+        return denied(place, are.reason)
+    if isinstance(were, pages.Refused):
+        return None
+    changed = [name for name, text in were.items() if are.get(name, text if may_remove else None) != text]
+    if changed:
+        return denied(
+            place,
+            f"between the marks of {', '.join(changed)} the tool writes, from the records; write above or below them",
+        )
+    return None
+
+
+def ended(text: str) -> str:
+    """Return a text with a line feed at its end."""
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def decoded(data: bytes) -> str | None:
+    """Return the text of a page; None if it is not UTF-8."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def denied(address: Address | str, reason: str) -> Written:
+    """Return a refusal."""
+    return Written(status="denied", address=str(address), reason=reason)
