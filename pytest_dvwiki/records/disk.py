@@ -63,25 +63,53 @@ def explained(path: Path) -> Iterator[None]:
         raise WikiError(f"cannot write {path}: {reason}; {remedy}") from error
 
 
-def replace(path: Path, data: bytes) -> None:
+def replace(path: Path, data: bytes, *, sync: bool = True) -> None:
     """Replace the bytes of a file, which keeps its mode; a new file gets that of the umask and the folder's group.
 
     The new bytes are on the disk before the old ones go: a power cut may bring the old file back, never a torn one. The
     target of a symbolic link is replaced, and the link stays.
 
+    Args:
+        path: The file.
+        data: Its new bytes.
+        sync: Whether they are on the disk before this returns; if not, `sync` is called later, and a power cut before
+            that may leave an empty file.
+
     Raises:
         WikiError: The file cannot be written; the old one is unchanged.
     """
     with explained(path), as_open_as(path.parent):
-        target = Path(os.path.realpath(path))
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target = Path(os.path.realpath(path)) if path.is_symlink() else path
+        if not target.parent.is_dir():
+            target.parent.mkdir(parents=True, exist_ok=True)
         mode = target.stat().st_mode & 0o7777 if target.exists() else None
-        temporary = _temporary(target, data, mode)
+        temporary = _temporary(target, data, mode, sync=sync)
         try:
             temporary.replace(target)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def sync(path: Path) -> None:
+    """Have the bytes of a file on the disk.
+
+    Raises:
+        WikiError: The disk does not take them.
+    """
+    with explained(path):
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def has_content(path: Path) -> bool:
+    """Tell whether a file exists and is not empty."""
+    with contextlib.suppress(OSError):
+        return path.stat().st_size > 0
+    return False
 
 
 def create(path: Path, data: bytes) -> bool:
@@ -165,8 +193,8 @@ def sweep(folder: Path) -> None:
                 path.unlink(missing_ok=True)
 
 
-def _temporary(target: Path, data: bytes, mode: int | None) -> Path:
-    """Write a temporary file beside the target and sync it to the disk."""
+def _temporary(target: Path, data: bytes, mode: int | None, *, sync: bool = True) -> Path:
+    """Write a temporary file beside the target and, if asked to, sync it to the disk."""
     path = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
@@ -179,7 +207,8 @@ def _temporary(target: Path, data: bytes, mode: int | None) -> Path:
             file.flush()
             if mode is not None:
                 path.chmod(mode)
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
     except BaseException:
         path.unlink(missing_ok=True)
         raise

@@ -18,6 +18,11 @@ class OutsideError(OSError):
 
 def leads_out(wiki: Path, file: Path) -> bool:
     """Tell whether a file in the wiki is really elsewhere, by links."""
+    for part in (file, *file.parents):
+        if part == wiki:
+            return False
+        if part.is_symlink() or part.name == "..":
+            break
     # Not `Path.resolve`, which raises for a link to itself in some versions of Python.
     return not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(wiki))
 

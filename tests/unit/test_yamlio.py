@@ -26,6 +26,25 @@ def test_a_value_comes_back_as_it_was(value: dict[str, Any]) -> None:
     assert yaml.safe_load(dump(value)) == value
 
 
+WORDS = (
+    *("", "word", "yes", "two words", 'a "b" \\c', "…", "😀", "\t", "\x85", "\ufeffa", "k" * 101, "\ud800"),
+    *("one\ntwo", " lead\nb", "end \nb", "a\n", "a\n\n", "\na", "a\n\n  b", "…\nb", "😀\nb", "a\tb\nc", "key: x\n- y"),
+)
+TEXTS = st.sampled_from(WORDS)
+KEYS = TEXTS.filter(str.isprintable)
+DOCUMENTS = st.recursive(
+    SCALARS | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(KEYS, DOCUMENTS, max_size=3))
+def test_the_bytes_are_those_of_libyaml(value: dict[str, Any]) -> None:
+    nodes = yamlio._node(value, top=True)
+    assert dump(value) == yaml.serialize(nodes, Dumper=yaml.CSafeDumper, width=2**31 - 1, allow_unicode=True)
+
+
 @given(SCALARS | st.lists(SCALARS, max_size=4))
 def test_a_value_on_one_line_comes_back_but_for_its_line_feeds(value: Any) -> None:
     line = flow(value)

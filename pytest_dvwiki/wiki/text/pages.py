@@ -207,6 +207,19 @@ def edit(
     return (bom + text[:start] + block + body).encode()
 
 
+def filled(data: bytes, keys: Mapping[str, Any], regions: Mapping[str, str]) -> bytes | Refused:
+    """Return a page made by `new` with its owned keys and regions set, as by `edit`, but without parsing it."""
+    text = data.decode()
+    _, end = _block(text)
+    block = text[:end]
+    for key, value in keys.items():
+        empty, shown = f"\n{key}: null\n", yamlio.flow(flat(value))
+        if block.count(empty) != 1 or not (shown.isascii() and shown.isprintable()):
+            return edit(data, keys, regions)
+        block = block.replace(empty, f"\n{key}: {shown}\n")
+    return (block + _edit_regions(text, end, regions, "\n")).encode()
+
+
 def without_marks(body: str) -> str:
     """Return a page's text without the comments around the tool's regions, which are the same on every page."""
     return _MARKS.sub("", body)

@@ -61,10 +61,11 @@ class Files:
         self._unreadable = unreadable
         self._check = check
         self._written: dict[str, bytes] = {}
+        self._unsynced: list[str] = []
 
     def exists(self, path: str) -> bool:
-        """Tell whether a file exists."""
-        return path in self._written or (self._wiki / path).exists()
+        """Tell whether a file exists; a new page of which a power cut left nothing is made again."""
+        return path in self._written or disk.has_content(self._wiki / path)
 
     def read(self, path: str) -> bytes:
         """Return the content of a file.
@@ -83,11 +84,17 @@ class Files:
 
     def create(self, path: str, data: bytes, keys: dict[str, Any], regions: dict[str, str]) -> None:
         """Write a new page, with the tool's keys and regions."""
-        edited = pages.edit(data, keys, regions)
+        edited = pages.filled(data, keys, regions)
         if isinstance(edited, Refused):
             self.refused.append((path, edited.reason))
-        elif self.write(path, edited):
+        elif self.write(path, edited, sync=False):
             self.created.append(path)
+            self._unsynced.append(path)
+
+    def sync(self) -> None:
+        """Have the new pages on the disk: all at once, since each of them alone would wait for the disk."""
+        while self._unsynced and not self._check:
+            disk.sync(self._wiki / self._unsynced.pop())
 
     def edit(self, path: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
         """Bring the tool's keys and regions of a page up to date.
@@ -136,8 +143,14 @@ class Files:
         elif edited != data and self.write(path, edited):
             self.updated.append(path)
 
-    def write(self, path: str, data: bytes) -> bool:
-        """Write a file; return whether it was written: a link that leads out of the wiki is left alone."""
+    def write(self, path: str, data: bytes, *, sync: bool = True) -> bool:
+        """Write a file; return whether it was written: a link that leads out of the wiki is left alone.
+
+        Args:
+            path: The file.
+            data: Its content.
+            sync: Whether it has to be on the disk before this returns.
+        """
         file = self._wiki / path
         if outside.leads_out(self._wiki, file):
             self.refused.append((path, outside.REASON))
@@ -148,7 +161,7 @@ class Files:
             self._written[path] = data
         else:
             with self._page_cache.writing(path):
-                disk.replace(file, data)
+                disk.replace(file, data, sync=sync)
             state = State.of(file.stat())
         if path.split("/", 1)[0] in CATEGORIES and is_page(file.name):
             self._page_cache.put(path, data, state)

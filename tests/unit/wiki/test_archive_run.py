@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.model import Command, Origin, PassedAgain
-from pytest_dvwiki.records import WikiError
+from pytest_dvwiki.records import WikiError, disk
 from pytest_dvwiki.records.store import record_path, suite_id
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build, init
@@ -160,6 +160,21 @@ def test_a_page_that_was_deleted_is_made_again_when_its_cause_occurs(place: Layo
     archive(place, passing(2))
     assert not (place.wiki / "bugs" / name).exists()
     assert archive(place, record(3, occurrence())).pages_created == [f"bugs/{name}"]
+
+
+def test_a_page_of_which_a_power_cut_left_nothing_is_made_again(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    page = _bug(place)
+    page.write_bytes(b"")
+    assert archive(place, record(2, occurrence())).pages_created == [f"bugs/{page.name}"]
+    assert pages.read(page.read_bytes()).metadata["hit_count"] == 2
+
+
+def test_new_pages_are_on_the_disk_when_the_run_is_archived(place: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(disk, "sync", lambda path: synced.append(path.parent.name))
+    archive(place, record(1, occurrence(), occurrence("b" * 12, error_class="sim_error")))
+    assert sorted(synced) == ["bugs", "bugs", "patterns"]
 
 
 def test_a_page_with_a_conflict_is_left_alone_and_gets_no_twin(place: Layout) -> None:

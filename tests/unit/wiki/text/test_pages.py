@@ -62,6 +62,24 @@ def test_only_owned_values_and_regions_change() -> None:
     assert _edited(PAGE.encode()).decode() == wanted
 
 
+@pytest.mark.parametrize(
+    "value", [None, "a b", "x: # y", "null", "…", 'a "b" \\c', "two\nlines", ["a", "b c"], [], 7, True]
+)
+def test_a_new_page_is_filled_as_it_would_be_edited(value: object) -> None:
+    made = pages.new(
+        {"status": None}, ("id", "seeds", "stale"), "Title", [("Notes", "id: null")], ending=pages.region("e", "p")
+    )
+    keys, regions = {"seeds": value, "id": value, "stale": False}, {"e": "id: null\n---"}
+    assert pages.filled(made, keys, regions) == _edited(made, keys, regions)
+
+
+def test_a_new_page_without_a_key_is_filled_too() -> None:
+    made = pages.new({"status": None}, ("id",), "Title", [])
+    assert pages.filled(made, {"id": "a", "more": 1, "status": "open"}, {}) == _edited(
+        made, {"id": "a", "more": 1, "status": "open"}, {}
+    )
+
+
 def test_the_same_again_changes_nothing() -> None:
     once = _edited(PAGE.encode())
     assert _edited(once) == once
