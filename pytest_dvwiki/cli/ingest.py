@@ -452,7 +452,9 @@ class _Ingest:
             if record is not None:
                 self._shown |= {each.fingerprint for each in record.occurrences}
                 if self._args.summary:
-                    self._collect(pipeline.causes_of_record(record, self._services))
+                    self._services.history.refresh()
+                    is_new = not done.was_known
+                    self._collect(pipeline.causes_of_record(record, self._services, is_archived=is_new))
 
     @cached_property
     def _intake(self) -> WikiIngestService:

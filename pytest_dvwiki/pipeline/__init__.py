@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         FirstBad,
         Interest,
         News,
+        Occurrence,
         PassedAgain,
         Result,
         RunRecord,
@@ -235,11 +236,19 @@ def _as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
 
 def _known_by_now(cause: Cause, history: History) -> Cause:
     """Return a cause as known if archiving this run has joined it to a cause on record."""
-    found = history.cause(cause.name) if cause.news == "NEW" else None
-    if found is None or found.history is None or found.history.runs < 2:  # noqa: PLR2004
-        return cause
-    runs, tests = found.history.runs - 1, max(0, found.history.tests - len(cause.occurrence.tests))
-    return replace(cause, news="KNOWN", history=replace(found.history, runs=runs, tests=tests), page=found.page)
+    found = _before(history.cause(cause.name), cause.occurrence) if cause.news == "NEW" else None
+    return cause if found is None else replace(cause, news="KNOWN", history=found.history, page=found.page)
+
+
+def _before(known: Cause | None, occurrence: Occurrence, *, is_report: bool = False) -> Cause | None:
+    """Return a cause as it was before its newest run, which is on record; None if it was not known then."""
+    if known is None or known.history is None or known.history.runs < 2:  # noqa: PLR2004
+        return None
+    history = known.history
+    tests = max(0, history.tests - len(occurrence.tests))
+    return replace(
+        known, history=replace(history, runs=history.runs - 1, tests=tests, reports=history.reports - is_report)
+    )
 
 
 def _joined(causes: Sequence[Cause]) -> Cause:
@@ -291,12 +300,13 @@ def recalled(run: Run, services: Services, archived_as: str) -> Archived:
     )
 
 
-def causes_of_record(record: RunRecord, services: Services) -> tuple[Cause, ...]:
-    """Return the causes of a record that is not archived here yet, with their news against what is on record here.
+def causes_of_record(record: RunRecord, services: Services, *, is_archived: bool = False) -> tuple[Cause, ...]:
+    """Return the causes of a record, with their news against what else is on record here.
 
     Args:
         record: The record.
         services: The history.
+        is_archived: Whether the history has the record, as its newest.
     """
     from pytest_dvwiki.causes.cause import Cause  # noqa: PLC0415  # loaded only for records of elsewhere
 
@@ -306,8 +316,10 @@ def causes_of_record(record: RunRecord, services: Services) -> tuple[Cause, ...]
         changes = [row for row in record.since_fix if row.fingerprint == fingerprint]
         without_fix = fingerprint in record.without_fix
         name = history.cause_of(occurrence, record.task_id, changes, without_fix=without_fix)
-        known = history.cause(name)
-        cause = known or Cause(name=name, occurrence=occurrence)
+        found = known = history.cause(name)
+        if is_archived:
+            known = _before(found, occurrence, is_report=record.caller_task is not None)
+        cause = known or Cause(name=name, occurrence=occurrence, page=found.page if found else None)
         news: News = "REGRESSED" if fingerprint in record.regressed else "KNOWN" if known else "NEW"
         names = {fingerprint, name, history.reference(name)}
         cause = replace(

@@ -53,6 +53,21 @@ def test_a_report_is_archived_once(root: Path, capsys: pytest.CaptureFixture[str
     assert found["caller_task"] == "nightly_7"
 
 
+def test_the_summary_says_what_was_known_before_the_report(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    headlines = []
+    for number in (1, 2, 2):
+        (root / f"night_{number}.md").write_text(f"{REPORT}\nNight {number}.\n")
+        assert main(["ingest", f"night_{number}.md", "--summary"]) == 0
+        headlines.append(capsys.readouterr().out)
+    new, known, again = headlines
+    assert "**NEW** uvm_error / protocol_violation" in new
+    assert "Reported" not in new
+    assert "**KNOWN** uvm_error / protocol_violation" in known
+    assert "- Reported once before, on " in known
+    assert "**KNOWN** uvm_error / protocol_violation" in again
+    assert "- Reported in 2 runs since " in again
+
+
 @pytest.mark.parametrize(("name", "text"), [("report.md", "# Session\n\nAll 40 tests passed.\n"), ("r.json", "[]")])
 def test_a_report_without_a_failure_makes_no_record_and_the_command_says_so(
     root: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
