@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import json
-import logging
 import os
 import shutil
 import sys
@@ -24,7 +22,6 @@ from pytest_dvwiki.cli.known_files import KnownFiles
 from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.place import add_place, layout_of
 from pytest_dvwiki.model.sentences import count
-from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import new_task_id, today, utc
 
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.leftovers import Leftovers, ReadLog
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
     from pytest_dvwiki.causes.cause import Cause
-    from pytest_dvwiki.intake.service import WikiIngestService
+    from pytest_dvwiki.cli.session_reports import SessionReports
     from pytest_dvwiki.model import Run, RunRecord, Vcs, Waived
     from pytest_dvwiki.pipeline import Archived
     from pytest_dvwiki.pipeline.services import Services
@@ -418,56 +415,37 @@ class _Ingest:
     def _take_report(self, group: _Group) -> None:
         """Archive the failures and coverage holes that the report of a session tells of."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
-        from pytest_dvwiki.llm.model import ModelError  # noqa: PLC0415
+        from pytest_dvwiki.cli.session_reports import ReportError  # noqa: PLC0415
 
-        for file in group.artefacts:
-            task = self._settings.task or file.path.stem
-            try:
-                text = reading.read_text(file.path)
-                if file.path.suffix.lower() == ".json":
-                    json.loads(text)
-                done = self._intake.archive_session((text, None, None, None), task)
-            except ModelError as error:
-                self._complain(f"{file.shown}: kept, and read again by the next ingest, since {error}")
-                self._ends["not archived"] += 1
-                continue
-            except json.JSONDecodeError as error:
-                self._complain(f"{file.shown}:{error.lineno}: not JSON ({error.msg}); correct this line")
-                self._ends["not archived"] += 1
-                continue
-            except (OSError, WikiError, RecursionError) as error:
-                self._complain(f"{file.shown}: {reading.described(error)}")
-                self._ends["not archived"] += 1
-                continue
-            if done is None:
-                self._ends["not archived"] += 1
-                _say(f"{file.shown}: not archived, since no failure was found in it")
-                continue
-            self._ends["archived before" if done.was_known else "archived"] += 1
-            if done.was_known:
-                _say(f"{file.shown}: already archived as {done.identity}; nothing changed")
-            else:
-                _say(f"{file.shown}: {done.result.log_entry.rpartition(' | ')[2]}\narchived as {done.identity}")
-            record = pipeline.on_record(done.identity, self._settings)
-            if record is not None:
-                self._shown |= {each.fingerprint for each in record.occurrences}
-                if self._args.summary:
-                    self._services.history.refresh()
-                    is_new = not done.was_known
-                    self._collect(pipeline.causes_of_record(record, self._services, is_archived=is_new))
+        (file,) = group.artefacts
+        try:
+            done = self._reports.archive(file.path, self._settings.task or file.path.stem)
+        except ReportError as error:
+            self._complain(f"{file.shown}{error}")
+            self._ends["not archived"] += 1
+            return
+        if done is None:
+            self._ends["not archived"] += 1
+            _say(f"{file.shown}: not archived, since no failure was found in it")
+            return
+        self._ends["archived before" if done.was_known else "archived"] += 1
+        if done.was_known:
+            _say(f"{file.shown}: already archived as {done.identity}; nothing changed")
+        else:
+            _say(f"{file.shown}: {done.result.log_entry.rpartition(' | ')[2]}\narchived as {done.identity}")
+        record = pipeline.on_record(done.identity, self._settings)
+        if record is not None:
+            self._shown |= {each.fingerprint for each in record.occurrences}
+            if self._args.summary:
+                self._services.history.refresh()
+                self._collect(pipeline.causes_of_record(record, self._services, is_archived=not done.was_known))
 
     @cached_property
-    def _intake(self) -> WikiIngestService:
-        """Return what reads reports: by rules, and by the model of the project if it has one."""
-        from pytest_dvwiki.cli.transcript import librarian_settings, print_event  # noqa: PLC0415
-        from pytest_dvwiki.intake.service import WikiIngestService  # noqa: PLC0415
-        from pytest_dvwiki.llm.client import connect  # noqa: PLC0415
-        from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
+    def _reports(self) -> SessionReports:
+        """Return what reads reports."""
+        from pytest_dvwiki.cli.session_reports import SessionReports  # noqa: PLC0415
 
-        # What readers of reports warn of, with the name of the command as all other problems.
-        logging.basicConfig(format="dvwiki ingest: %(message)s")
-        model = connect(librarian_settings(self._settings), print_event)
-        return WikiIngestService(WikiConfig.of(self._settings), model)
+        return SessionReports(self._settings)
 
     def _report_known(self, group: _Group, task_ids: Iterable[str], run: Run | None = None) -> None:
         """Say that runs are archived already, show what failed, and make pages that a killed call has left out.

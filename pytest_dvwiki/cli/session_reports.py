@@ -1,0 +1,53 @@
+"""Archiving of reports on a session, for `dvwiki ingest`."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.cli.transcript import librarian_settings, print_event
+from pytest_dvwiki.intake.service import WikiIngestService
+from pytest_dvwiki.llm.client import connect
+from pytest_dvwiki.llm.model import ModelError
+from pytest_dvwiki.records.disk import WikiError
+from pytest_dvwiki.wiki.config import WikiConfig
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_dvwiki.intake.service import Done
+    from pytest_dvwiki.settings import Settings
+
+
+class ReportError(Exception):
+    """A report that was not archived; the message follows the name of its file."""
+
+
+class SessionReports:
+    """What reads reports: rules, and the model of the project if it has one."""
+
+    def __init__(self, settings: Settings) -> None:
+        # What readers of reports warn of, with the name of the command as all other problems.
+        logging.basicConfig(format="dvwiki ingest: %(message)s")
+        model = connect(librarian_settings(settings), print_event)
+        self._service = WikiIngestService(WikiConfig.of(settings), model)
+
+    def archive(self, path: Path, task: str) -> Done | None:
+        """Archive a report; return None if it tells of no failure and of no coverage hole.
+
+        Raises:
+            ReportError: It cannot be read, or the wiki cannot be written.
+        """
+        try:
+            text = reading.read_text(path)
+            if path.suffix.lower() == ".json":
+                json.loads(text)
+            return self._service.archive_session((text, None, None, None), task)
+        except ModelError as error:
+            raise ReportError(f": kept, and read again by the next ingest, since {error}") from error
+        except json.JSONDecodeError as error:
+            raise ReportError(f":{error.lineno}: not JSON ({error.msg}); correct this line") from error
+        except (OSError, WikiError, RecursionError) as error:
+            raise ReportError(f": {reading.described(error)}") from error
