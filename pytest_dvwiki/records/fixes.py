@@ -17,9 +17,10 @@ changed too. Passes with other seeds count once there are so many that chance ex
 at the rate at which the test failed before (`chance`). A seed that passes again with the same sources counts once,
 unless the test comes and goes with it. A seed that is not on record counts as another one.
 
-The rate is taken over the runs since the cause was first seen, or since it returned after its fix had held; a seed that
-fails again counts once. The cause may have been there before that without a failure. So of the earlier passes as many
-count as chance explains at that rate; any more show that the cause came in later.
+The rate is taken over the runs since the cause was first seen, or since it returned after a fix that had held or was
+proven by the seed that failed; a seed that fails again counts once. The cause may have been there before that without a
+failure. So of the earlier passes as many count as chance explains at that rate; any more show that the cause came in
+later.
 
 `held` and `failed` are final: a cause that returns after its fix had held has regressed, and the fix stays `held`. A
 row that states a result (`held`, `failed`) keeps it. The commits of a fix are those that git names at the first pass
@@ -185,7 +186,7 @@ def judge(steps: Iterable[Step], records: CauseRecords) -> list[FixState]:
     for group in groups:
         state = _state(group.steps, presence, group.returned, records)
         states.append(state)
-        if state.fix.result == "held" and group.returned:
+        if group.returned and (state.fix.result == "held" or (state.past is None and state.fix.result == "open")):
             presence = _after_return(presence, state, group.returned.moment)
     return states
 
@@ -223,7 +224,7 @@ class _Since:
     """Since when a cause has been present, in moments."""
 
     came: str
-    """When it was first seen, or seen again after a fix held."""
+    """When it was first seen, or seen again after a fix held or was certain."""
     absent: str = ""
     """The moment from which on it was not seen until it came."""
     possible: str = ""
@@ -231,9 +232,9 @@ class _Since:
 
 
 def _after_return(before: _Since, state: FixState, came: str) -> _Since:
-    """Return the presence of a cause that returned after a fix had held."""
+    """Return the presence of a cause that returned after a fix that had held or was certain."""
     if state.past is None:
-        # The fix was certain, so the cause was absent while it held: passes of that time say nothing of its rate.
+        # The fix was certain, so the cause was absent until then: passes of that time say nothing of its rate.
         return _Since(came=came, absent=came, possible=came)
     # A fix that held by the number of its passes may have been chance after all.
     return _Since(came=came, absent=state.moment, possible=before.came)

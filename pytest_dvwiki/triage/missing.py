@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 _HANDLE = re.compile(r"(?P<owner>[\w$.\[\]()]+) contains no (?:child )?object named (?P<name>[\w$]+)")
 _RULE = "*** No rule to make target "
+_SOURCE = re.compile(
+    r"(?:No such file or directory: '|\*\*\* No rule to make target ['`]|\bcannot open (?:file )?\"?"
+    r"|Cannot find file containing module: '|(?:^|\s)(?=\S+: No such file or directory))"
+    r"(?:[^\s'\"]*[\\/])?(?P<name>[^\s'\"\\/]+\.(?:svh?|vh?|vhdl?))(?=['\":]|$)"
+)
+"""A source of the design that is not there, in the words of Python, make, GHDL, Verilator and Icarus."""
 _SYNTAX = re.compile(r"syntax error(?:,|$)")
 
 
@@ -35,10 +41,11 @@ def of_any_tool(parts: ReportParts) -> ReportParts:
     if " contains no " in parts.text and (handle := _HANDLE.search(parts.text)):
         # A component that caught the exception may report it with words of its own.
         return replace(parts, report_class="missing handle", file=None, message_id=handle["name"], text=handle["owner"])
-    if _RULE in parts.text:
-        return replace(parts, text=parts.text.removesuffix("Stop.").rstrip())  # `make -k` does not stop
+    if source := _SOURCE.search(parts.text):
+        return replace(parts, report_class="missing source", file=None, message_id=source["name"], text="")
     if parts.file is None or parts.line is None:
-        return parts
+        # `make -k` does not stop.
+        return replace(parts, text=parts.text.removesuffix("Stop.").rstrip()) if _RULE in parts.text else parts
     if _SYNTAX.match(parts.text):
         return replace(parts, report_class="syntax error", message_id=str(parts.line), text="")
     for kind, expression in _named():

@@ -64,6 +64,8 @@ OWNED = (
 )
 _KEY = 100
 _TITLE = 160
+_WORDLESS = re.compile(r"AssertionError(?::(?:\W|\d|\b(?:assert|not|and|or|in|is|None|True|False|X|Z)\b)*)?")
+"""An assertion without a message: nothing in it tells one check from another."""
 _SAME_CAUSE = "same fingerprint"
 _REPLACED = "superseded by "
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
@@ -165,6 +167,8 @@ def new(name: str, origin: str, occurrence: Occurrence, description: str) -> byt
     """
     words = in_words(occurrence.primary) or f"{occurrence.error_class} {occurrence.failure_subtype}"
     title = one_line(occurrence.title or "", _TITLE) or words
+    if occurrence.place is not None and occurrence.place.function and _WORDLESS.fullmatch(title):
+        title = f"{title} in {one_line(occurrence.place.function, _KEY)}"
     label = f"`{occurrence.error_class}` / `{occurrence.failure_subtype}`"
     message = in_words(occurrence.primary, 400)
     shown = own_words(message) if is_own(occurrence.primary) else code(message or words, 400)

@@ -151,7 +151,9 @@ def _reckoning(state: FixState) -> str:
         if past.comes_and_goes
         else "The seed with which they failed is not on record, so that no single pass settles it."
         if state.failed_seed == UNKNOWN_SEED
-        else f"A pass with {seed} settles it at once."
+        else "The change may have altered what that seed draws, so that no single pass settles it."
+        if state.seed_passed
+        else f"A pass with {seed} settles it at once, unless the change altered what it draws."
     )
     return (
         f"Passes of the newest fix may be chance: its tests failed in {failed} of {count(known, 'run')}{counted}"

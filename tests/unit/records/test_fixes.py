@@ -284,6 +284,16 @@ def test_what_passed_while_a_fix_held_says_nothing_of_the_rate(tmp_path: Path) -
     assert (states[-1].past.rate.failed, states[-1].past.rate.runs) == (1, 1)
 
 
+def test_what_passed_after_a_certain_fix_says_nothing_of_the_rate_of_what_a_later_commit_brought_back(
+    tmp_path: Path,
+) -> None:
+    runs = [_fails(1), _fails(2), passing(3), _ran(tmp_path, 4, TEST), _fails(5), _fails(6), _other_seed(7)]
+    states = _judged(tmp_path, *runs)
+    assert [(state.fix.result, state.fix.counts) for state in states] == [("open", True), ("open", True)]
+    assert states[-1].past is not None
+    assert (states[-1].past.rate.failed, states[-1].past.rate.runs) == (2, 2)
+
+
 @pytest.mark.parametrize(
     ("seeds", "needed"),
     [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.model import Command, Origin, PassedAgain
+from pytest_dvwiki.model import Command, Origin, PassedAgain, Place
 from pytest_dvwiki.records import WikiError, disk
 from pytest_dvwiki.records.store import record_path, suite_id
 from pytest_dvwiki.wiki.text import pages
@@ -388,3 +388,18 @@ def test_a_long_command_stands_on_its_page_whole(place: Layout) -> None:
     long = Command(arguments=("pytest", "t.py::test_run", f"--cocotb-pytest-args=t.py -k '{excluded}'"))
     archive(place, record(1, occurrence(command=long)))
     assert "not wrap_around_number_19'\"\n" in _bug(place).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("primary", "title"),
+    [
+        ("AssertionError: assert 104 == 78", "AssertionError: assert … == … in check_sum"),
+        ("AssertionError: assert not False", "AssertionError: assert not … in check_sum"),
+        ("AssertionError: sum assert 104 == 78", "AssertionError: sum assert … == …"),
+        ("ValueError: 3", "ValueError: …"),
+    ],
+)
+def test_a_title_names_the_function_of_an_assertion_without_words(place: Layout, primary: str, title: str) -> None:
+    said = Place(report="AssertionError", words="", file="tb/test_sum.py", line=12, function="check_sum")
+    archive(place, record(1, occurrence(primary=primary, place=said)))
+    assert f"\n# {title}\n" in _bug(place).read_text()
