@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from pytest_dvwiki.redact import two_ends
 
 LONGEST = 4096
-"""Maximum number of characters of a line that are searched; of a longer line half of them from each end."""
+"""Maximum number of characters of a line that are searched; in a longer line, half of them at each end."""
 _MEMORY = 16 << 20
 """Bytes that RE2 may take for one expression."""
 _REMEDIES = (

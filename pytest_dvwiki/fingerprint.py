@@ -16,7 +16,7 @@ FINGERPRINT_VERSION = 2
 """Increased when the same failure would get another fingerprint; an occurrence then carries the former one as well."""
 
 LONGEST = 4096
-"""Maximum number of characters of a text that count; of a longer one half from its start, half from its end."""
+"""Maximum number of characters of a text that count; if it is longer, half from its start and half from its end."""
 DIGITS = 12
 
 UNIT = r"(?:fs|ps|ns|us|ms|s|sec|step|steps)\b"
@@ -61,7 +61,7 @@ _BEGINNINGS = (
 )
 """Words with which a token may begin."""
 _PLAIN = rf"(?:\b(?!(?i:{_BEGINNINGS})\b)[A-Za-z_]*[g-tvwyG-TVWY][A-Za-z_]*(?::?[ ]|$))+"
-"""Words that are no part of any token: each has a letter that no value has, and nothing but a blank behind it.
+"""Words that are not part of any token: each has a letter that no value has, and is followed by a blank.
 
 They stay as they are; this saves the search for all kinds of tokens at most places of a text. So does `word_kept`, the
 last kind: nothing but a URL begins within a word.

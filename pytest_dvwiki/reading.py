@@ -185,7 +185,7 @@ def read_bytes(path: Path, most: int = MOST) -> bytes:
 
 
 def start_of(path: Path | str, most: int) -> str:
-    """Return the start of a file as text, at most so many bytes; empty if it cannot be read."""
+    """Return the start of a file as text, up to a number of bytes; empty if it cannot be read."""
     with suppress(OSError), open_regular(path) as stream:
         return stream.read(most).decode("utf-8", "replace")
     return ""

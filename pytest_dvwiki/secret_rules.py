@@ -302,7 +302,7 @@ class _Value:
         self.prefix = before[0] if before else ""
         line_start = text.rfind("\n", 0, found.start()) + 1
         self.before = text[max(line_start, name_start - _BEFORE_MOST) : name_start]
-        """Text before the name in its line; of a long one its end."""
+        """Text before the name in its line; if it is long, only its end."""
         self.is_compared = compared.beside((found.start("sep"), found.end()))
         name = self.prefix + found["word"]
         self.is_variable = name == name.upper() and found.end("sep") == found.start("quote" if self.quoted else "plain")

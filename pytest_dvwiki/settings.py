@@ -201,10 +201,10 @@ def _parse_branch(value: object) -> str:
 
 
 def _check_branch(name: str) -> None:
-    """Refuse a path: behind the bare flag, pytest takes the first path of a command line for its value."""
+    """Refuse a path: after the bare flag, pytest takes the first path of a command line for its value."""
     if name != "HEAD" and ("::" in name or os.path.exists(name)):  # noqa: PTH110  # may be no valid path
         raise ValueError(
-            f"{name!r:.60} is a path: put paths in front of the bare flag, and write a branch of that name as "
+            f"{name!r:.60} is a path: put paths before the bare flag, and write a branch of that name as "
             f"--dvwiki-commit=refs/heads/{name:.60}"
         )
     if re.fullmatch(r"[0-9a-f]{7,64}", name):

@@ -347,7 +347,7 @@ def of_passes(statement: Passed) -> str:
             doubt = "may be chance, as it comes and goes by itself"
         case _:
             doubt = f"may be chance, as it failed with seed {again.failed_seed}"
-            return f"{doubt}: {f'{passed}, or ' if passed else ''}run it with that seed to know"
+            return f"{doubt}: {f'{passed}, or ' if passed else ''}run it with that seed to be sure"
     return f"{doubt}: {passed}" if passed else doubt
 
 
@@ -369,5 +369,5 @@ def no_fix(changed: str, seed: str | None, failed_seed: str | None) -> str:
         if seed is None:
             return _NO_FIX["seed"].format("passes")
         only_seed = f"only the seed is known to differ ({seed}, it failed with {failed_seed})"
-        return f"{only_seed}; run it with seed {failed_seed} to know"
+        return f"{only_seed}; run it with seed {failed_seed} to be sure"
     return _NO_FIX.get(changed, _NO_FIX["nothing"])

@@ -105,7 +105,7 @@ def load_check(path: Path) -> Check:
 
 
 def parse_check(text: str, path: Path) -> Check:
-    """Return the check that a text is.
+    """Parse the text of a check.
 
     Args:
         text: The text.

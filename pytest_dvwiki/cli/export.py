@@ -62,7 +62,7 @@ def check_format(name: str) -> None:
         UsageError: There is no such format.
     """
     if name not in _WAYS:
-        raise UsageError(f"{name}: no export format; there are {', '.join(_WAYS)}")
+        raise UsageError(f"{name} is not an export format; there are {', '.join(_WAYS)}")
 
 
 def _okf(layout: Layout, folder: Path, _: str) -> None:

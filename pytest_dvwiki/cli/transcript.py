@@ -25,7 +25,7 @@ def ingest_transcript(args: argparse.Namespace) -> int:
     """Archive a session and its lessons.
 
     Returns:
-        1 if no model answered that was to answer; the same call then tries it again.
+        1 if a model was needed and none answered; the same call then tries it again.
     """
     from pytest_dvwiki.intake.service import WikiIngestService  # noqa: PLC0415  # only for this option
     from pytest_dvwiki.librarian.lessons import planned  # noqa: PLC0415

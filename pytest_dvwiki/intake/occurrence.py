@@ -87,7 +87,7 @@ def _text(values: Mapping[str, str], name: str) -> str | None:
 
 
 def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:
-    """Return the tests that are named, on lines or between commas; of several none is known to have the seed."""
+    """Return the tests that are named, on lines or between commas; only a single one is known to have the seed."""
     named = [redact(word(name)) for line in values.get("test", "").splitlines() for name in _COMMA.split(line)]
     names = [name for name in dict.fromkeys(named) if name]
     seed = redact(word(values.get("seed", ""))) or None

@@ -79,7 +79,7 @@ class Compiled:
     refused: list[str] = field(default_factory=list)
     """Texts that were refused, each with the reason."""
     kept: list[str] = field(default_factory=list)
-    """Ids of lessons that a text was to stand for and that stay as they are, for a person to look at."""
+    """Ids of lessons that a text should have replaced and that stay as they are, for a person to look at."""
     became: dict[str, str] = field(default_factory=dict)
     """For the id of a lesson that is gone, the id of the one that stands for it."""
 

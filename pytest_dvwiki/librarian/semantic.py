@@ -87,7 +87,7 @@ class _Judged(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A page that is to be compared."""
+    """A page to be compared."""
 
     page: str
     claims: tuple[Claim, ...]

@@ -15,7 +15,7 @@ _DEEPEST = 5
 
 
 def text_of(data: str) -> str:
-    """Return a transcript as text; of one with a JSON object on each line, who says what."""
+    """Return a transcript as text; if it has a JSON object on each line, who says what."""
     lines = [line for line in data.splitlines() if line.strip()]
     if not lines or not lines[0].lstrip().startswith("{"):
         return data

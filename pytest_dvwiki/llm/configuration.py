@@ -66,7 +66,7 @@ class LibrarianSettings:
 
     layout: Layout
     backends: tuple[Backend, ...] = ()
-    """In the order in which they are tried; `none`, and what stands behind it, is not among them."""
+    """In the order in which they are tried; `none`, and what follows it, is not among them."""
     rules: bool = True
     """Whether rules take over where no backend answers: `none` is listed, or nothing is."""
     threshold: int = option("int", default=5, help="Minimum number of lessons on a topic that is compiled.")

@@ -19,7 +19,7 @@ class ModelError(Exception):
 
     Args:
         text: The text.
-        rules: Whether the settings list `none` behind these backends: the caller then goes on by rules alone.
+        rules: Whether the settings list `none` after these backends: the caller then continues with rules alone.
     """
 
     def __init__(self, text: str, *, rules: bool = False) -> None:

@@ -24,7 +24,7 @@ class Limits:
     chars: int = 32 * 1024
     """Maximum number of characters of all lines together."""
     line: int = 4096
-    """Maximum number of characters of one line; of a longer one its two ends are kept."""
+    """Maximum number of characters of one line; a longer one is reduced to its two ends."""
     head: int = 20
     tail: int = 60
     candidates: int = 12

@@ -25,7 +25,7 @@ class Tool(NamedTuple):
     writes: bool = False
 
     def input_schema(self, projects: list[str]) -> Schema:
-        """Return the schema of the arguments; of several projects one has to be named."""
+        """Return the schema of the arguments; if there are several projects, one has to be named."""
         choice = {"project": {"type": "string", "enum": projects}} if len(projects) > 1 else {}
         return _object({**self.arguments, **choice}, (*self.required, *choice))
 

@@ -286,10 +286,10 @@ class FirstBad:
     passed_with: PassSeed = "same"
     """Unless it is `same`, the cause may have been there at the pass already, and no commit is named."""
     log: tuple[str, ...] = ()
-    """The commits, as `git log --oneline` shows them; of very many only some."""
+    """The commits, as `git log --oneline` shows them; only some of very many."""
     log_count: int = 0
     files: tuple[str, ...] = ()
-    """Files that differ; of very many only some."""
+    """Files that differ; if there are very many, only some."""
     file_count: int = 0
     owners: tuple[str, ...] = ()
     """Owners of these files."""
@@ -313,7 +313,7 @@ class SinceFix:
     since: str
     """Task id of the first run without uncommitted changes that passed with the fix."""
     files: tuple[str, ...] = ()
-    """Files that differ from that run; of very many only some."""
+    """Files that differ from that run; if there are very many, only some."""
     file_count: int = 0
     passed: tuple[str, ...] = ()
     """Tests that had failed before the fix and pass in this run."""
@@ -474,11 +474,11 @@ class Fix:
     by: Literal["person", "agent", "git"] = "git"
     date: str = ""
     log: tuple[str, ...] = ()
-    """Commits between last failure and first pass, as `git log --oneline` shows them; of very many only some."""
+    """Commits between last failure and first pass, as `git log --oneline` shows them; only some of very many."""
     log_count: int = 0
     """Number of these commits."""
     files: tuple[str, ...] = ()
-    """Files that differ; of very many only some."""
+    """Files that differ; if there are very many, only some."""
     file_count: int = 0
     note: str = ""
     """Other differences between the failure and the pass: uncommitted changes of either run."""

@@ -47,5 +47,5 @@ def count(number: int, noun: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most so many characters; one that is cut ends with `…`."""
+    """Return a text of a limited number of characters; one that is cut ends with `…`."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

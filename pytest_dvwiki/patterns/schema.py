@@ -35,7 +35,7 @@ UNKNOWN = "unknown"
 _NAME = re.compile(r"\{([a-z_]+)\}")
 _SUBTYPE = re.compile(r"[a-z][a-z0-9_]{1,59}", re.ASCII)
 _LIKE = 0.85
-"""Similarity from which on a new name of a subtype counts as a typing error in a known one."""
+"""Minimum similarity at which a new name of a subtype counts as a typing error in a known one."""
 
 PatternTier = Tier | Literal["benign"]
 """`benign` marks a message that looks like a failure but is not: it wins over every other pattern."""

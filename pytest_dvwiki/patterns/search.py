@@ -17,7 +17,7 @@ from typing import Protocol
 from pytest_dvwiki.expressions import Expression, FirstMatch, given
 
 WIDE = 16
-"""Number of repetitions from which on a part is a gap, with an open end."""
+"""Number of repetitions at which a part counts as a gap, with an open end."""
 
 _PART = re.compile(
     r"(?P<atom>\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?:|.)"

@@ -27,7 +27,7 @@ _COMMON = (
     "mismatch", "licens", "licenc", "signal ",
 )  # fmt: skip
 _SHORT = 5
-"""Length in characters from which on a literal is rare enough to be cheap."""
+"""Minimum length in characters of a literal that is rare enough to be cheap."""
 _EACH = 0.02
 
 

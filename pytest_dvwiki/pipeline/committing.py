@@ -43,7 +43,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
-    """What a commit of upkeep takes beside records and the tool's parts of pages."""
+    """What a commit of upkeep takes besides records and the tool's parts of pages."""
 
     people: frozenset[str]
     """Files that differed from HEAD before, relative to the top: only of the others is every change the tool's."""

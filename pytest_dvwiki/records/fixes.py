@@ -214,7 +214,7 @@ def _group_of(
 
 
 def _earlier(one: Return | None, other: Return | None) -> Return | None:
-    """Return the earlier of two returns; of two at one moment that of the same test."""
+    """Return the earlier of two returns; if they are at the same moment, that of the same test."""
     known = [each for each in (one, other) if each is not None]
     return min(known, key=lambda each: (each.moment, not each.same_test), default=None)
 
@@ -226,9 +226,9 @@ class _Since:
     came: str
     """When it was first seen, or seen again after a fix held or was certain."""
     absent: str = ""
-    """The moment from which on it was not seen until it came."""
+    """The moment since which it was not seen until it came."""
     possible: str = ""
-    """The moment from which on it may have been present all the time, seen or not."""
+    """The moment since which it may have been present all the time, seen or not."""
 
 
 def _after_return(before: _Since, state: FixState, came: str) -> _Since:
@@ -354,7 +354,7 @@ def _stated(group: list[Step]) -> Result | None:
 
 
 def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
-    """Return the text of the best informed: a person before an agent before git; of equal ones the newest."""
+    """Return the text of the best informed: a person before an agent before git; the newest of several."""
     stated = [step.fix for step in group if step.fix]
     span = _by_git(group, held_at, deterministic=deterministic)
     if not stated:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MOST_RUNS = 50
 _MOST_TESTS = 20
 _AXES = {"simulator": "", "python": "Python ", "cocotb": "cocotb ", "os": ""}
-"""The axes, each with what stands in front of its values."""
+"""The axes, each with what precedes its values."""
 
 
 class Split(NamedTuple):

@@ -95,7 +95,7 @@ def renew_proposals(
         db: The tables.
         judged: Causes whose fixes are judged differently than before; None for all.
         seen: Causes that occurred.
-        late: The moment from which on they occurred, if other runs came after it.
+        late: The moment since which they occurred, if other runs came after it.
 
     Returns:
         The causes whose proposed fix changed or went.

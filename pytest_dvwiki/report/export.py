@@ -172,7 +172,7 @@ def _hits(page: PageSummary) -> int:
 
 
 def _concept(each: _Exported) -> str:
-    """Return a page as a concept: its own keys behind those of the format."""
+    """Return a page as a concept: its own keys after those of the format."""
     page = each.page
     own = {key: value for key, value in page.metadata.items() if value is not None}
     seen = page.text("last_updated") or page.text("last_seen")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 _RANK: dict[Outcome, int] = {"passed": 0, "skipped": 1, "xfailed": 2, "failed": 3, "error": 4}
-"""Order of outcomes; of several phases the worst outcome counts."""
+"""Order of outcomes; the worst of several phases counts."""
 
 
 @dataclass(slots=True)

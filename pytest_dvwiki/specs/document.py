@@ -125,7 +125,7 @@ def named_items(text: str, items: list[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def keywords_of(waiver: Entry) -> list[str]:
-    """Return the keywords of a waiver, which stand in quotes or as code on a line of that name."""
+    """Return the keywords of a waiver, which are in quotes or code spans on a line of that name."""
     found = re.search(r"keywords?(?:\*\*)?:(.*(?:\n[ \t]+(?![ \t]*[-*]).*)*)", waiver.text, re.IGNORECASE)
     if found is None:
         return []
@@ -155,7 +155,7 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def check_items(section: str) -> list[Any] | None:
-    """Return the list `items` of section 4, as it stands; None if there is no such block."""
+    """Return the list `items` of section 4, unchanged; None if there is no such block."""
     for block in blocks_of(section):
         if block.language not in {"yaml", "yml"}:
             continue
@@ -169,7 +169,7 @@ def check_items(section: str) -> list[Any] | None:
 
 
 def expressions_of(text: str) -> list[str]:
-    """Return the regular expressions of a text: behind a label, behind `regex:`, in blocks, and those of items."""
+    """Return the regular expressions of a text: after a label, after `regex:`, in blocks, and those of items."""
     found = [expression for _, expression in _PREFIXED.findall(text)]
     for label, rest in _EXPRESSION.findall(text):
         if not _OTHER_PATTERN.search(label):
@@ -224,7 +224,7 @@ def _paths(node: ast.Dict) -> Iterator[str]:
 
 
 def references_of(section: str) -> list[str]:
-    """Return the fields that section 2 uses: behind `parsed_fields`, and as code on lines that list fields."""
+    """Return the fields that section 2 uses: after `parsed_fields`, and as code on lines that list fields."""
     found = [".".join(_STEP.findall(path)) for path in _REFERENCE.findall(section)]
     for line in _FIELDS_LINE.findall(section):
         found += [name.removeprefix("parsed_fields.") for name in _CODE.findall(line) if _DOTTED.fullmatch(name)]

@@ -68,7 +68,7 @@ class Draft:
 
 
 def draft(text: str, outline: Outline, folder: Path) -> Draft:
-    """Return the check that follows from a specification.
+    """Return the draft check for a specification.
 
     Args:
         text: The specification.

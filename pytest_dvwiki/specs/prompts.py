@@ -38,7 +38,7 @@ class Round:
 
     number: int
     name: str
-    """Its answer stands between tags of this name."""
+    """Its answer is between tags of this name."""
     title: str
     task: str
     system: tuple[str, ...]
@@ -160,7 +160,7 @@ class Texts:
 
 
 def _parts(text: str) -> dict[str, str]:
-    """Return the parts of a text by their headings; of two with the same heading, the first."""
+    """Return the parts of a text by their headings; the first of two with the same heading."""
     _, *pieces = _PART.split(text)
     found: dict[str, str] = {}
     for heading, body in zip(pieces[::2], pieces[1::2], strict=True):
@@ -225,7 +225,7 @@ def summary(text: str) -> str:
 
 
 def extracted(text: str, tag: str) -> tuple[str, str]:
-    """Return what stands between the first tags of a name, and a warning.
+    """Return the text between the first tags of a name, and a warning.
 
     Returns:
         The whole text, with a warning, if there are no such tags; an empty warning if there is one pair.

@@ -30,7 +30,7 @@ def _form(text: str) -> Iterator[str]:
     found = re.findall(rf"^## ({'|'.join(map(re.escape, document.HEADINGS))})[ \t]*$", text, re.MULTILINE)
     for heading in document.HEADINGS:
         if found.count(heading) != 1:
-            yield f"the heading '## {heading}' {'is missing' if heading not in found else 'stands there twice'}"
+            yield f"the heading '## {heading}' {'is missing' if heading not in found else 'appears twice'}"
     if len(text) < LEAST:
         yield f"it has {len(text)} characters, fewer than {LEAST}: probably it is not complete"
     for block in document.blocks_of(text):

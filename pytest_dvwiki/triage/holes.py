@@ -124,7 +124,7 @@ class _Point:
         return [] if ALL in was_open and was_open[ALL].hits == row.hits else [row]
 
     def _priority(self, holes: Iterable[CoverBin]) -> int:
-        """Return the priority of holes: by weight, heaviest first; of equal weight those never hit come first."""
+        """Return the priority of holes: by weight, heaviest first; for equal weights, those never hit come first."""
         return min(2 * self._ranks[bin_.weight] - (bin_.hits <= 0) for bin_ in holes)
 
     def _row(self, name: str, bin_: CoverBin, priority: int | None) -> BinRow:

@@ -48,7 +48,7 @@ HELD = 1.0
 _PRIOR = 2.0
 """Number of decisions assumed for each side before people decided anything about the causes of a pattern."""
 FEWEST_SEEDS = 2
-"""Number of seeds from which on they show how a fault depends on the stimulus."""
+"""Minimum number of seeds that show how a fault depends on the stimulus."""
 
 _SIDES: dict[OriginType, str] = {"RTL_BUG": "the design", "TB_BUG": "the testbench"}
 _MISMATCHES = frozenset(

@@ -62,7 +62,7 @@ def _close_others(layout: Layout, accepted: Proposal, present: set[str], by: str
 
 
 def reject(layout: Layout, proposal: Proposal, by: str) -> None:
-    """End the lesson of a proposal that a person rejected; a page that was to be shorter stays as it is.
+    """End the lesson of a proposal that a person rejected; a page that should have been shortened stays as it is.
 
     Raises:
         WikiError: The wiki cannot be written.

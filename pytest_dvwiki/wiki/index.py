@@ -85,7 +85,7 @@ def cells(page: PageSummary) -> str:
 
 
 class Top(NamedTuple):
-    """What the index says above its tables, beside the number of pages."""
+    """What the index says above its tables, besides the number of pages."""
 
     last_updated: str | None
     """Time of the newest record; None if there is none."""

@@ -20,7 +20,7 @@ class PageEntry:
     """A page in a list, without its text; or a sub-folder, where a list would be too long otherwise."""
 
     address: str
-    """The name by which it is read and written; of a sub-folder, with a slash at its end."""
+    """The name by which it is read and written; that of a sub-folder ends with a slash."""
     category: str
     title: str
     metadata: Mapping[str, Any] = field(default_factory=dict)

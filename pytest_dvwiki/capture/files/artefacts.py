@@ -95,7 +95,7 @@ class FoundArtefacts:
 
     artefacts: list[Artefact] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """One line for each path without artefacts or that cannot be read, beginning with its name."""
+    """One line for each path that has no artefacts or cannot be read, beginning with its name."""
 
 
 def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> FoundArtefacts:

@@ -63,7 +63,7 @@ class Sources:
 
     files: list[Source] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """One line for each path without logs or that cannot be read, beginning with its name."""
+    """One line for each path that has no logs or cannot be read, beginning with its name."""
 
 
 def find_sources(paths: Iterable[str]) -> Sources:

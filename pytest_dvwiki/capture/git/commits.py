@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 HEAD = "HEAD"
-"""The branch that is checked out, whichever it is."""
+"""The branch that is checked out, whatever its name is."""
 _TIMEOUT_S = 60.0
 _LOCK_S = 5.0
 """How long to wait for another git that holds the index."""
@@ -247,7 +247,7 @@ class Branch:
 
     @contextlib.contextmanager
     def _moving(self, commit: str) -> Iterator[None]:
-        """Let the branch lead to a commit if the body succeeds; nobody else can move it meanwhile.
+        """Move the branch to a commit if the body succeeds; nobody else can move it meanwhile.
 
         Raises:
             MovedError: It does not lead where it did.

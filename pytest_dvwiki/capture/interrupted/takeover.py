@@ -138,7 +138,7 @@ class _OwnTexts:
     """The texts of a run that its journal names: the output of its children, and logs of the project.
 
     A journal may name any file. Only the run's own files are read: beside the journal or below the root, owned by the
-    user who ran it, and not links. The bytes in all are limited; of a longer text the end is read.
+    user who ran it, and not links. The bytes in all are limited; the end of a longer text is read.
     """
 
     def __init__(self, orphan: Orphan, root: Path) -> None:

@@ -140,7 +140,7 @@ def _note_output(listener: Children, path: str | os.PathLike[str]) -> None:
 
 
 def _note_child(listener: Children, arguments: object, folder: object, environment: object) -> None:
-    """Record what a child process runs; of a shell script each command that may be a tool."""
+    """Record what a child process runs; for a shell script, each command that may be a tool."""
     if isinstance(arguments, (str, bytes, os.PathLike)):
         words: tuple[str, ...] = (os.fsdecode(arguments),)
     elif isinstance(arguments, (list, tuple)):

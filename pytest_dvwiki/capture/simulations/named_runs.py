@@ -44,7 +44,7 @@ class NamedRun:
     """What a log, or its path, says about the run that wrote it."""
 
     test: str
-    """Node id: the test, behind the folders and log names that belong to no single run."""
+    """Node id: the test, after the folders and log names that belong to no single run."""
     seed: str | None = None
     simulator: Simulator | None = None
     words: tuple[str, ...] = ()
@@ -233,7 +233,7 @@ def _simulator(lines: Sequence[str], words: Sequence[str]) -> Simulator | None:
 
 
 def _behind_folders(shown: str, test: str, seed: str | None) -> str:
-    """Return a node id: a test behind the part of a log's path that is the same for all its runs."""
+    """Return a node id: a test after the part of a log's path that is the same for all its runs."""
     path = PurePosixPath(shown)
     parts = [*path.parent.parts, path.name.partition(".")[0]]
     own = {token.lower() for token in _TOKEN.findall(test)} | _OF_ANY_RUN

@@ -337,7 +337,7 @@ def evidence(occurrence: Occurrence) -> list[tuple[str, bool]]:
 
 
 def _place(message: str, lines: Sequence[str]) -> tuple[int, int]:
-    """Return the first line that holds a message, and the line behind its last one; equal if there is none."""
+    """Return the first line that holds a message, and the line after its last one; equal if there is none."""
     for begin, line in enumerate(lines):
         end, joined = begin + 1, line
         while joined and joined != message and message.startswith(joined) and end < len(lines):

@@ -19,7 +19,7 @@ _FEED = re.compile(r"(?<!\\)\\n")
 _FEED_WITHIN = re.compile(r"(?<!\\)\\\\n")
 """A line feed in a string within a string."""
 _MANY = 3
-"""Number of line feeds from which on a line without a quote, or with format fields, is a text."""
+"""Minimum number of line feeds in a line without a quote, or with format fields, that is a text."""
 _QUOTED = re.compile(r"[\s\[{(,]*(?:[\w.-]+\s*[:=]\s*)?[bu]?(?P<quote>[\"'])")
 """A line that begins with a string, or with a name and its string."""
 _QUOTED_BYTES = re.compile(_QUOTED.pattern.encode())

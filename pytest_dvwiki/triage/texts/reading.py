@@ -63,7 +63,7 @@ class TextClassifier(Classifier):
         """Return the verdict on a bare text, such as a log; None if nothing in it says that something failed.
 
         Args:
-            text: Any text; of a huge one only the lines of interest are matched.
+            text: Any text; in a huge one only the lines of interest are matched.
         """
         sieve = self.sieve()
         data = text.encode("utf-8", "surrogatepass")

@@ -160,7 +160,7 @@ class _Scan:
         """The last line that reports the successful end of a test, and of a run."""
         self._carry = b""
         self._settled = 0
-        """Offset in the carried lines from which on candidates are still to be decided."""
+        """Offset in the carried lines after which candidates are still undecided."""
         self._first = 1
         self._cocotb = False
         self._keep_start(start)

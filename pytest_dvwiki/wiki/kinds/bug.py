@@ -260,8 +260,10 @@ def pointer_regions(page: PageSummary, keeper: PageSummary) -> dict[str, str]:
     if page.leads_to:
         reason = f" ({why(page)})" if why(page) else ""
         text = (
-            f"This page was merged into {link}{reason}, which has what the records say. What people wrote here stays."
+            f"This page was merged into {link}{reason}, which shows what the records say. What people wrote here stays."
         )
     else:
-        text = f"Another page had the same cause before: {link} has what the records say; what people wrote here stays."
+        text = (
+            f"Another page had the same cause before: {link} shows what the records say; what people wrote here stays."
+        )
     return one_region(("Evidence", text))

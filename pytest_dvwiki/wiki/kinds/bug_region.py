@@ -56,7 +56,7 @@ class _Sources(NamedTuple):
     tasks: frozenset[str]
 
     def cite(self, task: str) -> str:
-        """Return the citation of a claim, behind a blank; nothing if the whole page has one source."""
+        """Return the citation of a claim, after a blank; nothing if the whole page has one source."""
         return f" {cite(task)}" if len(self.tasks) > 1 else ""
 
 
@@ -151,7 +151,7 @@ def _first_cause(newest: Occurrence) -> str:
 
 
 def own_words(sentence: str) -> str:
-    """Return a sentence of the capture, which no log holds."""
+    """Return a sentence that the capture made, as opposed to a line of a log."""
     return f"{escape(one_line(sentence))}."
 
 

@@ -70,7 +70,7 @@ class Lesson:
     reason: str = ""
     """Why it does not hold any more."""
     see_also: tuple[tuple[str, str], ...] = ()
-    """Related lessons, each with the Markdown behind its id."""
+    """Related lessons, each with the Markdown after its id."""
     unreviewed: str = ""
     """Who wrote it, if that was a model and no person has accepted it."""
     raw: str = field(default="", compare=False, repr=False)
@@ -102,7 +102,7 @@ class Lesson:
         return max((day for source in self.sources for day in _SEEN.findall(source)), default="")
 
     def markdown(self) -> str:
-        """Return it as it stands on its page."""
+        """Return it as its page shows it."""
         ended = [f"- superseded by `{self.superseded_by}`: {self.reason}"] if self.superseded_by else []
         ended += [f"- superseded: {self.reason}"] if self.reason and not self.superseded_by else []
         lines = [
@@ -121,9 +121,9 @@ def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "
     """Return a new lesson from text of others: its code spans stay, all other Markdown is escaped.
 
     Args:
-        title: Its title; one that is too long is cut, and stands whole in the text.
+        title: Its title; one that is too long is cut, and the text has the whole of it.
         text: Its text, of which the first 150 words stay.
-        sources: What stands in its citations.
+        sources: The contents of its citations.
         unreviewed: Who wrote it, if a person has to accept it.
     """
     # A citation or a line for the tool can only come from the tool.
@@ -148,7 +148,7 @@ def source(task_id: str, day: str) -> str:
 
 
 def reason(text: str) -> str:
-    """Return a reason from text of others as it stands on a page."""
+    """Return a reason from text of others as a page shows it."""
     return _shown(text, _REASON)
 
 

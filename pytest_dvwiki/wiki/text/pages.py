@@ -44,7 +44,7 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why a page was left alone: one line, without the page's name."""
+    """Why a page was left unchanged: one line, without the page's name."""
 
     reason: str
 
@@ -78,7 +78,7 @@ def end_marker(name: str, page: str) -> str:
 
 
 def region(name: str, page: str) -> str:
-    """Return an empty region as it stands in a new page."""
+    """Return an empty region, as in a new page."""
     return f"{begin_marker(name, page)}\n\n{end_marker(name, page)}"
 
 
@@ -118,8 +118,8 @@ def new(
         title: Markdown on one line.
         sections: Heading and Markdown of each.
         page: The id that its comments carry, if it has owned keys.
-        ending: What stands below the sections.
-        notes: Comments behind the values of people's keys.
+        ending: The text below the sections.
+        notes: Comments after the values of people's keys.
     """
     notes = notes or {}
     empty = [f"{key}: null" for key in owned]
@@ -252,7 +252,7 @@ def regions(data: bytes) -> dict[str, str] | Refused:
 
 
 def extents(text: str) -> dict[str, tuple[int, int]] | Refused:
-    """Return start and end of each region with its marks, by their names, in the order in which they stand."""
+    """Return start and end of each region with its marks, by their names, in the order of the page."""
     try:
         places = _places(text)
     except UneditableError as error:

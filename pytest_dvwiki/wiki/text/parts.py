@@ -62,7 +62,7 @@ def part(text: str, heading: str) -> tuple[int, int] | None:
 
     Args:
         text: The whole page.
-        heading: The heading's words; of several headings with these words the first.
+        heading: The heading's words; the first of several such headings counts.
     """
     start: int | None = None
     own_level = 0

@@ -441,7 +441,7 @@ def test_a_pass_that_may_be_chance_is_not_called_a_fix() -> None:
         "  1 test passes again: test_x::a",
         "  since  regs: ack",
         "  may be chance, as it failed with seed 42: passed 12 of 29 runs needed, or run",
-        "  it with that seed to know",
+        "  it with that seed to be sure",
     ]
     assert shown(archived=archived, verbosity=-1) == []
     by_itself = replace(record, passed_again=(SAME_SEED,))

@@ -27,7 +27,7 @@ def test_a_good_specification_has_no_issues() -> None:
         ({"section2": SECTION2 + "\n{TODO: edge cases}"}, "1 TODO is left open"),
         ({"section2": SECTION2 + "\n# TODO: a\n{TODO b}"}, "2 TODO are left open"),
         ({"section3": SECTION3.replace("## 3. Waiver Logic", "## Waivers")}, "the heading '## 3. Waiver Logic' is"),
-        ({"section4": SECTION4 + "\n## 2. Check Logic\n"}, "the heading '## 2. Check Logic' stands there twice"),
+        ({"section4": SECTION4 + "\n## 2. Check Logic\n"}, "the heading '## 2. Check Logic' appears twice"),
         ({"section1": SECTION1.removesuffix("```")}, "the block of code in line 21 is not closed"),
         ({"section1": SECTION1.replace("```python", "```")}, "the block of code in line 21 names no language"),
         ({"section4": SECTION4.replace("\\d{2}`", "(`")}, "the expression '\\\\d{4}-(' cannot be used: missing )"),
