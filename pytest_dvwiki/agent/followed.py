@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.agent.knowledge import Knowledge
+from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.wiki.finding.search import FOLDERS, WikiSearchIndex
 from pytest_dvwiki.wiki.page_files import look_at
 from pytest_dvwiki.wiki.query import WikiHistory
@@ -46,6 +47,7 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="dvwiki-pages", daemon=True)
         self._has_looked = threading.Event()
+        self._is_read = False
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -59,11 +61,17 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
 
     @contextlib.contextmanager
     def history(self) -> Iterator[WikiHistory]:
-        """Return the records and pages as of the last look, for one query; queries of other threads wait."""
+        """Return the records and pages as of the last look, for one query; queries of other threads wait.
+
+        Raises:
+            WikiError: No look has succeeded so far.
+        """
         with self._asking:
             if self._thread.ident is None:
                 self._thread.start()
         self._has_looked.wait()
+        if not self._is_read:
+            raise WikiError("the wiki could not be looked at; the log of this process says why")
         with self._asking:
             self._history.catch_up()
             yield self._history
@@ -84,6 +92,8 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
         """Look at the files now, so that the next query finds what this process has just written."""
         with self._looking:
             seen = look_at(self._layout.wiki, FOLDERS)
+            self._index.look = seen
+            self._index.refresh()
             with WikiHistory(self._layout, reads=False) as beside:
                 if beside.is_on_disk:
                     beside.refresh(seen)
@@ -93,8 +103,7 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
                     self._history.close()  # and opened again: another process had kept the caches, or there was no wiki
                 if not self._history.is_on_disk:
                     self._history.refresh(seen)
-            self._index.look = seen
-            self._index.refresh()
+            self._is_read = True
 
     def _follow(self) -> None:
         while True:

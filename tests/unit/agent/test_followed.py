@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,9 @@ import pytest
 from pytest_dvwiki.agent.followed import FollowedWiki
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.agent.query import WikiQueryService
+from pytest_dvwiki.records import WikiError
 from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.page_files import look_at
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import TEST, layout, occurrence, record
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.settings import Layout
+    from pytest_dvwiki.wiki.page_files import Look
 
 SOON = 0.01
 
@@ -80,3 +84,42 @@ def test_queries_of_several_threads_wait_for_each_other(tmp_path: Path) -> None:
     with FollowedWiki(place, every=SOON) as wiki, ThreadPoolExecutor(8) as pool:
         texts = list(pool.map(lambda _: gather(place, followed=wiki).text, itertools.repeat(0, 40)))
     assert set(texts) == {gather(place).text}
+
+
+def test_nothing_is_said_before_a_look_succeeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = layout(tmp_path)
+    archive(place, record(1, occurrence()))
+    broken = True
+
+    def look(*arguments: Any) -> Look:
+        if broken:
+            raise PermissionError("the disk is away")
+        return look_at(*arguments)
+
+    monkeypatch.setattr("pytest_dvwiki.agent.followed.look_at", look)
+    with FollowedWiki(place, every=SOON) as wiki:
+        with pytest.raises(WikiError, match="could not be looked at"), wiki.history():
+            pass
+        broken = False
+        assert _comes(lambda: gather(place, followed=wiki).text)
+
+
+def test_caches_that_another_process_holds_are_used_when_it_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_dvwiki.records.cache._WAIT_S", 0.05)
+    place = layout(tmp_path)
+    archive(place, record(1, occurrence()))
+    holder = sqlite3.connect(place.wiki / ".cache" / "pages.sqlite", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+
+    def is_on_disk() -> bool:
+        with wiki.history() as history:
+            return history.is_on_disk
+
+    with FollowedWiki(place, every=SOON) as wiki:
+        assert gather(place, followed=wiki).text
+        assert not is_on_disk()
+        holder.close()
+        assert _comes(is_on_disk)
+        assert gather(place, followed=wiki).text == gather(place).text

@@ -8,6 +8,8 @@ import pytest
 
 from pytest_dvwiki.causes.cause import PageFacts
 from pytest_dvwiki.model import Origin
+from pytest_dvwiki.wiki.page_files import look_at
+from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.writing.build import archive
 
@@ -132,3 +134,15 @@ def test_a_fault_of_a_tool_is_known_without_a_page(place: Layout) -> None:
     assert known is not None
     assert known.page is None
     assert known.occurrence.origin.type == "TOOL"
+
+
+def test_a_page_that_was_archived_after_somebody_looked_stays_known(place: Layout) -> None:
+    archive(place, record(1, occurrence()))
+    with WikiHistory(place) as history:
+        look = look_at(place.wiki, CATEGORIES)
+        archive(place, record(2, occurrence("c" * 12)))
+        history.refresh(look)
+        assert len(history.bug_pages("c" * 12)) == 1
+        (place.wiki / history.bug_pages("c" * 12)[0].path).unlink()
+        history.refresh(look_at(place.wiki, CATEGORIES))
+        assert history.bug_pages("c" * 12) == []
