@@ -42,7 +42,7 @@ fuzz: tools env ## random input, new each time, and ten minutes for each reader 
 outcomes: tools env ## the whole table of outcomes, in every flow and capture mode, with every command that is printed
 	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_outcomes.py tests/sim/test_commands.py tests/sim/test_sample.py \
 	    tests/sim/test_docs.py tests/integration/test_companions.py tests/integration/test_gate.py \
-	    tests/integration/test_farm.py tests/integration/test_mcp.py
+	    tests/integration/test_farm.py tests/integration/test_mcp.py tests/integration/test_task_pages.py
 
 .PHONY: truth
 truth: tools env ## the whole table of what is said of fixes, commits, counts, causes, origins and commands

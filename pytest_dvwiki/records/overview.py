@@ -27,8 +27,11 @@ _totals = msgspec.json.Decoder(Totals)
 
 
 def runs_since(archive: Archive, since: str) -> int:
-    """Return the number of runs that finished at a time or later."""
-    (count,) = archive.db.execute("SELECT COUNT(*) FROM runs WHERE moment >= ?", (since,)).fetchone()
+    """Return the number of runs in which a test ran and that finished at a time or later."""
+    (count,) = archive.db.execute(
+        "SELECT COUNT(*) FROM runs WHERE moment >= ? AND (totals != ? OR id IN (SELECT run FROM occurrences))",
+        (since, msgspec.json.encode(Totals()).decode()),
+    ).fetchone()
     return int(count)
 
 

@@ -174,7 +174,6 @@ class ProjectData:
         """
         since = since or day - timedelta(days=1)
         archive, begin = self.history.archive, since.isoformat()
-        newest = archive.newest()
         waivers = sorted(
             (each for each in self.waivers.waivers if each.expires is not None), key=lambda each: str(each.expires)
         )
@@ -182,7 +181,7 @@ class ProjectData:
         return Attention(
             day=day,
             since=since,
-            newest=archive.record(newest.split(" ", 2)[2]) if newest else None,
+            newest=overview.newest_run(archive),
             runs=overview.runs_since(archive, begin),
             news=tuple(self._news(begin)),
             open=tuple(self._open()),

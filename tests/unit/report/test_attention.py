@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.model import FirstBad, Place, Totals
+from pytest_dvwiki.records import stated
 from pytest_dvwiki.report import status, summary, templating
 from pytest_dvwiki.report.attention import ProjectData, shown
 from pytest_dvwiki.wiki.writing.build import archive
@@ -53,7 +54,7 @@ def test_causes_are_new_known_and_fixed_by_their_days(tmp_path: Path) -> None:
     archive(place, record(26, occurrence(OTHER), occurrence()))
     assert words(place) == [(OTHER, "NEW"), (CAUSE, "NEW")]
     assert words(place, DAY) == [(OTHER, "NEW"), (CAUSE, "KNOWN")]
-    archive(place, passing(27))
+    archive(place, replace(passing(27), totals=Totals(passed=1)))
     assert words(place, DAY) == [(OTHER, "NEW"), (CAUSE, "FIXED")]
     attention = found(place)
     assert attention.runs == 3
@@ -170,6 +171,7 @@ def test_the_state_fits_on_one_screen(tmp_path: Path) -> None:
     archive(place, record(1, *(occurrence(f"{n:012x}", primary=f"old {n}") for n in range(100, 110))))
     crowd(place, 30)
     place.waivers.write_text(WAIVERS, encoding="utf-8")
+    archive(place, stated.record("fix_20261122T090000Z_0a1b2c", "2026-11-22T09:00:00Z"))  # no run
     lines = list(status.render(found(place, DAY), width=80))
     assert len(lines) <= 24
     assert all(len(line) <= 80 for line in lines)
