@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from pytest_dvwiki.capture.files.artefacts import Artefact, Kind
+    from pytest_dvwiki.capture.files.artefacts import Artefact
+    from pytest_dvwiki.capture.files.groups import Group
     from pytest_dvwiki.capture.leftovers import Leftovers, ReadLog
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
     from pytest_dvwiki.causes.cause import Cause
@@ -144,19 +145,6 @@ def _ingest(args: argparse.Namespace) -> int:
     return status
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """The files of one run."""
-
-    name: str
-    artefacts: tuple[Artefact, ...]
-
-    @property
-    def kind(self) -> Kind:
-        """Return the kind of the files; results files and their logs are one run, the other kinds are never mixed."""
-        return self.artefacts[0].kind
-
-
 class _Ingest:
     """One call of the command.
 
@@ -196,6 +184,7 @@ class _Ingest:
 
     def run(self) -> int:
         from pytest_dvwiki.capture.files.artefacts import find_artefacts  # noqa: PLC0415
+        from pytest_dvwiki.capture.files.groups import groups_of  # noqa: PLC0415
 
         root = self._settings.layout.root
         logs = find_artefacts(self._args.log, root=root, scratch=self._scratch / "logs")
@@ -208,7 +197,7 @@ class _Ingest:
             # The run never wrote a results file; its log says why.
             artefacts += given.values()
             given.clear()
-        groups = list(_groups(artefacts, self._args.task))
+        groups = list(groups_of(artefacts, self._args.task))
         self._several = len(groups) > 1
         for number, group in enumerate(groups, start=1):
             _progress(f"{number} of {len(groups)}: {group.name}")
@@ -262,7 +251,7 @@ class _Ingest:
         _progress("")
         print(redact(f"dvwiki ingest: {text}"), file=sys.stderr)
 
-    def _ingest_run(self, group: _Group, logs: Sequence[Artefact]) -> None:
+    def _ingest_run(self, group: Group, logs: Sequence[Artefact]) -> None:
         """Archive one run, unless a file of it cannot be read, since the complete run would later be a second one."""
         # Empty files are all equal, so they cannot identify a run. Logs that were only found beside results identify
         # it only if there is nothing else.
@@ -291,7 +280,7 @@ class _Ingest:
         if known:
             self._show_known_causes(self._run_of(self._read(group, logs)), known.values())
 
-    def _read(self, group: _Group, logs: Sequence[Artefact], known: Iterable[Path] = ()) -> Leftovers:
+    def _read(self, group: Group, logs: Sequence[Artefact], known: Iterable[Path] = ()) -> Leftovers:
         """Read the artefacts of a run, without those that are archived already."""
         from pytest_dvwiki.capture.interrupted.places import places_of  # noqa: PLC0415
         from pytest_dvwiki.capture.leftovers import read_leftovers  # noqa: PLC0415
@@ -330,7 +319,7 @@ class _Ingest:
         verdict = self._services.text_classifier.classify_text(text)
         return verdict.error_class if verdict is not None else None
 
-    def _take_records(self, group: _Group) -> None:
+    def _take_records(self, group: Group) -> None:
         """Archive the records of runs that were archived elsewhere, unchanged."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.records import store  # noqa: PLC0415
@@ -370,7 +359,7 @@ class _Ingest:
             return "not archived"
         return "archived before" if known is not None else "archived"
 
-    def _take_journal(self, group: _Group) -> None:
+    def _take_journal(self, group: Group) -> None:
         """Archive a killed run from its journal."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.capture.interrupted import orphans  # noqa: PLC0415
@@ -394,7 +383,7 @@ class _Ingest:
         else:
             self._archive(group, run)
 
-    def _take_coverage(self, group: _Group) -> None:
+    def _take_coverage(self, group: Group) -> None:
         """Archive the coverage reports of one run together; if one cannot be read, only filled bins count."""
         from pytest_dvwiki.capture.files.coverage import read_reports  # noqa: PLC0415
 
@@ -412,7 +401,7 @@ class _Ingest:
         run = self._run(group.artefacts, [report.modified for report in group.artefacts])
         self._archive(group, replace(run, coverage=coverage.bins, whole=not coverage.problems))
 
-    def _take_report(self, group: _Group) -> None:
+    def _take_report(self, group: Group) -> None:
         """Archive the failures and coverage holes that the report of a session tells of."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.cli.session_reports import ReportError  # noqa: PLC0415
@@ -447,7 +436,7 @@ class _Ingest:
 
         return SessionReports(self._settings)
 
-    def _report_known(self, group: _Group, task_ids: Iterable[str], run: Run | None = None) -> None:
+    def _report_known(self, group: Group, task_ids: Iterable[str], run: Run | None = None) -> None:
         """Say that runs are archived already, show what failed, and make pages that a killed call has left out.
 
         Args:
@@ -517,7 +506,7 @@ class _Ingest:
             vcs=self._vcs,
         )
 
-    def _archive(self, group: _Group, run: Run, without_tests: int = 0) -> None:
+    def _archive(self, group: Group, run: Run, without_tests: int = 0) -> None:
         """Archive a run, and print its results.
 
         Args:
@@ -601,37 +590,6 @@ def _vcs(settings: Settings, commit: str | None) -> Vcs:
     now = repository.state()
     # If that commit is checked out with uncommitted changes, the files may have been made with them.
     return now if now.commit == found else Vcs(commit=found)
-
-
-def _groups(artefacts: Sequence[Artefact], task: str | None) -> Iterator[_Group]:
-    """Yield the files of each folder, or of the whole call if it names a task; records and journals stay single runs.
-
-    Coverage reports are a run of their own, so that a broken one does not hold back the tests.
-    """
-    of_kind: dict[str, list[Artefact]] = {}
-    for artefact in artefacts:
-        kind = "run" if artefact.kind in {"results", "log"} else artefact.kind
-        of_kind.setdefault(kind, []).append(artefact)
-    yield from _runs(of_kind.get("records", ()), None)
-    yield from _runs(of_kind.get("journal", ()), None)
-    yield from (_Group(report.shown, (report,)) for report in of_kind.get("report", ()))
-    yield from _runs(of_kind.get("run", ()), task)
-    # In order of time, since a later report may fill a hole of an earlier one.
-    reports = _runs(of_kind.get("coverage", ()), task)
-    yield from sorted(reports, key=lambda group: max(report.modified for report in group.artefacts))
-
-
-def _runs(artefacts: Sequence[Artefact], task: str | None) -> Iterator[_Group]:
-    if task:
-        if artefacts:
-            yield _Group(task, tuple(artefacts))
-        return
-    folders: dict[str, list[Artefact]] = {}
-    for artefact in artefacts:
-        folders.setdefault(artefact.folder if artefact.of_folder is None else artefact.of_folder, []).append(artefact)
-    for folder, members in folders.items():
-        asked = [member for member in members if not member.only_beside]
-        yield _Group(asked[0].shown if len(asked) == 1 else folder or ".", tuple(members))
 
 
 def _digest(files: Sequence[Artefact], run_id: str) -> str:

@@ -1,0 +1,55 @@
+"""Artefacts grouped by run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pytest_dvwiki.capture.files.artefacts import Artefact, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The files of one run."""
+
+    name: str
+    artefacts: tuple[Artefact, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of the files; results files and their logs are one run, the other kinds are never mixed."""
+        return self.artefacts[0].kind
+
+
+def groups_of(artefacts: Sequence[Artefact], task: str | None) -> Iterator[Group]:
+    """Yield the files of each folder, or of the whole call if it names a task; records and journals stay single runs.
+
+    Coverage reports are a run of their own, so that a broken one does not hold back the tests.
+    """
+    of_kind: dict[str, list[Artefact]] = {}
+    for artefact in artefacts:
+        kind = "run" if artefact.kind in {"results", "log"} else artefact.kind
+        of_kind.setdefault(kind, []).append(artefact)
+    yield from _runs(of_kind.get("records", ()), None)
+    yield from _runs(of_kind.get("journal", ()), None)
+    yield from (Group(report.shown, (report,)) for report in of_kind.get("report", ()))
+    yield from _runs(of_kind.get("run", ()), task)
+    # In order of time, since a later report may fill a hole of an earlier one.
+    reports = _runs(of_kind.get("coverage", ()), task)
+    yield from sorted(reports, key=lambda group: max(report.modified for report in group.artefacts))
+
+
+def _runs(artefacts: Sequence[Artefact], task: str | None) -> Iterator[Group]:
+    if task:
+        if artefacts:
+            yield Group(task, tuple(artefacts))
+        return
+    folders: dict[str, list[Artefact]] = {}
+    for artefact in artefacts:
+        folders.setdefault(artefact.folder if artefact.of_folder is None else artefact.of_folder, []).append(artefact)
+    for folder, members in folders.items():
+        asked = [member for member in members if not member.only_beside]
+        yield Group(asked[0].shown if len(asked) == 1 else folder or ".", tuple(members))
