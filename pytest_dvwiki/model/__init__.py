@@ -45,34 +45,27 @@ if TYPE_CHECKING:
         CoverBin,
         FailedTest,
         FirstBad,
-        Fix,
         FixRow,
         Gate,
         Gated,
         GateMode,
         GateReason,
-        KnownBin,
         News,
         Occurrence,
-        Onset,
         OtherTest,
-        Pass,
         PassedAgain,
-        Passing,
         Run,
         RunId,
         RunRecord,
         Simulator,
         SinceFix,
         SourceRow,
-        SourceRun,
-        StandingFix,
-        StillFailing,
         Suite,
         Totals,
         Vcs,
         Waived,
     )
+    from pytest_dvwiki.model.past import Fix, KnownBin, Onset, Pass, Passing, SourceRun, StandingFix, StillFailing
 
 __all__ = [
     "FOR_ALL",
@@ -137,7 +130,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from pytest_dvwiki.model import archive  # noqa: PLC0415
+    from pytest_dvwiki.model import archive, past  # noqa: PLC0415
 
-    value = globals()[name] = getattr(archive, name)
+    value = globals()[name] = getattr(archive, name, None) or getattr(past, name)
     return value

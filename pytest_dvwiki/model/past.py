@@ -1,0 +1,162 @@
+"""What the records tell of the past of a cause, a test or a bin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+# msgspec reads the annotations when it converts JSON to fixes.
+from pytest_dvwiki.model.archive import FirstBad, RunId, Vcs  # noqa: TC001
+
+
+class Pass(NamedTuple):
+    """A run that passed a test at a commit, without uncommitted changes."""
+
+    moment: str
+    task_id: str
+    commit: str
+    seed: str | None
+    """None if the test has none, or it is not on record."""
+    mark: str | None = None
+    """Equal for runs with the same seed; None where that is not on record."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fix:
+    """A fix on record."""
+
+    text: str
+    result: Literal["open", "held", "failed"] = "open"
+    commits: tuple[str, str] | None = None
+    by: Literal["person", "agent", "git"] = "git"
+    date: str = ""
+    log: tuple[str, ...] = ()
+    """Commits between last failure and first pass, as `git log --oneline` shows them; only some of very many."""
+    log_count: int = 0
+    """Number of these commits."""
+    files: tuple[str, ...] = ()
+    """Files that differ; if there are very many, only some."""
+    file_count: int = 0
+    note: str = ""
+    """Other differences between the failure and the pass: uncommitted changes of either run."""
+    owners: tuple[str, ...] = ()
+    """Owners of the files, from CODEOWNERS."""
+    authors: tuple[str, ...] = ()
+    """Authors of the lines that it changed, as they were before."""
+    counts: bool = True
+    """Whether its passes are more than chance: one had the seed that failed, or there are enough of them."""
+    passes: int = 0
+    """Runs that are known to have passed, including the first; at most `needed`."""
+    needed: int = 0
+    """Passing runs after which it counts as held."""
+    held_in: str | None = None
+    """Task id of the run with which it was held."""
+    returned: str | None = None
+    """Time at which the cause returned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingFix:
+    """The fix of a cause that has not returned since."""
+
+    cause: str
+    fix: Fix
+    since: str | None
+    """Task id of the first run without uncommitted changes that passed with it."""
+    commit: str | None
+    """Commit of this run."""
+    tests: tuple[tuple[str, str, str], ...]
+    """Node id, simulator and configuration of the tests that had failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRun:
+    """A run whose record lists an artefact."""
+
+    task_id: str
+    written: bool
+    """Whether the run itself wrote the artefact."""
+    run_id: RunId
+    commit: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBin:
+    """The archive's knowledge of a coverage bin."""
+
+    filled: bool
+    """Whether it was covered in the newest run that recorded it."""
+    hits: int | None = None
+    """Hits in that run; None if they are not on record."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Onset:
+    """When a cause appeared: since its last fix, or from the beginning."""
+
+    moment: str | None = None
+    """Sort key of the first run that failed; None if it has not returned since the fix."""
+    commit: str | None = None
+    """Commit of the first failing run without uncommitted changes."""
+    first_bad: FirstBad | None = None
+    """Narrowest range of commits on record."""
+    fixed_after: str | None = None
+    """Commit of the fix's first pass, else of the last failure before it; the change that brought it back is later."""
+    comes_and_goes: bool = False
+    """Whether it failed and passed with the same sources and seed."""
+    passes_needed: dict[str, int] = field(default_factory=dict)
+    """By test: passes with other seeds that it takes to show that the cause was absent before it failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passing:
+    """A test that passes now, or a runner or module that contains such a test."""
+
+    nodeid: str
+    seed: str | None = None
+    other_seeds: tuple[str, ...] = ()
+    """Further seeds with which it passed in the same run."""
+    simulator: str | None = None
+    config: str | None = None
+    """12 hex of the build configuration; None if it is unknown."""
+    whole: bool = True
+    """Whether nothing inside it failed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StillFailing:
+    """A test that failed with a cause, and has no pass since then that proves as much as a pass can."""
+
+    nodeid: str
+    fingerprint: str
+    seed: str | None
+    """Seed of the pass if the test failed with it since its last fix, else seed of its last failure.
+
+    None if no seed matters, or none is on record.
+    """
+    vcs: Vcs
+    """Repository in the last run with a known commit in which it failed."""
+    drawn: Vcs
+    """Repository in the last run in which it failed with that seed."""
+    by: Passing
+    """The pass in the present run."""
+    simulators: str = ""
+    """Simulators of that run, with their versions."""
+    same_config: bool = True
+    """Whether it failed in the build configuration that passes now."""
+    config_known: bool = True
+    """Whether both build configurations are on record."""
+    deterministic: bool = False
+    """Whether no seed can change the cause."""
+    seed_unknown: bool = False
+    """Whether it failed with a seed, but no failing seed is on record."""
+    one_of_several: bool = False
+    """Whether several designs are built in one folder and it is not known which one failed."""
+    proof: int = 0
+    """Rank of the best pass since then by `records.fixes.proof`; 0 where there was none."""
+    evidence: str = ""
+    """First cause and excerpt of the cause's newest occurrence."""
+    reads: tuple[str, ...] = ()
+    """Files that the failing simulation read."""
+    fixed: Fix | None = None
+    """Fix of the cause on record since that failure, proved by other tests, seeds or simulators."""
