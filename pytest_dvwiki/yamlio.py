@@ -348,7 +348,7 @@ def _lines(mapping: Mapping[Any, Any], indent: str, lead: str = "") -> Iterator[
     Args:
         mapping: The mapping, which is not empty.
         indent: Blanks before its keys.
-        lead: What stands before its first key instead.
+        lead: The text before its first key instead.
     """
     before = lead or indent
     for key, value in mapping.items():

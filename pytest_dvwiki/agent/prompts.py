@@ -58,13 +58,13 @@ def gather(
         followed: The same wiki, open, for a process that asks often; `backend` is then its own.
 
     Returns:
-        The text, and the pages that were passed over; nothing if the wiki cannot be read.
+        The text, and the pages that were skipped; nothing if the wiki cannot be read.
 
     Raises:
         ValueError: There is no such category.
     """
     if category not in {None, *CATEGORIES}:
-        raise ValueError(f"category {category!r}: there are {', '.join(CATEGORIES)}")
+        raise ValueError(f"unknown category {category!r}; there are {', '.join(CATEGORIES)}")
     if not layout.wiki.is_dir():
         return Context()
     try:

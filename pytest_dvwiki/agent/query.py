@@ -34,7 +34,7 @@ _Answer = TypeVar("_Answer")
 class WikiQueryService:
     """Service that answers queries from the wiki.
 
-    A wiki that is not `enabled`, missing or unreadable gives empty answers; an unreadable page is passed over. Budgets
+    A wiki that is not `enabled`, missing or unreadable gives empty answers; an unreadable page is skipped. Budgets
     are counted as `tokens.counting` says.
 
     Args:

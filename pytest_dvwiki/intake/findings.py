@@ -77,7 +77,7 @@ def check_action(name: str) -> None:
         ValueError: There is no such class; the message names those that there are.
     """
     if name not in ACTIONS:
-        raise ValueError(f"action class {name!r}: there are {', '.join(ACTIONS)}")
+        raise ValueError(f"unknown action class {name!r}; there are {', '.join(ACTIONS)}")
 
 
 def holes(text: str | None) -> list[BinRow]:
@@ -112,7 +112,7 @@ def _hole(row: dict[str, str]) -> BinRow:
 def origin(values: Mapping[str, str]) -> Origin:
     """Return the origin that a classification states; UNKNOWN if it states no known one."""
     stated = word(values.get("bug_type", ""))
-    # What stands behind it, as in `RTL_BUG (confidence: 92%)`, says more, and not something else.
+    # What follows it, as in `RTL_BUG (confidence: 92%)`, says more, and not something else.
     kind = re.sub(r"[ -]", "_", re.split(r"\s*[(,;:]", stated)[0].lower())
     found: OriginType = _ORIGINS.get(kind, "UNKNOWN")
     sure = values.get("confidence") or stated.lower().partition("confidence")[2].lstrip(" :=")

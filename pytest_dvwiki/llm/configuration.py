@@ -69,7 +69,7 @@ class LibrarianSettings:
     """In the order in which they are tried; `none`, and what follows it, is not among them."""
     rules: bool = True
     """Whether rules take over where no backend answers: `none` is listed, or nothing is."""
-    threshold: int = option("int", default=5, help="Minimum number of lessons on a topic that is compiled.")
+    threshold: int = option("int", default=5, help="Minimum number of lessons that a topic needs to be compiled.")
     interval: int = option(
         "int", default=1, help="Minimum number of days between two compiles of a topic that the command does not name."
     )

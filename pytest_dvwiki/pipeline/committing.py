@@ -122,7 +122,7 @@ def _commit(layout: Layout, target: Branch, task_id: str, upkeep: Upkeep | None)
         notes.append(f"not committed, since people changed them, too: {', '.join(left_out[:_MOST_NAMED])}{more}")
     if lacking:
         records = "a record that is" if lacking == 1 else f"{lacking} records that are"
-        remedy = "restore or commit them" if target.is_checked_out else "`dvwiki build` there counts all"
+        remedy = "restore or commit them" if target.is_checked_out else "`dvwiki build` there counts all of them"
         notes.append(f"only records are committed: {target.name} has {records} missing here; {remedy}")
     if not (chosen or rolled_up):
         if target.ignores(tasks / "1970.yaml"):

@@ -102,7 +102,7 @@ def indexes(rows_of: Callable[[str], list[tuple[str, str]]], top: Top) -> dict[s
 
     Args:
         rows_of: Returns name and `cells` of each page of a category, sorted by name.
-        top: What stands above the tables.
+        top: The text above the tables.
     """
     rows = {category: rows_of(category) for category in CATEGORIES}
     own = {path: f"{_table('#', each, '', rows[each])}\n".encode() for each, path in OWN.items()}

@@ -297,7 +297,7 @@ class WikiHistory:
         return tuple(each for each in found if wanted[each.fingerprint])
 
     def decisions(self, pattern: str, fingerprint: str) -> dict[OriginType, int]:
-        """Return how many other causes named by a pattern people decided to be of each origin.
+        """Return how many other causes of a pattern people assigned to each origin.
 
         People decide by the `status` of a cause's page, or by a `type` other than the one in the page's name.
 

@@ -97,7 +97,7 @@ def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove
     if changed:
         return denied(
             place,
-            f"between the marks of {', '.join(changed)} the tool writes, from the records; write above or below them",
+            f"the tool writes what is between the marks of {', '.join(changed)}; write above or below them",
         )
     return None
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PLAIN_REASON = "the same cause"
 _STANDS_FOR = {
-    "patterns": "a pattern page stands for its subtype; name the subtype otherwise in the registry, then run"
+    "patterns": "a pattern page stands for its subtype; give the subtype another name in the registry, then run"
     " `dvwiki build --reclassify`",
     "coverage": "a coverage page stands for its bin",
     "topics": "a topic page stands for its topic; move the lessons and delete the page",

@@ -184,7 +184,7 @@ class _OpenCase:
 
 
 class _CaseReader:
-    """Listener to the parser that makes a Case of each `testcase` element."""
+    """Listener to the parser that makes a Case from each `testcase` element."""
 
     def __init__(self, *, outputs: bool) -> None:
         self._outputs = outputs

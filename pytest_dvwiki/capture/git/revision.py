@@ -19,7 +19,7 @@ class RevisionError(Exception):
 
 
 class Revision:
-    """What stands beside the wiki of a git revision, in a temporary folder that lives as long as this object.
+    """The files beside the wiki of a git revision, in a temporary folder that lives as long as this object.
 
     Its caches are made anew, since a change could have written those of the working tree.
 

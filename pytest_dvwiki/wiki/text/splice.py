@@ -1,4 +1,4 @@
-"""New text in a page: what stands there keeps every byte, line ends included, and what is new is redacted."""
+"""New text in a page: what is there already keeps every byte, line ends included, and what is new is redacted."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def renewed(read: Callable[[str], bytes], changes: Changes, top: Top) -> dict[st
     Args:
         read: Gives the content of an index file.
         changes: By the path of each page that differs, its cells in the files and its new cells; None for no row.
-        top: What stands above the tables.
+        top: The text above the tables.
 
     Returns:
         The contents by path; None if the files are not as last written.

@@ -103,7 +103,7 @@ def test_a_second_process_ends_at_once(place: Layout, capsys: pytest.CaptureFixt
     before = contents(place)
     with FileLock(place.wiki / ".lock.maintain"):
         assert main(["maintain"]) == 1
-    assert capsys.readouterr().out == f"another dvwiki maintain works on {place.wiki}; nothing was done\n"
+    assert capsys.readouterr().out == f"another dvwiki maintain is working on {place.wiki}; nothing was done\n"
     assert contents(place) == before
 
 
