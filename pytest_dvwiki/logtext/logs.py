@@ -96,7 +96,8 @@ class LogStream:
     def _bytes(self, path: Path) -> Iterator[bytes]:
         position, end = self._log.start, self._log.end
         with self._log.open(path) as stream:
-            stream.seek(position)
+            if position:  # a stream of zstd cannot seek
+                stream.seek(position)
             while data := stream.read(_CHUNK if end is None else min(_CHUNK, end - position)):
                 position += len(data)
                 self._hash.update(data)

@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import zstandard
 
 from pytest_dvwiki.checks import text
 from pytest_dvwiki.checks.schema import CheckError
@@ -192,10 +193,11 @@ def test_some_patterns_found(folder: Folder) -> None:
         ("a.log.gz", gzip.compress(b"tool caf\xe9\n")),
         ("a.log.bz2", bz2.compress(b"tool caf\xe9\n")),
         ("a.log.xz", lzma.compress("tool café\n".encode())),
+        ("a.log.zst", zstandard.compress("tool café\n".encode())),
         ("a.log", b"tool caf\xe9\n"),
         ("a.log", "tool café\n".encode()),
     ],
-    ids=["gz", "bz2", "xz", "latin-1", "utf-8"],
+    ids=["gz", "bz2", "xz", "zst", "latin-1", "utf-8"],
 )
 def test_compressed_files_and_other_encodings(folder: Folder, name: str, content: bytes) -> None:
     folder.write(name, content)
