@@ -13,11 +13,12 @@ from pytest_dvwiki import extensions
 from pytest_dvwiki.capture.interrupted import journal
 from pytest_dvwiki.capture.interrupted.places import places_of
 from pytest_dvwiki.masks import Masks
+from pytest_dvwiki.roles.carried import EVIDENCE
 from pytest_dvwiki.roles.items import ItemRole
 from pytest_dvwiki.runs import new_task_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pluggy import HookImpl
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.interrupted.places import JournalFolder
     from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.masks import Function
-    from pytest_dvwiki.model import Failure, Interest, Verdict
+    from pytest_dvwiki.model import Failure, Interest, Tier, Verdict
     from pytest_dvwiki.pipeline.services import Services
     from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.settings import Settings
@@ -50,10 +51,13 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
         # Not cached: a conftest.py may bring one while tests are collected.
         return Masks(_masks(config, guard), guard.note)
 
+    config.pluginmanager.register(_PlainEvidence(), "dvwiki_plain_evidence")
     services = functools.cache(lambda: _services(config, settings, guard))
 
+    late = _LateInterest(services)
+
     def interest() -> Interest:
-        return services().interest
+        return late
 
     if in_simulator:
         from pytest_dvwiki.roles.simulator import SimulatorRole  # noqa: PLC0415
@@ -101,6 +105,35 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
         call=call,
     )
     config.pluginmanager.register(main, "dvwiki_main")
+
+
+class _LateInterest:
+    """Decides which lines to keep by the patterns, which only a text that is too long to be kept whole needs."""
+
+    def __init__(self, services: Callable[[], Services]) -> None:
+        self._services = services
+
+    def find(self, text: str) -> Iterable[tuple[int, Tier]]:
+        return self._services().interest.find(text)
+
+    def is_benign(self, message: str) -> bool:
+        return self._services().interest.is_benign(message)
+
+    def is_accepted(self, message: str) -> bool:
+        return self._services().interest.is_accepted(message)
+
+
+class _PlainEvidence:
+    """Turns the evidence on a report that leaves this process into plain values."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_to_serializable(self) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
+        data = yield
+        if data and data.get(EVIDENCE) is not None:
+            import msgspec  # noqa: PLC0415  # takes 48 ms; loaded only in a run with evidence
+
+            data[EVIDENCE] = msgspec.to_builtins(data[EVIDENCE])
+        return data
 
 
 def _services(config: pytest.Config, settings: Settings, guard: Guard) -> Services:

@@ -1,7 +1,7 @@
 """Conversion between pytest's reports and the project's data classes.
 
-Evidence is an attribute of plain values on the report itself: pytest's own serialisation carries it from an xdist
-worker, and cocotb's from a simulator. It is never a user property, which would appear in every JUnit file.
+Evidence is an attribute of the report itself: pytest's own serialisation carries it from an xdist worker, and cocotb's
+from a simulator, both as plain values. It is never a user property, which would appear in every JUnit file.
 """
 
 from __future__ import annotations
@@ -79,22 +79,19 @@ class Evidence:
 
 
 _recent: deque[tuple[pytest.TestReport | pytest.CollectReport, Evidence]] = deque(maxlen=4)
-"""The last reports read or written with their evidence, so that one process does not convert it back."""
+"""The last reports from other processes with their evidence, so that it is converted once."""
 
 
 def attach(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence) -> None:
-    """Attach evidence to a report."""
-    import msgspec  # noqa: PLC0415  # takes 48 ms; loaded only in a run with evidence
-
-    setattr(report, EVIDENCE, msgspec.to_builtins(evidence))
-    _recent.appendleft((report, evidence))
+    """Attach evidence to a report that stays in this process, or that pytest serialises."""
+    setattr(report, EVIDENCE, evidence)
 
 
 def attached(report: pytest.TestReport | pytest.CollectReport) -> Evidence | None:
     """Return the evidence that a report carries; None if there is none."""
-    plain: Mapping[str, Any] | None = getattr(report, EVIDENCE, None)
-    if plain is None:
-        return None
+    plain: Evidence | Mapping[str, Any] | None = getattr(report, EVIDENCE, None)
+    if plain is None or isinstance(plain, Evidence):
+        return plain
     for known, evidence in _recent:
         if known is report:
             return evidence

@@ -103,11 +103,14 @@ class Classifier:
             failure: The failure.
             keep: Whether it will be classified again, when the archive may tell more: hooks and patterns see it once.
         """
-        # The end of a session may change the command; a command has no hash either.
-        key = replace(failure, command=None)
-        found = self._kept.pop(key, None) or self._find(failure)
-        if keep:
-            self._kept[key] = found
+        if keep or self._kept:
+            # The end of a session may change the command; a command has no hash either.
+            key = replace(failure, command=None)
+            found = self._kept.pop(key, None) or self._find(failure)
+            if keep:
+                self._kept[key] = found
+        else:
+            found = self._find(failure)
         if isinstance(found, Verdict):
             return origins.as_decided(found, self._history.cause(found.fingerprint) if self._history else None)
         verdict, choice = self.verdict_of(found), found.choice

@@ -227,6 +227,11 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         """Return the pages of a category, by name."""
         return self.select("WHERE category = ? ORDER BY path", category)
 
+    def count(self, category: str) -> int:
+        """Return the number of pages of a category."""
+        (count,) = self.db.execute("SELECT COUNT(*) FROM pages WHERE category = ?", (category,)).fetchone()
+        return int(count)
+
     def state(self, path: str) -> State:
         """Return the state of a file of the wiki; -1 for size and time if there is none."""
         try:

@@ -77,7 +77,9 @@ class ArchivedRun:
 
     def _compare(self, fingerprints: Iterable[str]) -> None:
         """Look for older pages that are like the new ones."""
-        for fingerprint in fingerprints if self.files.created else ():
+        made = {path for path in self.files.created if path.startswith("bugs/")}
+        has_older = self.page_cache.count("bugs") > len(made)
+        for fingerprint in fingerprints if made and has_older else ():
             name = self._names[fingerprint]
             page = next(iter(self.views.pages(name)), None)
             if page is None or page.path not in self.files.created:
