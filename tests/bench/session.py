@@ -2,8 +2,8 @@
 
     python tests/bench/session.py [--rounds N] [--failures N] [--only NAME]
 
-Prints for each case the process time (user and system) and the megabytes that `--dvwiki` adds to a run, in all and for
-one test, and its ratio to what pytest takes:
+Prints for each case the process time (user and system) and the peak memory of a run, what `--dvwiki` adds to both, for
+one test too, and the ratio of its time to what pytest takes:
     repeated   failures of 100 causes
     distinct   failures of as many causes
     known      failures of as many causes, which a run before has archived
@@ -26,13 +26,15 @@ from pathlib import Path
 FAILING = """
 import pytest
 
+CAUSES = {causes!r}
+
 def check(cause, value):
-    expected = {expected}
+    expected = value + 1
     assert value == expected, f"scoreboard channel_{{cause}} word: got 0x{{value:x}}, expected 0x{{expected:x}}"
 
 @pytest.mark.parametrize("n", range({tests}))
 def test_fails(n):
-    check({name}, n)
+    check(CAUSES[n % {count}], n)
 """
 PASSING = """
 import pytest
@@ -82,13 +84,12 @@ def words(causes: int) -> list[str]:
 
 def suite(tests: int, causes: int) -> str:
     """Return a file of tests that fail, with so many causes."""
-    named = f"{words(causes)!r}[n % {causes}]"
-    return FAILING.format(tests=tests, name=named, expected="value + 1")
+    return FAILING.format(tests=tests, causes=words(causes), count=causes)
 
 
 def cost(name: str, text: str, tests: int, rounds: int) -> None:
     """Print what `--dvwiki` adds to runs of one file."""
-    seconds, megabytes, base = [], [], []
+    seconds, megabytes, base, memory = [], [], [], []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as made:
             folder = Path(made)
@@ -100,11 +101,13 @@ def cost(name: str, text: str, tests: int, rounds: int) -> None:
         seconds.append(with_it.seconds - without.seconds)
         megabytes.append(with_it.megabytes - without.megabytes)
         base.append(without.seconds)
+        memory.append(without.megabytes)
     added = statistics.median(seconds)
     each = added / tests * 1000
     print(
-        f"{name:9} {tests:6} tests: {statistics.median(base):7.2f} s without, +{added:.2f} s, "
-        f"+{statistics.median(megabytes):.0f} MB, {each:.3f} ms a test, {added / statistics.median(base):.2f} x pytest",
+        f"{name:9} {tests:6} tests: {statistics.median(base):7.2f} s and {statistics.median(memory):.0f} MB without, "
+        f"+{added:.2f} s, +{statistics.median(megabytes):.0f} MB, "
+        f"{each:.3f} ms a test, {added / statistics.median(base):.2f} x pytest",
         flush=True,
     )
     if name == "passing":
