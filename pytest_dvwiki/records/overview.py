@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 _totals = msgspec.json.Decoder(Totals)
 
 
+def name_of(task_id: str) -> str:
+    """Return the name of the regression, without time and number."""
+    return task_id.rsplit("_", 2)[0]
+
+
 def runs_since(archive: Archive, since: str) -> int:
     """Return the number of runs in which a test ran and that finished at a time or later."""
     (count,) = archive.db.execute(
@@ -51,6 +56,17 @@ def causes_since(archive: Archive, since: str) -> list[str]:
         {"since": since},
     )
     return [name for (name,) in rows]
+
+
+def totals_before(archive: Archive, task_id: str) -> Totals | None:
+    """Return what the run of the same name before a run came to; None if there is none that ran tests."""
+    rows = archive.db.execute(
+        "SELECT totals FROM runs WHERE moment < (SELECT moment FROM runs WHERE task_id = :run)"
+        " AND substr(task_id, 1, length(:name)) = :name ORDER BY moment DESC",
+        {"run": task_id, "name": f"{name_of(task_id)}_"},
+    )
+    found = (_totals.decode(totals) for (totals,) in rows)
+    return next((totals for totals in found if totals != Totals()), None)
 
 
 class CauseInRun(NamedTuple):
@@ -83,7 +99,7 @@ class RunRow:
     @property
     def name(self) -> str:
         """Return the name of the regression, without time and number."""
-        return self.task_id.rsplit("_", 2)[0]
+        return name_of(self.task_id)
 
     @property
     def passed(self) -> int:

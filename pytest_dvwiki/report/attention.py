@@ -38,15 +38,16 @@ from pytest_dvwiki.records.command import from_anywhere
 from pytest_dvwiki.redact import clean
 from pytest_dvwiki.triage.waivers import load_waivers
 from pytest_dvwiki.wiki.index import ENDED
-from pytest_dvwiki.wiki.kinds.bug import is_pointer
+from pytest_dvwiki.wiki.kinds import bug
 from pytest_dvwiki.wiki.query import WikiHistory
+from pytest_dvwiki.wiki.text.markdown import in_words, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.causes.words import Style
-    from pytest_dvwiki.model import RunRecord
+    from pytest_dvwiki.model import RunRecord, Totals
     from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.records.archive import Archive
     from pytest_dvwiki.settings import Layout
@@ -58,6 +59,8 @@ Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED"]
 WEEK = timedelta(days=7)
 _SHOWN = (Seen, SeenOn, Regressed, Beside, FixedBy, Came, Infrastructure, Tracked, Accepted, Reproduce, Unseeded)
 """The statements that are shown."""
+WHY = (Regressed, FixedBy, Came, Infrastructure)
+"""Those of them that say why it is in its state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,8 @@ class AttentionItem:
     word: Word
     since: str
     """The day from which it has been in this state, `YYYY-MM-DD`."""
+    title: str
+    """The title of its page, else its message without the values that differ from run to run."""
     lookers: tuple[Looker, ...]
 
     @property
@@ -104,9 +109,9 @@ class AttentionItem:
         """Return the command that runs it again; empty if there is none."""
         return from_anywhere(self.cause.command) if self.cause.command is not None else ""
 
-    def sentences(self, style: Style) -> list[str]:
+    def sentences(self, style: Style, kinds: tuple[type, ...] = _SHOWN) -> list[str]:
         """Return what is said about it, in reading order, without the command."""
-        stated = (text(each, style) for each in statements(self.cause) if isinstance(each, _SHOWN))
+        stated = (text(each, style) for each in statements(self.cause) if isinstance(each, kinds))
         return [sentence(words) for words in stated if words]
 
 
@@ -117,7 +122,9 @@ class Attention:
     day: date
     since: date
     newest: RunRecord | None
-    """The newest run."""
+    """The newest run in which a test ran."""
+    before: Totals | None
+    """What the run of the same name before it came to."""
     runs: int
     """Number of runs since then."""
     news: tuple[AttentionItem, ...]
@@ -174,6 +181,7 @@ class ProjectData:
         """
         since = since or day - timedelta(days=1)
         archive, begin = self.history.archive, since.isoformat()
+        newest = overview.newest_run(archive)
         waivers = sorted(
             (each for each in self.waivers.waivers if each.expires is not None), key=lambda each: str(each.expires)
         )
@@ -181,7 +189,8 @@ class ProjectData:
         return Attention(
             day=day,
             since=since,
-            newest=overview.newest_run(archive),
+            newest=newest,
+            before=overview.totals_before(archive, newest.task_id) if newest else None,
             runs=overview.runs_since(archive, begin),
             news=tuple(self._news(begin)),
             open=tuple(self._open()),
@@ -205,7 +214,12 @@ class ProjectData:
     def item(self, cause: Cause, since: str) -> AttentionItem | None:
         """Return a cause with its state and who should look; None if it neither failed nor passed again since a day."""
         found = state_of(cause, self.history.archive, since)
-        return found and AttentionItem(cause=cause, word=found[0], since=found[1][:10], lookers=self.lookers(cause))
+        if found is None:
+            return None
+        page = next(iter(self.history.bug_pages(cause.name)), None) if cause.page is not None else None
+        return AttentionItem(
+            cause=cause, word=found[0], since=found[1][:10], title=title_of(cause, page), lookers=self.lookers(cause)
+        )
 
     def _open(self) -> list[PageSummary]:
         return sorted(
@@ -297,9 +311,15 @@ def _failing(cause: Cause, history: CauseHistory, since: str) -> tuple[Word, str
     return ("NEW" if history.first_seen >= since else "KNOWN"), history.first_seen
 
 
+def title_of(cause: Cause, page: PageSummary | None) -> str:
+    """Return the title of the page of a cause, else its message without the values that differ from run to run."""
+    title = plain(bug.words_of_title(page)) if page is not None else ""
+    return title or in_words(cause.occurrence.primary) or cause.label
+
+
 def is_open(page: PageSummary) -> bool:
     """Tell whether the cause of a page is open and its tests do not pass."""
-    is_over = page.problem or is_pointer(page) or page.status in ENDED or page.metadata.get("stale") is True
+    is_over = page.problem or bug.is_pointer(page) or page.status in ENDED or page.metadata.get("stale") is True
     return not (is_over or page.text("passes_since"))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.causes.words import waiver_text
 from pytest_dvwiki.model.sentences import count, shortened
+from pytest_dvwiki.records import overview
 from pytest_dvwiki.report.attention import names
 from pytest_dvwiki.wiki.page_summary import page_name
 from pytest_dvwiki.wiki.text.markdown import plain
@@ -37,13 +38,14 @@ def render(found: Attention, *, width: int) -> Iterator[str]:
 
 
 def _lines(found: Attention) -> Iterator[str]:
-    yield f"{newest(found)}."
-    yield f"{count(len(found.open), 'bug page')} open; causes since {found.since}: {found.headline or 'no news'}."
+    yield from (f"{each}." for each in newest(found))
+    news = f"{count(found.runs, 'run')} since {found.since}; causes: {found.headline or 'no news'}"
+    yield f"{news}; {count(len(found.open), 'bug page')} open."
     failing, passing = found.of(*_FAILING), found.of(*_PASSING)
     for each in failing[:_MOST_CAUSES]:
-        yield _cause(each)
-        yield f"  {'':<10} {names(each.lookers)}: {each.first_cause}"
-    yield from map(_cause, passing[:_MOST_FIXED])
+        yield f"{_cause(each)}: {names(each.lookers)}"
+        yield f"  {'':<10} {each.title}"
+    yield from (f"{_cause(each)}: {each.title}" for each in passing[:_MOST_FIXED])
     more = max(0, len(failing) - _MOST_CAUSES) + max(0, len(passing) - _MOST_FIXED)
     if more:
         yield f"  and {more} more: dvwiki report --summary"
@@ -64,16 +66,19 @@ def _lines(found: Attention) -> Iterator[str]:
 
 def _cause(item: AttentionItem) -> str:
     page = page_name(item.cause.page.path) if item.cause.page is not None else "no page"
-    return f"  {item.word:<10} {item.cause.label}, {item.extent}: {page}"
+    return f"  {item.word:<10} {item.extent}, {page}"
 
 
-def newest(found: Attention) -> str:
-    """Return which run is the newest, and its outcome."""
+def newest(found: Attention) -> Iterator[str]:
+    """Yield which run is the newest and what it came to, and what the run of its name before it came to."""
     record = found.newest
     if record is None:
-        return "No run is on record"
-    when = f"{record.finished[:10]} {record.finished[11:16]} UTC"
-    return f"{count(found.runs, 'run')} since {found.since}; the newest, {when}: {totals(record.totals)}"
+        yield "No run is on record"
+        return
+    name = overview.name_of(record.task_id)
+    yield f"The newest run, {name}, {record.finished[:10]} {record.finished[11:16]} UTC: {totals(record.totals)}"
+    if found.before is not None:
+        yield f"The run of that name before it: {totals(found.before)}"
 
 
 def totals(of: Totals) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import getpass
+import gzip
 import http.server
 import os
+import re
+import shlex
 import shutil
 import signal
 import socket
@@ -30,6 +33,7 @@ from pytest_dvwiki.triage.texts.reading import TextClassifier
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+ROOT = Path(__file__).parents[2]
 MISMATCH = "UVM_ERROR sb.sv(210) @ {}: uvm_test_top.env.sb [SB] expected 0x{:x} got 0x1{:x}\n"
 
 
@@ -174,6 +178,26 @@ def test_logs_in_s3_are_read_as_those_on_disk(bucket: str, logs: Path, capsys: p
     told = capsys.readouterr().err
     assert f"s3://{bucket}/none.log: no such file" in told
     assert "s3://nobody/x.log: " in told
+
+
+@pytest.mark.further_mode
+def test_the_commands_of_the_documentation_run(bucket: str, server: str, logs: Path, tmp_path: Path) -> None:
+    """Of batch systems only the options are tried: workers of this machine take the place of their jobs."""
+    distributed = pytest.importorskip("distributed")
+    store = pytest.importorskip("boto3").client("s3")
+    (logs / "run_17").mkdir()
+    shutil.copyfile(logs / "nightly/1.log", logs / "run_17/sim.log")
+    with gzip.open(logs / "1.log.gz", "wb") as packed:
+        packed.write((logs / "nightly/1.log").read_bytes())
+    for name, path in (("2026-11-21/a/1.log.gz", "1.log.gz"), ("2026-11-21.zip", "nightly/old.zip")):
+        store.upload_file(str(logs / path), bucket, name)
+    calls = re.findall(r"^\$ dvwiki ([^#\n]+)", (ROOT / "docs" / "farm.md").read_text("utf-8"), re.MULTILINE)
+    assert len(calls) == 11
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
+        for call in calls:
+            there = call.replace("https://ci.example.com/artifacts", server)
+            there = re.sub(r"--scheduler \S+", f"--scheduler {cluster.scheduler_address}", there)
+            assert main(shlex.split(there)) == 0, call
 
 
 SLURM = """ClusterName=test

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.records import aggregate, overview
-from pytest_dvwiki.report.attention import is_open
+from pytest_dvwiki.report.attention import is_open, title_of
 from pytest_dvwiki.report.site.charts import Chart, ChartRow
 from pytest_dvwiki.runs import epoch
 from pytest_dvwiki.wiki.kinds import bug
-from pytest_dvwiki.wiki.text.markdown import in_words, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,7 +40,6 @@ class Known:
     page: PageSummary | None
     label: str
     title: str
-    """The title of its page, else its message without the values that differ from run to run."""
     primary: str
     origin: str
     runs: int
@@ -156,7 +154,7 @@ class Data:
             fingerprints=tuple(prints),
             page=page,
             label=cause.label,
-            title=(page is not None and plain(bug.words_of_title(page))) or in_words(newest.primary) or cause.label,
+            title=title_of(cause, page),
             primary=newest.primary,
             origin=bug.effective_type(page) if page is not None else newest.origin.type,
             runs=len({each.run for each in seen}),

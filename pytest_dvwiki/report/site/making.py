@@ -25,7 +25,7 @@ from pytest_dvwiki.records import disk, overview
 from pytest_dvwiki.records.command import from_anywhere, masked_note, start
 from pytest_dvwiki.redact import clean
 from pytest_dvwiki.report import status, summary
-from pytest_dvwiki.report.attention import ProjectData, shown
+from pytest_dvwiki.report.attention import WHY, ProjectData, shown
 from pytest_dvwiki.report.made_files import MadeFiles
 from pytest_dvwiki.report.site import charts, markdown
 from pytest_dvwiki.report.site.data import MOST_TESTS, NEWEST_RUNS, Data, Known, history_of
@@ -105,6 +105,8 @@ class _Site:
             marked=_marked, plain=plain, percent=lambda value: f"{value:.0%}", quoted=quote
         )
         self._search: list[tuple[str, str, str, str]] = []
+        self._test_urls: dict[str, str] = {}
+        """Where each test that failed stands, on the page of the newest month in which it did."""
 
     def make(self) -> None:
         """Write all pages."""
@@ -112,9 +114,9 @@ class _Site:
             self._files.write(f"assets/{name}", (TEMPLATES / "site" / name).read_text(encoding="utf-8"))
         self._files.write("assets/charts.css", charts.styles())
         self._overview()
-        self._tests()
         self._causes()
         self._runs()
+        self._tests()
         self._wiki()
         self._files.write("assets/search.js", f"window.dvwikiSearch = {json.dumps(self._search)};\n")
 
@@ -153,12 +155,14 @@ class _Site:
             most=summary.MOST,
             notes=[*summary.notes(found)],
             shown=shown,
+            style=_STYLE,
+            why=WHY,
             newest_runs=NEWEST_RUNS,
             hours=_hours,
         )
 
     def _tests(self) -> None:
-        self._render("tests.html", "tests.html", data=self._data, most=MOST_TESTS, most_causes=_MOST_CAUSES)
+        self._render("tests.html", "tests.html", data=self._data, most=MOST_TESTS, test_urls=self._test_urls)
 
     # Causes
 
@@ -258,6 +262,8 @@ class _Site:
                     causes=self._data.by_fingerprint,
                     most=_MOST_CAUSES,
                 )
+                self._test_urls |= {test.nodeid: f"{path}#test-{number}" for number, test in enumerate(part, 1)}
+        self._search += [("test", nodeid, "", url) for nodeid, url in self._test_urls.items()]
         self._render("runs.html", "months.html", months=_sums(months), hours=_hours)
 
     # Pages of the wiki

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.report.attention import Attention
     from pytest_dvwiki.settings import Layout
 
-DOCS = Path(__file__).parents[3] / "docs" / "report.md"
+DOCS = Path(__file__).parents[3] / "docs"
 DAY = date(2026, 11, 22)
 OTHER = "0a66a656159d"
 HOSTILE = "<script>alert(1)</script> | `x` [y](http://z)"
@@ -127,8 +127,8 @@ def test_of_a_cause_that_was_reported_without_a_test_nothing_is_said_of_tests(tm
     place = layout(tmp_path)
     archive(place, record(1, occurrence(tests=())))
     attention = found(place)
-    for shown_as in ("\n".join(status.render(attention, width=200)), summary.markdown(attention)):
-        assert "uvm_error / scoreboard_fail, since 2026-11-21" in re.sub(r"[*\\\\]", "", shown_as)
+    assert "  NEW        since 2026-11-21, " in "\n".join(status.render(attention, width=200))
+    assert "uvm_error / scoreboard_fail, since 2026-11-21" in re.sub(r"[*\\\\]", "", summary.markdown(attention))
     assert "0 tests" not in summary.html(attention)
 
 
@@ -160,6 +160,23 @@ def test_waivers_that_end_within_a_week_are_told(tmp_path: Path) -> None:
     assert "  expired    W-2: over (fifo team, until 2026-11-21)" in lines
 
 
+def test_the_run_of_that_name_before_is_told(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    archive(place, record(1, occurrence(), totals=Totals(passed=7, failed=2)))
+    other = record(2, totals=Totals(passed=1))
+    archive(place, replace(other, task_id=other.task_id.replace("regression", "smoke")))
+    archive(place, record(3, totals=Totals()))
+    assert found(place).before is None
+    archive(place, record(26, occurrence(), totals=Totals(passed=8, failed=1)))
+    attention = found(place)
+    lines = list(status.render(attention, width=80))
+    assert lines[:2] == [
+        "The newest run, regression, 2026-11-22 02:10 UTC: 1 failed, 8 passed.",
+        "The run of that name before it: 2 failed, 7 passed.",
+    ]
+    assert "1 failed, 8 passed. The run of that name before it: 2 failed, 7 passed. " in summary.markdown(attention)
+
+
 def crowd(place: Layout, number: int) -> None:
     """Archive a run with many causes, each with a hostile message."""
     causes = [occurrence(f"{n:012x}", primary=f"{HOSTILE} {n}") for n in range(number)]
@@ -175,8 +192,8 @@ def test_the_state_fits_on_one_screen(tmp_path: Path) -> None:
     lines = list(status.render(found(place, DAY), width=80))
     assert len(lines) <= 24
     assert all(len(line) <= 80 for line in lines)
-    assert lines[0] == "1 run since 2026-11-22; the newest, 2026-11-22 02:10 UTC: 30 failed, 3 passed."
-    assert lines[1] == "40 bug pages open; causes since 2026-11-22: 30 new."
+    assert lines[0] == "The newest run, regression, 2026-11-22 02:10 UTC: 30 failed, 3 passed."
+    assert lines[1] == "1 run since 2026-11-22; causes: 30 new; 40 bug pages open."
     assert "  and 25 more: dvwiki report --summary" in lines
     assert "  and 7 more open pages" in lines
 
@@ -208,7 +225,7 @@ def test_the_commands_print_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     archive(place, record(26, occurrence()))
     monkeypatch.chdir(tmp_path)
     for call, told in (
-        (["status"], "  NEW        uvm_error / scoreboard_fail, 1 test, since 2026-11-22: RTL_2026"),
+        (["status"], "  NEW        1 test, since 2026-11-22, RTL_2026"),
         (["report", "--summary"], "# Regression on 2026-11-22\n"),
         (["report", "--summary", "--format", "html"], "<!DOCTYPE html>"),
     ):
@@ -221,7 +238,8 @@ def test_the_commands_print_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 def test_the_commands_of_the_documentation_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive(layout(tmp_path), record(26, occurrence()))
     monkeypatch.chdir(tmp_path)
-    calls = re.findall(r"^\$ dvwiki ((?!serve)[^|>#\n]+)", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+    pages = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("summary.md", "report.md"))
+    calls = re.findall(r"^\$ dvwiki ((?!serve)[^|>#\n]+)", pages, re.MULTILINE)
     assert len(calls) == 4
     for call in calls:
         assert main(call.split()) == 0

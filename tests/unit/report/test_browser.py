@@ -87,14 +87,14 @@ def test_links_lead_from_page_to_page(tab: Tab) -> None:
     for name in ("Tests", "Causes", "Runs", "Wiki", "Overview"):
         page.get_by_role("link", name=name, exact=True).first.click()
         assert page.locator("nav [aria-current=page]").inner_text() == name
-    page.get_by_role("link", name="uvm_error / timeout").first.click()
+    page.get_by_role("region", name="Table: New").locator("tr", has_text="uvm_error / timeout").locator("a").click()
     assert tab.path == f"causes/{OTHER}.html"
     page.locator("table a").first.click()
     assert tab.path == "runs/2026-11.html"
     assert page.locator("tr:target th").inner_text().startswith("nightly_20261121T020000Z")
 
 
-def test_search_finds_causes_and_pages(tab: Tab) -> None:
+def test_search_finds_causes_tests_and_pages(tab: Tab) -> None:
     page = tab.open(f"causes/{CAUSE}.html")
     box = page.get_by_role("searchbox", name="Search")
     box.fill("nothing like it")
@@ -106,6 +106,10 @@ def test_search_finds_causes_and_pages(tab: Tab) -> None:
     box.fill("patterns null_handle")
     page.locator("#found a").first.click()
     page.wait_for_url("**/wiki/patterns/null_handle.html")
+    box.fill("fifo underflow")
+    page.locator("#found").get_by_role("link", name="tests/test_fifo.py::test_fifo::underflow").click()
+    assert page.locator("tr:target th").inner_text() == "tests/test_fifo.py::test_fifo::underflow"
+    assert page.locator("tr:target a").inner_text() == "uvm_error / null_handle"
     box.fill("x")
     box.press("Escape")
     assert page.locator("#found").is_hidden()

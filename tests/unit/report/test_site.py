@@ -8,10 +8,12 @@ import posixpath
 import re
 import shutil
 import threading
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_dvwiki import runs
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.records import WikiError, overview
 from pytest_dvwiki.report.attention import ProjectData
@@ -23,7 +25,7 @@ from pytest_dvwiki.report.site.markdown import address, render
 from pytest_dvwiki.report.site.serving import Server
 from pytest_dvwiki.wiki.writing.build import archive
 
-from ..samples import CAUSE, TEST, layout, occurrence
+from ..samples import CAUSE, TEST, TODAY, layout, occurrence
 from .sites import HOSTILE, OTHER, TESTS, WAIVED, Elements, night, project, records, report
 
 if TYPE_CHECKING:
@@ -109,6 +111,31 @@ def test_numbers_are_those_of_the_records(tmp_path: Path) -> None:
         assert overview.failing_tests(data.archive, "2026-11", "2026-11~")[0] == (TEST, 3, (CAUSE,))
 
 
+def test_the_overview_says_why_who_and_which_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = project(tmp_path / "fifo")
+    (page,) = (path for path in (place.wiki / "bugs").glob("[A-Z]*.md") if OTHER in path.read_text("utf-8"))
+    page.write_text(page.read_text("utf-8").replace("\nowner: null\n", "\nowner: Grace\n"), "utf-8")
+    archive(place, night(20, occurrence(), regressed=(CAUSE,)))
+    with ProjectData(place) as sources:
+        data = Data(sources)
+        words = [[each.word for each in found if each.known.name == CAUSE] for found in data.causes_of.values()]
+        assert words == [["NEW"], ["KNOWN"], ["KNOWN"], [], ["REGRESSED"]]
+        assert [(owner, [each.name for each in causes]) for owner, causes in data.owned if owner] == [
+            ("Grace", [OTHER])
+        ]
+    monkeypatch.setattr(runs, "time", SimpleNamespace(time=TODAY.timestamp))
+    make_site(place, tmp_path / "site")
+    overview_page = Elements((tmp_path / "site" / "index.html").read_text("utf-8"))
+    assert "Regressed (1)" in overview_page.words
+    assert "Regressed on 2026-11-" in overview_page.words
+    cause = Elements((tmp_path / "site" / "causes" / f"{CAUSE}.html").read_text("utf-8"))
+    assert (
+        "Fixes Came back after the fix by 0000000 fifo: reset the read pointer (rtl/fifo.sv), 2026-11-" in cause.words
+    )
+    waived = Elements((tmp_path / "site" / "causes" / f"{WAIVED}.html").read_text("utf-8"))
+    assert "Waivers W-1: late (fifo, until 2026-11-25)" in waived.words
+
+
 def test_a_second_call_renders_only_what_changed(tmp_path: Path) -> None:
     place = project(tmp_path / "fifo")
     folder = tmp_path / "site"
@@ -186,7 +213,8 @@ def test_search_data_is_a_script(site: Path) -> None:
     text = (site / "assets" / "search.js").read_text(encoding="utf-8")
     entries = json.loads(text.removeprefix("window.dvwikiSearch = ").removesuffix(";\n"))
     assert ("cause", TEST, f"causes/{CAUSE}.html") in [(kind, words, url) for kind, _, words, url in entries]
-    assert all((site / entry[3]).is_file() for entry in entries)
+    assert all((site / entry[3].partition("#")[0]).is_file() for entry in entries)
+    assert {title for kind, title, *_ in entries if kind == "test"} == set(TESTS)
 
 
 @pytest.mark.parametrize(
