@@ -30,7 +30,7 @@ from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
 from pytest_dvwiki.capture.simulations.simulation_run import excerpts_of
 from pytest_dvwiki.logtext.excerpts import Limits
 from pytest_dvwiki.logtext.logs import LogText
-from pytest_dvwiki.logtext.user_frames import user_frame
+from pytest_dvwiki.logtext.user_frames import shown_path, user_frame
 from pytest_dvwiki.model import Axes, Excerpt, Failure, Result
 from pytest_dvwiki.model.sentences import CUT_LOG
 from pytest_dvwiki.redact import clean, redact
@@ -49,6 +49,7 @@ _OLD_MESSAGE = re.compile(r"Test failed with RANDOM_SEED=")
 _BEFORE_THE_RUN = frozenset({"compile_error", "elaboration_error", "python_error", "tool_error"})
 """Classes of failures that end a make before a simulation has begun."""
 _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
+_RESULTS = "results.xml"
 _SIMULATION_ENDED = "SimFailure"
 _ROLLUP = "SystemExit"
 """Exception that ends a pytest item whose cocotb tests failed."""
@@ -190,6 +191,8 @@ class _RunReader:
         self._templates = templates
         self._read_logs = read_logs or self._read_here
         self._names: set[str] = set()
+        self._shared: dict[Path, Artefact] = {}
+        """Logs of a results file that hold the tests of other simulations, too."""
         self._calls: dict[tuple[Path, ...], Call] = {}
         self._run = Leftovers()
 
@@ -217,6 +220,11 @@ class _RunReader:
             self._take_stopped(log, list(stopped_in(log.path)))
         for log, content in zip(free, self._read_logs(free), strict=True):
             self._take_log(log, content, cases)
+        for log in self._shared.values():
+            parts = self._logs.parts(log)
+            tests = [block.name for part in parts for block in part.blocks]
+            if len(tests) == len(set(tests)):  # otherwise some of its simulations may be of an earlier run
+                self._take_log(log, ReadLog([part for part in parts if part.blocks]), cases)
         self._drop_rollups()
         logs = [log for log in self._logs.found if not log.only_beside or log.path in self._logs.claimed]
         read = (*self._results, *logs, *self._logs.claimed.values(), *later.values())
@@ -281,6 +289,7 @@ class _RunReader:
                 call=self._call(artefact, logs),
             )
         )
+        self._shared |= {log.path: log for log in logs} if outcome.is_one_of_several else {}
         self._add(outcome, outcome.failures, artefact)
 
     def _take_cases(self, file: ResultsFile, artefact: Artefact) -> None:
@@ -393,7 +402,7 @@ class _RunReader:
             unit = None if named else self._unit(log, part)
             if unit and has_others:
                 continue
-            name = named.test if named else unit or unique_name(undated(log.shown), self._names)
+            name = named.test if named else unit or self._name(log, part, is_only=len(parts) == 1)
             outcome = self._collected(name, part, log, self._call(log, [log]))
             if named:
                 outcome = self._as_named(outcome, named, log)
@@ -405,6 +414,33 @@ class _RunReader:
                 if named or ended not in self._run.results:
                     self._run.results.append(ended)
                     self._run.without_tests += not (failures or named)
+
+    def _name(self, log: Artefact, part: Regression, *, is_only: bool) -> str:
+        """Return the name of a simulation without a results file: the one that this file would give it.
+
+        The file lies where make ran or, if those folders are not searched, beside the only log of a folder.
+
+        Args:
+            log: The log.
+            part: The part of it that tells of this simulation.
+            is_only: Whether the log tells of no other one.
+        """
+        if not (part.blocks or part.started):
+            return unique_name(undated(log.shown), self._names)
+        folders = {Path(folder) for folder, _ in part.commands if folder}
+        made_in = folders.pop() if len(folders) == 1 else None
+        if made_in is not None and made_in.is_relative_to(log.searched or self._root):
+            shown = shown_path(str(made_in / _RESULTS), self._root)
+        elif is_only and log.lasting and self._logs.is_alone(log):
+            shown = f"{log.folder}/{_RESULTS}" if log.folder else _RESULTS
+        else:
+            return unique_name(undated(log.shown), self._names)
+        name = simulation_name(replace(log, shown=shown))
+        if name in self._names:
+            taken = {result.nodeid for result in self._run.results}
+            if taken.isdisjoint(f"{name}::{_test(block.name)}" for block in part.blocks):
+                return name
+        return unique_name(name, self._names)
 
     def _take_stopped(self, log: Artefact, stopped: Sequence[tuple[str, str]]) -> bool:
         """Add the other folders in a log in which a build failed, and tell whether there are any.

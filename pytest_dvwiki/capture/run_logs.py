@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.files.artefacts import log_at
+from pytest_dvwiki.capture.files.artefacts import log_at, may_be_log
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.logtext.logs import LogText
 
@@ -57,6 +57,8 @@ class RunLogs:
         """Logs read together with a results file."""
         self._earlier: list[tuple[Artefact, Artefact]] = []
         """Pairs of a results file and a log of a later run, which ended before its tests."""
+        self._logs_in: dict[Path, int] = {}
+        """Number of logs by folder, as far as it was asked for."""
         self._parts_of: dict[Path, list[Regression]] = {}
         """Regressions by log, cached until it is known to which results file a log belongs."""
 
@@ -69,6 +71,13 @@ class RunLogs:
         if log.path not in self._parts_of:
             self._parts_of[log.path] = read_regressions(text_of(log), self._interest)
         return self._parts_of[log.path]
+
+    def is_alone(self, log: Artefact) -> bool:
+        """Tell whether no other file in the folder of a log is a log by its name."""
+        folder = log.path.parent
+        if folder not in self._logs_in:
+            self._logs_in[folder] = sum(may_be_log(path.name) for path in folder.iterdir())
+        return self._logs_in[folder] <= 1
 
     def forget(self, log: Artefact) -> None:
         """Drop the regressions in a log: there may be thousands of logs, and with a results file other lines count."""

@@ -101,6 +101,8 @@ class SimulationOutcome:
     """Number of error lines of tests that passed; without tests, of the item."""
     refused: tuple[Failure, ...] = ()
     """With strict logs, failures of the tests that passed with error lines; not in `failures`."""
+    is_one_of_several: bool = False
+    """Whether its logs hold tests of other simulations, too."""
 
 
 def collect(sim: Simulation) -> SimulationOutcome:
@@ -129,6 +131,7 @@ def _outcome(run: SimulationRun) -> SimulationOutcome:
         reads=run.reads if failures or run.sim.error else (),
         noise_errors=sum(each.count for each in errors.values()),
         refused=tuple(replace(each, by_strict_logs=True) for each in refused.values()),
+        is_one_of_several=run.is_one_of_several,
     )
 
 

@@ -39,7 +39,9 @@ class SimulationRun:
     def __init__(self, sim: Simulation) -> None:
         self.sim = sim
         self.cases, self.problem = _fresh_results(sim)
-        self.main, self.sides = (sim.regression, ()) if sim.regression else _regressions(sim, self.cases)
+        self.main, self.sides, self.is_one_of_several = (
+            (sim.regression, (), False) if sim.regression else _regressions(sim, self.cases)
+        )
         status = status_in(_last_lines((self.main, *self.sides))) if sim.status is None else sim.status
         self.ending = read_ending(status=status, error=sim.error, longrepr=sim.longrepr, cut_short=sim.cut_short)
         self.setup = self._find_setup()
@@ -212,8 +214,11 @@ def _fresh_results(sim: Simulation) -> tuple[tuple[Case, ...] | None, ResultsErr
         return None, None
 
 
-def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regression, tuple[Regression, ...]]:
-    """Return the part of the logs with the tests of this simulation, and the last part of each other log."""
+def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regression, tuple[Regression, ...], bool]:
+    """Return the part of the logs with the tests of this simulation, and the last part of each other log.
+
+    Also tell whether one of the logs holds the tests of several simulations.
+    """
     names = {name for case in cases or () for name in (case.fullname, case.name)}
     failing = {
         name for case in cases or () if case.status in {"failed", "error"} for name in (case.fullname, case.name)
@@ -221,11 +226,13 @@ def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regress
     seeds = {case.seed for case in cases or ()}
     best: Regression | None = None
     others: list[Regression] = []
+    is_one_of_several = False
     for log in sim.logs:
         try:
             parts = read_regressions(log, sim.interest, names=names, failing=failing if cases is not None else None)
         except OSError:
             continue  # a log that cannot be opened
+        is_one_of_several |= sum(bool(one.blocks) for one in parts) > 1
         part = max(reversed(parts), key=lambda one: (_overlap(one, names), one.seed in seeds))
         if best is None or _weight(part, names) > _weight(best, names):
             others += [best] if best is not None else []
@@ -237,7 +244,7 @@ def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regress
         best = Regression(preamble=best.rest, simulator=best.simulator, log=best.log, sha256=best.sha256)
     # A second copy of the tests (a log file and a spool) adds nothing; only texts without tests do.
     sides = tuple(one for one in others if not one.blocks)
-    return best or Regression(), sides
+    return best or Regression(), sides, is_one_of_several
 
 
 def _overlap(one: Regression, names: set[str]) -> int:

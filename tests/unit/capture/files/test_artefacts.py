@@ -372,6 +372,29 @@ def test_a_build_that_failed_is_called_by_the_folder_that_keeps_its_log_and_resu
     assert outcomes(read(tmp_path, ".")) == outcomes(read(tmp_path, "nightly/a/make.log")) == {"tb": "failed"}
 
 
+def test_the_tests_of_all_simulations_count_whose_results_the_last_one_wrote_over(tmp_path: Path) -> None:
+    banner = "     0.00ns INFO     gpi                                GPI: VPI support registered\n"
+    ran = "COCOTB_TEST_MODULES={0} vvp -m lib sim.vvp\n"
+    parts = [log(test=name).replace("bench.", f"{name}.").replace("good", f"{name}_good") for name in ("one", "two")]
+    text = "".join(ran.format(name) + part for name, part in zip(("one", "two"), parts, strict=True))
+    write(
+        tmp_path, {"tb/results.xml": results(), "make.log": made(tmp_path / "tb", text + ran.format("bench") + log())}
+    )
+    expected = {"tb::bad": "failed", "tb::good": "passed"}
+    for name in ("one", "two"):
+        expected |= {f"tb::{name}": "failed", f"tb::{name}_good": "passed"}
+    assert banner in text
+    assert outcomes(read(tmp_path, "tb/results.xml", given="make.log")) == expected
+    write(tmp_path, {"make.log": made(tmp_path / "tb", text + text + log())})  # perhaps written on night after night
+    assert outcomes(read(tmp_path, "tb/results.xml", given="make.log")) == {"tb::bad": "failed", "tb::good": "passed"}
+
+
+def test_a_killed_simulation_is_called_as_its_results_would_be(tmp_path: Path) -> None:
+    killed = log().partition("    10.00ns WARNING")[0] + "make[2]: *** [Makefile:60: results.xml] Terminated\n"
+    write(tmp_path, {"nightly/a/make.log": made(tmp_path / "tb", killed)})
+    assert outcomes(read(tmp_path, "nightly")) == {"nightly/a::bad": "failed"}
+
+
 def test_an_empty_log_is_no_test_that_passed(tmp_path: Path) -> None:
     write(tmp_path, {"empty.log": "", "good.log": UVM_GOOD})
     run = read(tmp_path, ".")
@@ -410,7 +433,7 @@ def test_a_killed_run_counts_beside_results_of_tests_with_its_names(tmp_path: Pa
     assert old in killed
     write(tmp_path, {"one/results.xml": results(), "one/sim.log": log(), "two/sim.log": killed.replace(old, new)})
     run = read(tmp_path, ".")
-    assert outcomes(run)["two/sim.log::bad"] == "failed"
+    assert outcomes(run)["two::bad"] == "failed"
     assert len(run.failures) == 2
 
 
