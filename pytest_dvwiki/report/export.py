@@ -26,7 +26,7 @@ from pytest_dvwiki.wiki.unaccepted import is_unaccepted, unaccepted
 from pytest_dvwiki.yamlio import YamlError, dump
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.settings import Layout
@@ -71,8 +71,7 @@ class _Exported:
         page = self.page
         kind = effective_type(page) if page.category == "bugs" else ""
         status = "filled" if page.metadata.get("filled") is True else page.status or page.text("action_class")
-        hits = page.metadata.get("hit_count")
-        seen = f"seen in {count(hits, 'run')}" if isinstance(hits, int) and hits else ""
+        seen = f"seen in {count(hits, 'run')}" if (hits := _hits(page)) else ""
         last = page.text("last_updated") or page.text("last_seen")
         return ", ".join(filter(None, (kind, status, seen, last and f"last on {last[:10]}")))
 
@@ -92,7 +91,7 @@ def okf(layout: Layout, folder: Path) -> MadeFiles:
     """
     with disk.explained(folder):
         files = MadeFiles(folder, _MANIFEST)
-        listed = {category: list(_exported(layout, category)) for category in CATEGORIES}
+        listed = {category: list(exported) for category, exported in _exported(layout)}
         root = []
         for category, exported in listed.items():
             entries = [_entry(each, each.page.path.partition("/")[2], "* ", " - ") for each in exported]
@@ -127,9 +126,9 @@ def llms(layout: Layout, file: Path, base: str = "") -> int:
     parts: list[str] = []
     over: list[str] = []
     number = 0
-    for category in CATEGORIES:
+    for category, exported in _exported(layout):
         lines: list[str] = []
-        for each in _exported(layout, category):
+        for each in exported:
             number += 1
             entry = _entry(each, f"{start}/{quote(each.page.path)}", "- ", ": ")
             (over if each.is_over else lines).append(entry)
@@ -148,12 +147,20 @@ def llms(layout: Layout, file: Path, base: str = "") -> int:
     return number
 
 
-def _exported(layout: Layout, category: str) -> Iterator[_Exported]:
-    """Yield the pages of a category that can be read, those that were seen most first."""
+def _exported(layout: Layout) -> Iterator[tuple[str, Iterator[_Exported]]]:
+    """Yield the categories, each with its pages that can be read, those that were seen most first."""
     with PageCache(layout.wiki, layout.wiki / ".cache" / "pages.sqlite") as cache:
         cache.refresh()
-        found = sorted(cache.all(category), key=lambda page: (-_hits(page), page.path))
+        found = {
+            category: sorted(cache.all(category), key=lambda page: (-_hits(page), page.path)) for category in CATEGORIES
+        }
     written = unaccepted(layout.wiki)
+    for category, of_category in found.items():
+        yield category, _read(layout, of_category, written)
+
+
+def _read(layout: Layout, found: Iterable[PageSummary], written: dict[str, str]) -> Iterator[_Exported]:
+    """Yield those of some pages that can be read."""
     for page in found:
         try:
             data = outside.read(layout.wiki, page.path)
