@@ -197,20 +197,20 @@ class Project:
     def _written(self, outcome: Written) -> Answer:
         """Return the outcome of a write; the present content comes along with a conflict."""
         data = {key: value for key in ("address", "version", "content", "proposal") if (value := getattr(outcome, key))}
-        said = f"{outcome.status}: {named(outcome.address)}{f', version {outcome.version}' if outcome.version else ''}"
+        done = f"{outcome.status}: {named(outcome.address)}{f', version {outcome.version}' if outcome.version else ''}"
         present = (
             quoted(outcome.content, 1 << 20, data="present content", language="markdown") if outcome.content else ""
         )
-        shown = "\n".join(filter(None, ("" if outcome.reason else said, present)))
+        shown = "\n".join(filter(None, ("" if outcome.reason else done, present)))
         return Answer(data=data, text=shown, status=outcome.status, reason=outcome.reason)
 
     def _hand_off(self, store: WikiStore, target: str, summary: str, task: str = "") -> Answer:
         outcome = store.handoff(target, summary, task)
         keys = ("by", "to", "asked_for", "task", "step", "max_steps")
         data = {key: value for key in keys if (value := getattr(outcome, key))}
-        said = f"{outcome.to} has the work now, handoff {outcome.step} of at most {outcome.max_steps}"
+        done = f"{outcome.to} has the work now, handoff {outcome.step} of at most {outcome.max_steps}"
         return Answer(
-            data=data, text=said if outcome.status == "done" else "", status=outcome.status, reason=outcome.reason
+            data=data, text=done if outcome.status == "done" else "", status=outcome.status, reason=outcome.reason
         )
 
     def _match(self, _: WikiStore, text: str | None = None, path: str | None = None) -> Answer:

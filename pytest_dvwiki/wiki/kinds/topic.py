@@ -182,7 +182,7 @@ def _read(section: str, chunk: str) -> Lesson:
     heading = parts.heading_of(first)
     title = heading.words if heading else ""
     outside_fences = {index for index, _ in parts.unfenced(lines)}
-    told: dict[str, list[str]] = {}
+    keys: dict[str, list[str]] = {}
     where: list[str] = []
     text: list[str] = []
     for index, line in enumerate(lines):
@@ -192,21 +192,21 @@ def _read(section: str, chunk: str) -> Lesson:
             continue
         for name, value in found.groupdict().items():
             if value is not None and name != "where":
-                told.setdefault(name, []).append(value)
+                keys.setdefault(name, []).append(value)
         if found["also"]:
             where.append(found["where"])
     body = "\n".join(text).strip()
     return Lesson(
-        id=told.get("id", [lesson(plain(title), plain(body), ()).id])[0],
+        id=keys["id"][0] if "id" in keys else lesson(plain(title), plain(body), ()).id,
         title=title,
         text=body,
-        sources=tuple(dict.fromkeys(told.get("source", ()))),
+        sources=tuple(dict.fromkeys(keys.get("source", ()))),
         section=section,
-        supersedes=tuple(told.get("supersedes", ())),
-        superseded_by=told.get("by", [""])[0],
-        reason=told.get("reason", told.get("fixed", [""]))[0],
-        see_also=tuple(zip(told.get("also", ()), where, strict=True)),
-        unreviewed=told.get("unreviewed", [""])[0],
+        supersedes=tuple(keys.get("supersedes", ())),
+        superseded_by=keys.get("by", [""])[0],
+        reason=keys.get("reason", keys.get("fixed", [""]))[0],
+        see_also=tuple(zip(keys.get("also", ()), where, strict=True)),
+        unreviewed=keys.get("unreviewed", [""])[0],
         raw=chunk.strip("\n"),
     )
 
