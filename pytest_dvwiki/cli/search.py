@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--status",
         metavar="STATUS",
-        help="only pages with this status (open, closed, regressed, …; of a coverage bin: filled, …)",
+        help="only pages with this status (open, closed, regressed, …; for a coverage bin: filled, …)",
     )
     parser.add_argument(
         "--label", metavar="LABEL", help="only pages of this error class, failure subtype, or 'class / subtype'"

@@ -35,7 +35,7 @@ class SessionReports:
         self._service = WikiIngestService(WikiConfig.of(settings), model)
 
     def archive(self, path: Path, task: str) -> Done | None:
-        """Archive a report; return None if it tells of no failure and of no coverage hole.
+        """Archive a report; return None if it mentions no failure and no coverage hole.
 
         Raises:
             ReportError: It cannot be read, or the wiki cannot be written.
@@ -44,10 +44,15 @@ class SessionReports:
             text = reading.read_text(path)
             if path.suffix.lower() == ".json":
                 json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ReportError(f":{error.lineno}: not JSON ({error.msg}); correct this line") from error
+        except RecursionError as error:
+            raise ReportError(": nested too deep; flatten it") from error
+        except OSError as error:
+            raise ReportError(f": {reading.reason(error)}") from error
+        try:
             return self._service.archive_session((text, None, None, None), task)
         except ModelError as error:
             raise ReportError(f": kept, and read again by the next ingest, since {error}") from error
-        except json.JSONDecodeError as error:
-            raise ReportError(f":{error.lineno}: not JSON ({error.msg}); correct this line") from error
-        except (OSError, WikiError, RecursionError) as error:
+        except (OSError, WikiError) as error:
             raise ReportError(f": {reading.described(error)}") from error

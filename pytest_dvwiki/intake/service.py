@@ -91,7 +91,7 @@ class WikiIngestService:
         task_id: str,
         transcript: str | None = None,
     ) -> Coroutine[Any, Any, WikiIngestResult]:
-        """Archive the findings of one session: its failures, their origins, and coverage holes; nothing without any.
+        """Archive the findings of one session: its failures, their origins, and coverage holes; without any, nothing.
 
         Args:
             session_report: Read like the failure summary, and kept as evidence. What it calls passed proves nothing.

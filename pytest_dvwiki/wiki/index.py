@@ -115,7 +115,9 @@ def head(top: Top, pages: int) -> str:
     """Return the text above the tables: the number of pages, flaky tests, and bugs that came with one commit."""
     parts = [f"Last updated: {top.last_updated or 'never'} | Total pages: {pages}"]
     parts += (
-        [f"Left out, stale for long: {top.left_out} (`dvwiki search WORDS --status stale`)"] if top.left_out else []
+        [f"Left out, since stale for a long time: {top.left_out} (`dvwiki search WORDS --status stale`)"]
+        if top.left_out
+        else []
     )
     parts += [f"[Flaky tests]({FLAKY}): {top.flaky}"] if top.flaky else []
     groups: dict[str, list[str]] = {}

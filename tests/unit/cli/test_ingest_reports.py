@@ -124,6 +124,21 @@ def test_a_json_report_that_is_cut_off_is_no_report_without_a_failure(
     assert files(root / ".agent") == {}
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "problem"),
+    [
+        ("r.md", b"\xff\xfe", "r.md: is not UTF-8 (byte 0); save it as UTF-8"),
+        ("r.json", b"[" * 5000, "r.json: nested too deep; flatten it"),
+    ],
+)
+def test_a_report_that_cannot_be_read_is_named_once(
+    root: Path, capsys: pytest.CaptureFixture[str], name: str, data: bytes, problem: str
+) -> None:
+    (root / name).write_bytes(data)
+    assert main(["ingest", name]) == 1
+    assert f"dvwiki ingest: {problem}\n" in capsys.readouterr().err
+
+
 def test_a_transcript_that_cannot_be_archived_is_an_error(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (root / "s.txt").write_text("# Lessons\n\n- gotchas: hold `rst_n` for two cycles\n")
     (root / ".agent" / "tasks").touch()
