@@ -143,6 +143,8 @@ def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, reposi
         or not repository.lacks(known, failing.vcs.commit)
     ):
         return _FixRange((failing.vcs.commit, vcs.commit), difference)
+    later = None if known.counts else repository.changed(known.commits[-1], vcs)
+    is_last = later is not None and all(is_prose(name, failing.reads) for name in later)
     fixed = replace(
         difference,
         change="commit",
@@ -150,7 +152,7 @@ def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, reposi
         log_count=known.log_count,
         files=known.files,
         file_count=known.file_count,
-        note=known.note if known.counts else "; ".join(filter(None, (known.note, MAYBE_LATER))),
+        note=known.note if known.counts or is_last else "; ".join(filter(None, (known.note, MAYBE_LATER))),
     )
     return _FixRange(known.commits, fixed)
 

@@ -174,7 +174,7 @@ class Archive(CauseNames):
     def commit_since(self, standing: same_check.Standing) -> tuple[str, str] | None:
         """Return the task id and commit of the first run without uncommitted changes that shows a standing fix."""
         runs = self.passes.passing_runs(standing.state.tests, standing.state.moment, EVER)
-        for _, task_id, _ in itertools.islice(runs, _MOST_RUNS):
+        for _, task_id, *_ in itertools.islice(runs, _MOST_RUNS):
             query = "SELECT vcs_commit FROM runs WHERE task_id = ? AND vcs_commit IS NOT NULL AND NOT dirty"
             row = self.db.execute(query, (task_id,)).fetchone()
             if row:

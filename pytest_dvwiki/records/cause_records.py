@@ -228,8 +228,8 @@ class CauseRecords:
         independent = past is not None and not past.comes_and_goes
         runs = self._passes.passing_runs(tests, since, end, independent=independent)
         return [
-            fixes.PassingRun(task_id=task_id, moment=moment, branch=branch)
-            for moment, task_id, branch in itertools.islice(runs, most)
+            fixes.PassingRun(task_id=task_id, moment=moment, branch=branch, sources=sources)
+            for moment, task_id, branch, sources in itertools.islice(runs, most)
         ]
 
     def rate(self, tests: Sequence[Target], since: str, before: str) -> Rate:

@@ -70,8 +70,10 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
         newest = newest_of(fingerprint)
         if settled or not (by.whole or deterministic) or (newest is not None and is_beyond_sources(newest)):
             continue
-        vcs, simulators = _last_run(archive, failed, fingerprint)
-        drawn, simulators = _last_run(archive, failed, fingerprint, seed) if seed in seeds else (vcs, simulators)
+        since = _certain_pass(archive, failed, fingerprint, moment)
+        last = _last_run(archive, failed, fingerprint, since) or (Vcs(), "")
+        vcs, simulators = last
+        drawn, simulators = (_last_run(archive, failed, fingerprint, since, seed) if seed in seeds else None) or last
         found.append(
             StillFailing(
                 nodeid=nodeid,
@@ -135,14 +137,37 @@ def _seeds(archive: Archive, failed: Target, fingerprint: str) -> tuple[str, ...
     return tuple(seed for (seed,) in rows)
 
 
-def _last_run(archive: Archive, failed: Target, fingerprint: str, seed: str | None = None) -> tuple[Vcs, str]:
-    """Return the repository state and simulators of the last run at a commit in which a test failed with a cause."""
-    commit, branch, dirty, changes, edited, simulators = archive.db.execute(
+def _certain_pass(archive: Archive, failed: Target, fingerprint: str, before: str) -> str:
+    """Return the moment of the last pass that proved a fix before a failure; empty if there is none."""
+    row = archive.db.execute(
+        "SELECT MAX(moment) FROM passed_again WHERE nodeid = ? AND ? IN (simulator, '*') AND fingerprint = ?"
+        " AND proof = ? AND moment < ?",
+        (failed.nodeid, failed.simulator, fingerprint, fixes.CERTAIN, before),
+    ).fetchone()
+    return row[0] or ""
+
+
+def _last_run(
+    archive: Archive, failed: Target, fingerprint: str, since: str, seed: str | None = None
+) -> tuple[Vcs, str] | None:
+    """Return the repository state and simulators of the last run, if possible at a commit, that failed with a cause.
+
+    Args:
+        archive: The records.
+        failed: The test.
+        fingerprint: The cause.
+        since: The moment of the pass after which it failed; an earlier failure had been fixed.
+        seed: The seed with which it failed; None for any.
+    """
+    row = archive.db.execute(
         "SELECT r.vcs_commit, r.branch, r.dirty, r.changes, r.edited, r.simulators FROM failed f"
         " JOIN occurrences o ON o.fingerprint = f.fingerprint AND o.moment = f.moment AND NOT o.without_fix"
         " JOIN runs r ON r.id = f.run WHERE f.nodeid = ? AND f.simulator = ? AND f.config = ? AND f.fingerprint = ?"
-        " AND ? IN (f.seed, '') ORDER BY r.vcs_commit IS NULL, f.moment DESC LIMIT 1",
-        (*failed, fingerprint, seed or ""),
+        " AND f.moment > ? AND ? IN (f.seed, '') ORDER BY r.vcs_commit IS NULL, f.moment DESC LIMIT 1",
+        (*failed, fingerprint, since, seed or ""),
     ).fetchone()
+    if row is None:
+        return None
+    commit, branch, dirty, changes, edited, simulators = row
     vcs = Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes, edited=TEXTS.decode(edited))
     return vcs, simulators

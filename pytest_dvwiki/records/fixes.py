@@ -118,6 +118,8 @@ class PassingRun:
     task_id: str
     moment: str
     branch: str | None
+    sources: str | None
+    """Its commit and uncommitted changes; None if they are not on record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -320,7 +322,10 @@ def _with_passes(
     innocent = returned is not None and (returned.is_dirty or (passed and returned.other_sources))
     failed = returned is not None and returned.same_test and not innocent
     note = state.fix.note
-    if counts and state.past is not None and state.past.rate.runs_needed > 1 and state.fix.by == "git":
+    sources = (
+        {run.sources for run in runs[: state.past.rate.runs_needed]} if counts and state.past is not None else {""}
+    )
+    if (len(sources) > 1 or None in sources) and state.fix.by == "git":
         # The first passes alone may be chance, so any commit before the last needed pass may be the fix.
         note = "; ".join(dict.fromkeys(filter(None, (*note.split("; "), MAYBE_LATER))))
     result: Result = stated or ("held" if enough else "failed" if failed else "open")

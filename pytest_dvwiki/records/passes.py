@@ -61,8 +61,8 @@ class Passes:
 
     def passing_runs(
         self, tests: Sequence[Target], since: str, before: str, *, independent: bool = False
-    ) -> Iterator[tuple[str, str, str | None]]:
-        """Yield the moment, task id and branch of the runs between two moments that passed one of the tests.
+    ) -> Iterator[tuple[str, str, str | None, str | None]]:
+        """Yield the runs between two moments that passed one of the tests: moment, task id, branch and sources.
 
         Args:
             tests: The tests.
@@ -95,7 +95,7 @@ class Passes:
             passed = ((sources, *each) for _, evidence in of_run for each in evidence)
             found = set(passed if independent else itertools.islice(passed, 1))
             if found - known:
-                yield moment, task_id, branch
+                yield moment, task_id, branch, sources
             if independent:
                 known.update(each for each in found if None not in each)
 

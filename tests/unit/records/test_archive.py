@@ -317,6 +317,16 @@ def test_a_pass_that_proves_little_leaves_something_to_prove(archive: Archive, t
     assert failing.still_failing(archive, [now_passing()]) == []
 
 
+def test_a_failure_that_was_fixed_is_no_start_for_the_fix_of_a_later_one(archive: Archive, tasks: Path) -> None:
+    """A run that was killed names no commit, and that of the failure before it lies before another fix."""
+    runs = (record(1, occurrence()), passing(2), record(3, occurrence(), vcs=Vcs()), record(4, occurrence()))
+    for run, commit in zip(runs, (f"{1:040x}", None, None, f"{4:040x}"), strict=True):
+        store.write_record(tasks, run)
+        archive.refresh()
+        states = [each.vcs.commit for each in failing.still_failing(archive, [now_passing()])]
+        assert states == ([] if run is runs[1] else [commit])
+
+
 def test_after_a_pass_with_another_seed_only_the_one_that_failed_is_news(archive: Archive, tasks: Path) -> None:
     other = PassedAgain(
         nodeid=TEST, simulator="icarus", fingerprint=CAUSE, seed="7", changed="commit", failed_seed="42"

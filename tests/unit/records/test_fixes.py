@@ -101,6 +101,10 @@ def test_what_held_by_the_number_of_passes_may_have_come_after_the_first_of_them
     assert (state.fix.result, state.fix.note) == ("open", "")
     (state,) = _judged(tmp_path, *runs, *(_ran(tmp_path, number, TEST) for number in range(6, 9)))
     assert (state.fix.result, state.fix.note) == ("held", fixes.MAYBE_LATER)
+    same = Vcs(commit=f"{2:040x}", branch="main")
+    nights = [_ran(tmp_path / "same", number, TEST, vcs=same) for number in range(3, 9)]
+    (state,) = _judged(tmp_path / "same", *runs[1:3], *nights)
+    assert (state.fix.result, state.fix.note) == ("held", ""), "all of them passed at one commit"
     store.write_suite(tmp_path / "proven", (TEST,))
     proven = _other_seed(5, seed="42")
     (state,) = _judged(

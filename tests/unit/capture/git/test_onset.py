@@ -461,6 +461,17 @@ def test_of_several_edits_only_those_that_were_taken_back_are_dropped(project: P
     assert (row.text, row.files) == (told, ("rtl/other.sv",))
 
 
+def test_where_no_other_source_changed_since_the_first_pass_no_later_commit_may_be_the_fix(project: Project) -> None:
+    project.run(fails=True, seed="1", reads=("rtl/fifo.sv",))
+    project.commit("mend")
+    project.run(seed="2")
+    project.commit("docs", "docs.md")
+    archived = project.run(seed="1")
+    assert archived.record is not None
+    (row,) = archived.record.fixes
+    assert ([line.partition(" ")[2] for line in row.log or ()], row.note) == (["mend"], "")
+
+
 def test_what_brings_a_cause_back_came_after_as_many_passes_as_made_its_fix_hold(project: Project) -> None:
     project.run(fails=True, seed="1")
     project.run(fails=True, seed="2")
