@@ -19,8 +19,9 @@ def test_ok():
     pass
 
 def test_bad():
-    assert 1 == 2
+    assert 1 == 2, "password=hunter2hunter2"
 """
+SECRET = b"hunter2hunter2"
 PYTEST = (sys.executable, "-m", "pytest", *LEAN, "-p", "no:cacheprovider", "--dvwiki", "--no-header", "--tb=no")
 TERMINATED_WHILE_ARCHIVING = """
 import os, signal, time
@@ -62,7 +63,8 @@ def run(folder: Path, *words: str, environment: dict[str, str] | None = None) ->
 
 
 def failed(folder: Path) -> list[str]:
-    """The failed tests of all records, sorted."""
+    """The failed tests of all records, sorted; nothing on disk has the secret of one of them."""
+    assert not [path for path in folder.glob(".agent/**/*") if path.is_file() and SECRET in path.read_bytes()]
     records: list[dict[str, Any]] = [
         yaml.safe_load(path.read_text(encoding="utf-8")) for path in folder.glob(".agent/tasks/2*/*/*.yaml")
     ]

@@ -81,6 +81,22 @@ def test_a_shallow_clone_pushes_its_own_record_alone(tmp_path: Path) -> None:
     assert git(tip, "log", "--format=%s").stdout.split() == ["mine", "sources", "second", "first"]
 
 
+def test_pages_that_do_not_merge_are_pushed_only_with_a_build(tmp_path: Path) -> None:
+    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    git(tmp_path, "init", "-q", "-b", "main", str(origin))
+    commit_record(origin, "first", **{"page.md": "1"})
+    git(tmp_path, "clone", "-q", str(origin), str(clone))
+    commit_record(clone, "mine", **{"page.md": "2, mine"})
+    commit_record(origin, "theirs", **{"page.md": "2, theirs"})
+    tip = git(origin, "rev-parse", "main").stdout
+    done = subprocess.run(
+        [str(CI / "push.sh"), "origin", "main"], cwd=clone, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "holds pages, which merge only with --build; shards use --dvwiki-archive=record" in done.stderr
+    assert git(origin, "rev-parse", "main").stdout == tip
+
+
 def test_the_workflow_that_may_write_runs_nothing_of_the_pull_request() -> None:
     text = (CI / "examples" / "github-comment.yml").read_text(encoding="utf-8")
     flow = yaml.safe_load(text)
