@@ -225,7 +225,7 @@ def test_without_git_a_pass_is_a_fix_without_commits(project: Project) -> None:
     (row,) = rows(project)
     assert row["commits"] == []
     assert "FIXED" in text
-    assert "  by     a change that is not on record, since the run that failed names no commit" in text
+    assert "by a change that is not on record, since the run that failed names no commit" in " ".join(text.split())
     assert "a change that is not on record, since the run that failed names no commit" in page(project)
 
 
