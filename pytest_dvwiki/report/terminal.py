@@ -94,6 +94,8 @@ class Session:
     journal: Path | None = None
     """The journal's path, for the case that the wiki could not be written."""
     noise: tuple[Result, ...] = ()
+    hidden: tuple[Result, ...] = ()
+    """cocotb tests that failed in tests which passed."""
     committed: str = ""
     """The commit of what was written, with its branch; empty if there is none."""
 
@@ -141,6 +143,7 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
         yield from _passes(session, width)
         yield from _flaky(session, width)
         yield from _coverage(session, width)
+        yield from _hidden(session.hidden)
     if verbosity > 0:
         yield from _noise(session.noise)
     yield from _footer(session, quiet=verbosity < 0)
@@ -374,6 +377,16 @@ def _bins(label: str, rows: Sequence[BinRow], width: int) -> Iterator[Line]:
         yield from _wrapped(f"{covergroup}: {'; '.join(names[:_MOST_BINS])}{more}", width, label=label)
     if len(points) > _MOST_POINTS:
         yield Line(f"  {label:<6} {len(points) - _MOST_POINTS} more points")
+
+
+def _hidden(hidden: Sequence[Result]) -> Iterator[Line]:
+    if not hidden:
+        return
+    yield Line("")
+    yield Line(f"{count(len(hidden), 'cocotb test')} failed in tests that pytest counts as passed; not archived:")
+    yield from (Line(f"  {_short(result.nodeid)}") for result in hidden[:_MOST_CAUSES])
+    if len(hidden) > _MOST_CAUSES:
+        yield Line(f"  and {len(hidden) - _MOST_CAUSES} more")
 
 
 def _noise(noisy: Sequence[Result]) -> Iterator[Line]:

@@ -285,9 +285,10 @@ class MainRole:
         notes = self._guard.notes
         verbosity = self._config.get_verbosity()
         noise = self._ledger.noisy() if verbosity > 0 else ()
+        hidden = self._ledger.hidden()
         archived = self._archived
         is_silent = archived is None or (archived.record is None and archived.coverage is None)
-        if is_silent and not (notes or noise or self._committed):
+        if is_silent and not (notes or noise or hidden or self._committed):
             return
         from pytest_dvwiki.pipeline import Archived  # noqa: PLC0415  # only where there is something to show
         from pytest_dvwiki.report import terminal  # noqa: PLC0415
@@ -300,6 +301,7 @@ class MainRole:
             here=self._config.invocation_params.dir,
             wiki=self._settings.layout.wiki,
             noise=noise,
+            hidden=hidden,
             committed=self._committed,
         )
         width = terminalreporter._tw.fullwidth  # noqa: SLF001  # there is no public access to the width that pytest uses

@@ -17,7 +17,7 @@ from pytest_dvwiki.roles import strict
 from pytest_dvwiki.roles.reports import Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
     import pytest
@@ -89,7 +89,9 @@ def evidence_of(
     outcomes = tuple(_with_distinct_names(map(collect, parts)))
     if seen.native:
         outcomes = tuple(_without_progress(outcome) for outcome in outcomes)
-    failures = tuple(failure for outcome in outcomes for failure in outcome.failures) if report.failed else ()
+    failures = tuple(failure for outcome in outcomes for failure in outcome.failures)
+    ignored = {sim.results for sim, outcome in zip(parts, outcomes, strict=True) if outcome.failures and report.passed}
+    failures = failures if report.failed else ()
     refused = tuple(failure for outcome in outcomes for failure in outcome.refused)
     if refused:
         strict.refuse(report, refused)
@@ -101,7 +103,7 @@ def evidence_of(
         reads=outcomes[-1].reads if seen.native else (),
         noise_errors=sum(outcome.noise_errors for outcome in outcomes),
         native_runner=seen.native,
-        sources=tuple(_sources(seen, simulations, root, failed=report.failed)),
+        sources=tuple(_sources(seen, simulations, root, failed=report.failed, ignored=ignored)),
     )
 
 
@@ -118,7 +120,9 @@ def _with_makefiles(call: Call, children: Iterable[Child]) -> Call:
     return call.with_variables(variables)
 
 
-def _sources(seen: Observed, simulations: Iterable[Child], root: Path, *, failed: bool) -> Iterator[tuple[str, str]]:
+def _sources(
+    seen: Observed, simulations: Iterable[Child], root: Path, *, failed: bool, ignored: Collection[Path | None]
+) -> Iterator[tuple[str, str]]:
     """Yield the path and hash of the files by which a later ingest recognises that the simulations are archived.
 
     These are the results files, and the logs if the test failed or there are no results files; other logs may be many.
@@ -129,6 +133,8 @@ def _sources(seen: Observed, simulations: Iterable[Child], root: Path, *, failed
         logs = [log.path for log in _log_files(seen) if log.path is not None]
         found |= {path: digest for path in logs if (digest := sha256_of(path, since=seen.started - 1))}
     for path, digest in found.items():
+        if path in ignored:
+            continue
         yield shown_path(str(path), root), digest
 
 

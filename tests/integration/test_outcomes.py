@@ -230,6 +230,35 @@ def test_an_interrupt_keeps_the_tests_of_a_simulation_that_failed_before(
     assert project.causes() == {"first": "sim_error/scoreboard_fail"}
 
 
+def test_cocotb_tests_that_fail_in_a_test_that_passes_are_named_and_count_as_neither(project: Project) -> None:
+    seed = "<properties><property name='random_seed' value='7'/></properties>"
+    failing = (
+        f"<testcase name='first' classname='bench'><failure message='wrong' type='AssertionError'/>{seed}</testcase>"
+    )
+    passing = f"<testcase name='second' classname='bench'>{seed}</testcase>"
+    simulator = project.path / "vvp"
+    simulator.write_text(
+        f'#!/bin/sh\necho "<testsuites><testsuite>{failing}{passing}</testsuite></testsuites>" > results.xml\n'
+    )
+    simulator.chmod(0o755)
+    project.pytester.makepyfile(
+        """
+        import os, subprocess
+
+        def test_run():
+            environment = os.environ | {"COCOTB_TEST_MODULES": "bench", "COCOTB_RESULTS_FILE": "results.xml"}
+            subprocess.run(["./vvp"], env=environment, check=True)
+        """
+    )
+    result = project.run("--dvwiki-task", "nightly")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["1 cocotb test failed in tests that pytest counts as passed; not archived:", "*first"])
+    (record,) = project.records()
+    assert (record["totals"]["passed"], record["totals"]["failed"], record["sources"]) == (1, 0, [])
+    suite = (project.path / ".agent" / "tasks" / "suites" / f"{record['suites'][0]['suite']}.txt").read_text()
+    assert [name.rpartition("::")[2] for name in suite.splitlines()] == ["second"]
+
+
 def test_nothing_failed_nothing_is_written(project: Project) -> None:
     project.pytester.makepyfile("def test_a(): pass\n")
     result = project.run(in_process=True)
