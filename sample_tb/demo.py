@@ -127,10 +127,11 @@ class Scratch:
         return ESCAPES.sub("", text.decode("utf-8", "replace"))
 
     def git(self, *arguments: str) -> str:
-        """Run git quietly and return what it printed."""
-        return subprocess.run(
+        """Run git quietly and return what it printed, without colours."""
+        text = subprocess.run(
             ["git", *arguments], cwd=self.root, env=self.environment, check=True, capture_output=True, text=True
         ).stdout
+        return ESCAPES.sub("", text)
 
     def commit(self, subject: str, *paths: str) -> str:
         """Commit what changed below `paths`, and return the commit's short name."""
