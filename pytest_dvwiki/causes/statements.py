@@ -396,7 +396,7 @@ def _again(newest: Occurrence, history: CauseHistory | None, task_id: str) -> It
     """Yield the statements on running the last failure again."""
     if newest.command is not None or newest.unreproducible:
         yield Reproduce(command=newest.command, why_not=newest.unreproducible, task_id=task_id)
-    if newest.unseeded:
+    if newest.unseeded and not is_deterministic(newest):
         yield Unseeded(file=newest.unseeded, task_id=task_id)
     elif history is not None:
         yield from _compare(newest, history)

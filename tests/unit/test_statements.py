@@ -31,7 +31,7 @@ from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.writing.build import build, write_record_alone
 
 from . import known_causes
-from .samples import failed, fixed, layout, occurrence, passing, record, suites
+from .samples import CAUSE, failed, fixed, layout, occurrence, passing, record, suites
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,6 +160,12 @@ def test_each_standing_of_a_fix_has_its_words(
     state = known_causes.state(replace(FIX, **changes))
     assert standing(state, failing=failing) == expected
     assert text(FixedBy(fix=state.fix, standing=expected), PLAIN) == words
+
+
+@pytest.mark.parametrize(("subtype", "shown"), [("scoreboard_fail", True), ("missing_timescale", False)])
+def test_only_where_a_seed_matters_it_is_said_not_to_decide(subtype: str, shown: bool) -> None:
+    seen = occurrence(error_class="sim_error", failure_subtype=subtype, unseeded="tb/gen_data.py")
+    assert any(isinstance(each, Unseeded) for each in statements(Cause(name=CAUSE, occurrence=seen))) is shown
 
 
 def test_a_fix_of_others_is_none_of_the_tests_that_fail() -> None:
