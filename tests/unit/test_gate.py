@@ -75,6 +75,13 @@ def test_the_status_of_the_page_counts(tmp_path: Path, status: str, expected: tu
     assert decided(run(tmp_path, 2, failure("test_a", SCOREBOARD))) == {"test_a": expected}
 
 
+def test_a_cause_without_a_page_is_known(tmp_path: Path) -> None:
+    run(tmp_path, 1, failure("test_a", SCOREBOARD))
+    for page in (tmp_path / ".agent" / "wiki" / "bugs").glob("[!_]*.md"):
+        page.unlink()
+    assert decided(run(tmp_path, 2, failure("test_a", SCOREBOARD))) == {"test_a": ("known", True)}
+
+
 def test_a_failure_without_a_name_passes_under_its_own_fingerprint(tmp_path: Path) -> None:
     run(tmp_path, 1, failure("test_a", SCOREBOARD))
     record = run(tmp_path, 2, failure("test_b", UNNAMED))
