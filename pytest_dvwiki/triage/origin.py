@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import simulators
 from pytest_dvwiki.model import Clue, Origin
-from pytest_dvwiki.records.kinds import DETERMINISTIC_CLASSES
+from pytest_dvwiki.records.kinds import DETERMINISTIC_CLASSES, INFRASTRUCTURE_PATTERNS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -75,6 +75,7 @@ _READINGS = {
     "no progress": ("the design never answered", "the testbench waits for what cannot come, or not long enough"),
     "design reports": ("the design broke the rule that it checks", "the testbench drove it against that rule"),
     "empty queue": ("the design sent more than it should", "the model expects too little, or not yet"),
+    "cut short": ("the simulation hung until a limit ended it", "something else ended a sound run"),
     "handle": ("the design lost or renamed it", "the testbench asks for a wrong name"),
     "top level": ("the design lost or renamed a module", "the build asks for a wrong one, or lacks a source"),
 }
@@ -123,8 +124,10 @@ def judge(
     """
     place = side_of(file or "", sources, python_bench=python_bench)
     prior = _prior(failure_subtype, pattern, subtypes)
-    if error_class == "tool_error":
-        clue: Clue | None = Clue("tool", "TOOL", "the environment failed, not the design or its testbench")
+    if error_class == "tool_error" and failure_subtype == "cut_short" and not _names_its_sender(pattern):
+        clue: Clue | None = _undecided("cut short")
+    elif error_class == "tool_error":
+        clue = Clue("tool", "TOOL", "the environment failed, not the design or its testbench")
     elif error_class in DETERMINISTIC_CLASSES:
         clue = _build(failure_subtype, file, place, prior)
     elif error_class == "python_error" and pattern is not None and pattern.origin == "UNKNOWN":
@@ -142,6 +145,11 @@ def judge(
         *_of_pattern(pattern, decided or {}),
         *_of_cause(known, sources, python_bench=python_bench, names_its_cause=clue is None or clue.kind not in _ANY),
     )
+
+
+def _names_its_sender(pattern: Pattern | None) -> bool:
+    """Tell whether a message says what ended a run, such as a limit of its job; a bare signal may follow a hang."""
+    return pattern is not None and pattern.id in INFRASTRUCTURE_PATTERNS
 
 
 def conclude(clues: Sequence[Clue]) -> Origin:

@@ -86,8 +86,11 @@ UNTOUCHED = re.compile(
 
 
 def has_page(occurrence: Occurrence) -> bool:
-    """Tell whether a cause gets a page: not if a tool is at fault, or if neither tests nor reasons are known."""
-    return occurrence.origin.type in ORIGINS and bool(occurrence.tests or occurrence.origin.reasons)
+    """Tell whether a cause gets a page: not if a tool may be at fault, or if neither tests nor reasons are known."""
+    origin = occurrence.origin
+    if origin.type == "TOOL" or (origin.type == "UNKNOWN" and occurrence.error_class == "tool_error"):
+        return False
+    return bool(occurrence.tests or origin.reasons)
 
 
 def is_decided(page: PageSummary) -> bool:

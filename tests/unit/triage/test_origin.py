@@ -90,6 +90,8 @@ CHECK = clues("sim_error", "scoreboard_fail")
         (clues("compile_error", "missing_module", "tb/tb_top.sv", python_bench=True), "TB_BUG"),
         (clues("python_error", "name_error", frame=FRAME), "TB_BUG"),
         (clues("tool_error", "tool_license"), "TOOL"),
+        (clues("tool_error", "cut_short"), "UNKNOWN"),
+        (clues("tool_error", "cut_short", pattern=load_registry().get("environment.job_limit")), "TOOL"),
         (clues("unknown", "unknown"), "UNKNOWN"),
         (CHECK, "UNKNOWN"),
     ],
