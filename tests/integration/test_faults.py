@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from markdown_it import MarkdownIt
 
 from .conftest import LEAN
 
@@ -19,9 +21,10 @@ def test_ok():
     pass
 
 def test_bad():
-    assert 1 == 2, "password=hunter2hunter2"
+    assert 1 == 2, "password=hunter2hunter2 <script>alert(1)</script> [a](javascript:b)"
 """
 SECRET = b"hunter2hunter2"
+MARKUP = re.compile("<script|href=.?javascript")
 PYTEST = (sys.executable, "-m", "pytest", *LEAN, "-p", "no:cacheprovider", "--dvwiki", "--no-header", "--tb=no")
 TERMINATED_WHILE_ARCHIVING = """
 import os, signal, time
@@ -63,8 +66,10 @@ def run(folder: Path, *words: str, environment: dict[str, str] | None = None) ->
 
 
 def failed(folder: Path) -> list[str]:
-    """The failed tests of all records, sorted; nothing on disk has the secret of one of them."""
+    """The failed tests of all records, sorted; nothing on disk has the secret of one of them, no page its markup."""
     assert not [path for path in folder.glob(".agent/**/*") if path.is_file() and SECRET in path.read_bytes()]
+    pages = {path: MarkdownIt().render(path.read_text(encoding="utf-8")) for path in folder.glob(".agent/wiki/*/*.md")}
+    assert not [path for path, shown in pages.items() if MARKUP.search(shown)]
     records: list[dict[str, Any]] = [
         yaml.safe_load(path.read_text(encoding="utf-8")) for path in folder.glob(".agent/tasks/2*/*/*.yaml")
     ]

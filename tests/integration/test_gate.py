@@ -131,6 +131,11 @@ def test_a_module_that_cannot_be_collected_stops_the_gate(known: Project) -> Non
     assert "could not be collected" in known.records()[-1]["gate"]["refused"]
 
 
+INTERNAL = """
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logfinish():
+    raise RuntimeError("a plugin's own fault")
+"""
 PLUGINS = {
     1: "@pytest.hookimpl(trylast=True)\ndef pytest_sessionfinish(session): session.testsfailed += 1\n",
     9: """
@@ -148,6 +153,14 @@ def test_a_plugin_that_fails_the_session_is_heard(known: Project, status: int) -
     result = known.run("--dvwiki-gate=new", in_process=True)
     assert result.ret == status
     assert f"changes nothing, exit status {status}: " in last_line(result)
+
+
+def test_an_internal_error_keeps_its_exit_status(known: Project) -> None:
+    (known.path / "conftest.py").write_text(f"import pytest\n{INTERNAL}", encoding="utf-8")
+    result = known.run("--dvwiki-gate=new", in_process=True)
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
+    (line,) = (line for line in result.outlines if line.startswith("dvwiki gate new: "))
+    assert "changes nothing, exit status 3: " in line
 
 
 PHASES = """\

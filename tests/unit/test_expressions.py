@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given as examples_of
 from hypothesis import strategies as st
 
+import pytest_dvwiki
 from pytest_dvwiki.expressions import LONGEST, ExpressionError, given, glob
 from pytest_dvwiki.patterns.registry import load_registry
 
@@ -137,3 +139,13 @@ def test_places_and_groups_count_characters() -> None:
 )
 def test_a_glob_has_two_special_characters(wanted: str, text: str, holds: bool) -> None:
     assert (glob(wanted).search(text) is not None) is holds
+
+
+def test_no_built_in_expression_repeats_a_group_possessively() -> None:
+    """Before Python 3.11.5 such a group fails to match where its own text can be divided in two ways."""
+    package = Path(pytest_dvwiki.__file__).parent
+    possessive = re.compile(r"(?<!\\)\)(?:[*+?]|\{\d*,?\d*\})\+|(?<!\\)\(\?>")
+    texts = {path: path.read_text(encoding="utf-8") for path in package.rglob("*.py")}
+    found = {path: possessive.findall(text) for path, text in texts.items() if possessive.search(text)}
+    sources = [source for pattern in load_registry() for source in pattern.match if possessive.search(source)]
+    assert (found, sources) == ({}, [])

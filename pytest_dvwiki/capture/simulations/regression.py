@@ -190,8 +190,11 @@ def _hdl_time() -> re.Pattern[str]:
 def _shown() -> re.Pattern[str]:
     """Return an expression for a line that shows a command of a tool."""
     names = "|".join(map(re.escape, sorted([*simulators.programs(), *simulators.binaries()])))
+    # No possessive group: before Python 3.11.5 it fails to match where its own text can be divided in two ways. Here it
+    # cannot, so that a long list of variables costs no time.
+    value = r"\"[^\"\n]*\"(?=\s)|(?!\"[^\"\n]*\"\s)\S*"
     return re.compile(
-        r"\s*(?:\+ )?(?:cd \S+ (?:&&|;) ?)?(?:[A-Za-z_]\w*=(?:\"[^\"\n]*\"|\S*)\s+)*+(?:\S*/)?"
+        rf"\s*(?:\+ )?(?:cd \S+ (?:&&|;) ?)?(?:[A-Za-z_]\w*=(?:{value})\s+)*(?:\S*/)?"
         rf"(?:{names})(?:\.exe)?\s"
     )
 
