@@ -37,6 +37,7 @@ NAVIGATION = {
             "gate",
             "checks",
             "report",
+            "summary",
             "spec",
             "librarian",
             "upkeep",
