@@ -357,7 +357,7 @@ class Settings:
         flag="--dvwiki-archive",
         metavar="no|record|yes",
         help="What is written at the end of the run: nothing (failures are only named and shown), its record, as in a "
-        "shard, or record and pages. Unset: `yes`, or what `auto_ingest` says.",
+        "shard, or record and pages. Unset: `yes`, or the value of `auto_ingest`.",
     )
     auto_ingest: bool = option(
         "bool",

@@ -71,7 +71,7 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
                 self._thread.start()
         self._has_looked.wait()
         if not self._is_read:
-            raise WikiError("the wiki could not be looked at; the log of this process says why")
+            raise WikiError("the wiki cannot be read; the log of this process has the reason")
         with self._asking:
             self._history.catch_up()
             yield self._history
@@ -111,7 +111,7 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
             try:
                 self.look()
             except Exception:
-                _logger.warning("the wiki could not be looked at", exc_info=True)
+                _logger.warning("the wiki cannot be read", exc_info=True)
             self._has_looked.set()
             took = time.monotonic() - began
             if self._stop.wait(max(self._every - took, took)):

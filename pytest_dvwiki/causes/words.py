@@ -344,7 +344,7 @@ def of_passes(statement: Passed) -> str:
         case "unknown seed":
             doubt = "may be chance, as the seed with which it failed is not on record"
         case "comes and goes":
-            doubt = "may be chance, as it comes and goes by itself"
+            doubt = "may be chance, as it is intermittent"
         case _:
             doubt = f"may be chance, as it failed with seed {again.failed_seed}"
             return f"{doubt}: {f'{passed}, or ' if passed else ''}run it with that seed to be sure"
@@ -357,7 +357,7 @@ _NO_FIX = {
     "older": "the commit is older than the one that failed; the cause came in between",
     "branch": "the branch never had the commit that failed",
     "configuration": "configuration not recorded, so it may have run with other parameters than those that failed",
-    "nothing": "the same sources failed before, so it comes and goes by itself",
+    "nothing": "the same sources failed before, so it is intermittent",
 }
 
 

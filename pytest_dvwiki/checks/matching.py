@@ -47,7 +47,7 @@ def _alternatives(text: str) -> Iterator[str]:
 def _search(alternative: str) -> Expression | str:
     """Return the search for an alternative, or the text that a value must contain."""
     if not alternative.removeprefix(_REGEX):
-        raise ExpressionError("an empty alternative fits every value; remove it")
+        raise ExpressionError("an empty alternative matches every value; remove it")
     if alternative.startswith(_REGEX):
         return given(alternative.removeprefix(_REGEX))
     return alternative if _SPECIAL.isdisjoint(alternative) else glob(alternative)

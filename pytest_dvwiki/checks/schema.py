@@ -272,10 +272,10 @@ class _Reader:
         parent = entry.get("from")
         if parent is not None and parent not in above:
             known = nearest(parent, above) if above else "there is none"
-            self._refuse((*place, "from"), f"{parent!r:.60} is no item above this one; {known}")
+            self._refuse((*place, "from"), f"{parent!r:.60} is not an item above this one; {known}")
         needs = entry.get("pattern", True)
         if not isinstance(needs, bool):
-            self._refuse((*place, "pattern"), "pattern is true or false; the patterns stand in requirements")
+            self._refuse((*place, "pattern"), "pattern is true or false; the patterns go under requirements")
         return Expectation(name, compiled, fields, tuple(required), parent), needs
 
     def _known(self, place: Location, mapping: Mapping[Any, Any], known: Sequence[str]) -> None:

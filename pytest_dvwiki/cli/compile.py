@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("topics", nargs="*", metavar="TOPIC", help="only these topics (default: all that are due)")
-    parser.add_argument("--rules", action="store_true", help="ask no model; do what rules can")
+    parser.add_argument("--rules", action="store_true", help="use rules only; call no model")
     parser.add_argument(
-        "--dry-run", action="store_true", help="ask nothing, write nothing, and print the tokens and the cost"
+        "--dry-run", action="store_true", help="print the tokens and the cost; call no model and write nothing"
     )
     add_place(parser)
 

@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--test",
         metavar="NODEID",
-        help="what is known about this test; without its parameters or the test inside the simulator, all that match",
+        help="print what is known about this test; a name without parameters, or without the cocotb test, "
+        "selects all that match",
     )
     parser.add_argument("--category", choices=CATEGORIES, help="only pages of this category")
     parser.add_argument("--log", metavar="FILE", help="name the failure in this log (- reads standard input)")
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     kinds = {"--template": args.template, "--log": args.log, "--newest": args.newest}
     chosen = [name for name, value in kinds.items() if value]
     if chosen and (len(chosen) > 1 or args.query or args.test or args.category):
-        raise UsageError(f"{chosen[0]} is given alone: it says what to print")
+        raise UsageError(f"{chosen[0]} is given alone: it selects what to print")
     if args.log or args.newest:
         print(_failures(args.log, settings, args.budget))
         return 0

@@ -24,7 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "a static site",
     )
     parser.add_argument(
-        "path", type=Path, metavar="PATH", help="folder of the bundle or site, new, empty or made before; or the file"
+        "path",
+        type=Path,
+        metavar="PATH",
+        help="for okf and site, a folder: new, empty or of an earlier export; for llms, a file",
     )
     parser.add_argument(
         "--base",

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--take-back", action="store_true", help="withdraw the last statement; its record stays but no longer counts"
     )
-    parser.add_argument("--commit", metavar="COMMIT", help="the commit that did it, or a range FIRST..LAST")
+    parser.add_argument("--commit", metavar="COMMIT", help="the commit of the fix, or a range FIRST..LAST")
     parser.add_argument(
         "--result",
         choices=("open", "held", "failed"),
@@ -83,7 +83,7 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, 
         found = aggregate.statements(history.archive, names)
     if not found:
         raise UsageError(
-            f"nobody said how {called} was fixed; a fix that git found follows from the runs, and cannot be taken back"
+            f"no statement of a fix for {called} is on record; a fix found from the runs cannot be taken back"
         )
     fix, task_id = found[-1]
     row = FixRow(fingerprint=fingerprint, by="person", takes_back=task_id)

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="records of the shards, made with --dvwiki-gate: folders, archives, globs, files",
     )
-    parser.add_argument("--shards", type=int, metavar="N", help="number of records that there must be")
+    parser.add_argument("--shards", type=int, metavar="N", help="number of records expected")
     add_place(parser)
 
 

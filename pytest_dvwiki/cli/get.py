@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(asdict(found))
         return 0
     print(found.content, end="" if found.content.endswith("\n") else "\n")
-    leads_to = f"its cause is kept by {found.leads_to}" if found.leads_to else ""
+    leads_to = f"superseded by {found.leads_to}" if found.leads_to else ""
     for note in filter(None, (found.version and f"version {found.version}", found.left_out, leads_to)):
         print(f"dvwiki get: {found.address}: {note}", file=sys.stderr)
     return 0

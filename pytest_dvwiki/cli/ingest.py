@@ -87,14 +87,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--run-id",
         metavar="ID",
-        help="name of the run, for artefacts that do not say when it was started: the same files with another id count "
+        help="name of the run, for artefacts without a start time: the same files with another id count "
         "as another run (default: the run number of the CI system, else the job id of LSF or Slurm, else --commit)",
     )
     parser.add_argument(
         "--summary",
         action="store_true",
-        help="print the causes of all runs in Markdown, for a comment on a pull request; what was done goes "
-        "to standard error",
+        help="print the causes of all runs in Markdown, for a comment on a pull request; progress goes to "
+        "standard error",
     )
     parser.add_argument(
         "--transcript",
@@ -105,7 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="with --transcript: ask nothing, write nothing, and print tokens and cost",
+        help="with --transcript: print the tokens and the cost; call no model and write nothing",
     )
     add_farm(parser)
     add_place(parser)

@@ -68,5 +68,5 @@ def run(args: argparse.Namespace) -> int:
     if problem or refused:
         print(f"{shown(layout.wiki / page.path)} was left alone: {problem or refused[0]}")
         return 1
-    print(f"{shown(layout.wiki / page.path)} leads to {url}")
+    print(f"{shown(layout.wiki / page.path)} has the ticket {url}")
     return 0

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--undo",
         action="store_true",
-        help="say that they are two causes; nothing that is merged or learned later joins them again",
+        help="separate them: they are two causes, and no later merge or record joins them again",
     )
     add_place(parser)
 
@@ -60,18 +60,18 @@ def run(args: argparse.Namespace) -> int:
     for path, why in done.refused:
         print(f"{shown(layout.wiki / path)} was left alone: {why}")
     if not done.changed:
-        print(f"{other.path} leads to {kept.path} already")
+        print(f"{other.path} is already superseded by {kept.path}")
         return 1 if done.refused else 0
     with WikiHistory(layout) as history:
         page = history.page_cache.get(kept.path) or kept
-    print(f"{other.path} leads to {kept.path}, which counts {_counted(kept, other, page)}")
+    print(f"{other.path} is superseded by {kept.path}, which counts {_counted(kept, other, page)}")
     kinds = [f"{each.text('error_class')} / {each.text('failure_subtype')}" for each in (kept, other)]
     if kept.text("error_class") != other.text("error_class"):
         print(
             f"warning: {kept.name} is {kinds[0]} and {other.name} is {kinds[1]}; one cause seldom has two error classes"
         )
     if other.text("status") != kept.text("status"):
-        print(f"the status is that of {kept.name}: {kept.text('status')}; {other.name} said {other.text('status')}")
+        print(f"the status is that of {kept.name}: {kept.text('status')}; {other.name} had {other.text('status')}")
     print(f"to undo it: `dvwiki merge --undo {kept.name} {other.name}`")
     return 1 if done.refused else 0
 

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument(
         "--summary",
         action="store_true",
-        help="print what is new, regressed, fixed and expiring, and who should look",
+        help="print what is new, regressed, fixed and expiring, and who should look at it",
     )
     parser.add_argument(
         "--format", choices=("markdown", "html"), default="markdown", help="format of the summary; html is for mail"

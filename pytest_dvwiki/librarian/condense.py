@@ -168,11 +168,11 @@ def _merged(
     names = names_in(f"{claim.title} {claim.text}") & theirs
     refusal = ""
     if len(parts) < 2:  # noqa: PLR2004 (one lesson needs no other text)
-        refusal = "it does not say what the lessons say that it names"
+        refusal = "it differs from the lessons that it names"
     elif not any(resolves(task) for each in parts for task in each.tasks):
         refusal = "no source of its lessons is on record"
     elif not known(layout, names):
-        refusal = "it names nothing of the project that its lessons name"
+        refusal = "it names none of the parts of the project that its lessons name"
     if refusal:
         result.refused.append(f"{made.title!r}: {refusal}")
         return None, []

@@ -215,7 +215,7 @@ class WikiServer:
                 listed.setdefault(uri, resource)
         first = params.cursor if params is not None else None
         if first is not None and not first.isdecimal():
-            raise MCPError(types.INVALID_PARAMS, "the cursor is not one that this server gave")
+            raise MCPError(types.INVALID_PARAMS, "this cursor is unknown to the server")
         end = int(first or 0) + _MOST_LISTED
         shown = list(listed.values())[end - _MOST_LISTED : end]
         return types.ListResourcesResult(resources=shown, next_cursor=str(end) if end < len(listed) else None)
@@ -255,7 +255,7 @@ class WikiServer:
             if data["status"] == "denied":
                 raise MCPError(types.INVALID_PARAMS, data["reason"])
             return text
-        raise MCPError(types.INVALID_PARAMS, f"there is no resource {uri!r:.200}; resources/list names all there are")
+        raise MCPError(types.INVALID_PARAMS, f"there is no resource {uri!r:.200}; see resources/list")
 
     def _start(self, name: str) -> str:
         """Return what the addresses of a project's resources begin with."""

@@ -161,7 +161,7 @@ class Project:
         role = unaccepted(self.layout.wiki).get(shown.address)
         version = f", version {shown.version}" if shown.version else ""
         version += f", unreviewed, by {role}" if role else ", a proposal" if is_proposal else ""
-        leads = f"Its cause is kept by {named(shown.leads_to)}.\n" if shown.leads_to else ""
+        leads = f"Superseded by {named(shown.leads_to)}.\n" if shown.leads_to else ""
         quotation = quoted(shown.content, 1 << 20, data=f"page {named(shown.address)}{version}", language="markdown")
         data = {key: getattr(shown, key) for key in ("address", "content", "version", "leads_to")}
         return Answer(data=data, text=f"{leads}{quotation}", left_out=tuple(filter(None, (self._left_out(shown),))))

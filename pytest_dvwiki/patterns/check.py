@@ -78,11 +78,13 @@ class Checker:
     def _taken(self, winner: Pattern, loser: Pattern, example: str) -> Problem:
         own, other = self.registry.source(loser.id), self.registry.source(winner.id)
         if other.startswith(BUILTIN_FOLDER) and not own.startswith(BUILTIN_FOLDER):
-            return self._problem(loser, "examples", f"{winner.id} ({other}, {_named(winner)}) takes {_shown(example)}")
+            return self._problem(
+                loser, "examples", f"{winner.id} ({other}, {_named(winner)}) matches {_shown(example)} first"
+            )
         return self._problem(
             winner,
             "match",
-            f"takes the example {_shown(example)} of {loser.id} ({own}, {_named(loser)}); "
+            f"matches the example {_shown(example)} of {loser.id} ({own}, {_named(loser)}); "
             "narrow it by unless or a longer match, or give it that id to replace the pattern",
         )
 

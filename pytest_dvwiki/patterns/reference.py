@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _TITLES = {
-    "dvwiki": "What the capture itself says",
+    "dvwiki": "Messages of the capture itself",
     "benign": "Messages that are not failures",
-    "reports": "What a testbench reports through a commercial simulator",
+    "reports": "Testbench reports in commercial simulators",
     "environment": "Environment: licences, memory, disk, signals, job schedulers",
     "localised": "Shell, make, gcc and operating system in German and French",
     "uvm": "SystemVerilog UVM",
@@ -32,7 +32,7 @@ _TITLES = {
     "pytest": "pytest",
     "python": "Python",
     "hdl": "Any HDL tool",
-    "fallback": "What a tool forbids, in words of its own",
+    "fallback": "Errors in a tool's own words",
     "generic": "Any tool",
 }
 _INTRODUCTION = """\
@@ -128,7 +128,7 @@ def _page(name: str, subtypes: dict[str, list[Pattern]]) -> Iterator[str]:
 def _pattern(pattern: Pattern, level: int) -> Iterator[str]:
     label = "" if pattern.tier == "benign" else f"`{pattern.error_class}` / `{pattern.failure_subtype}`, "
     noise = "; such a line alone fails no test" if pattern.noise else ""
-    cancelled = f"; a {pattern.cancelled_by} that ended well takes it back" if pattern.cancelled_by else ""
+    cancelled = f"; a {pattern.cancelled_by} that ends well cancels it" if pattern.cancelled_by else ""
     yield f"\n{'#' * level} {pattern.id}\n"
     yield f"{_escaped(pattern.description)}\n"
     yield f"- {label}{_TIERS[pattern.tier]}{noise}{cancelled}"

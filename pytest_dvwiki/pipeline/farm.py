@@ -16,7 +16,7 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 BATCH = {"lsf": "LSFCluster", "pbs": "PBSCluster", "sge": "SGECluster", "slurm": "SLURMCluster"}
 """Batch farms, each with its class in dask-jobqueue; Dask's own configuration has queue, memory and the like."""
-DIED = "the processes that read it died; it may need more memory than there is"
+DIED = "the processes that read it died; it may need more memory than is available"
 _WORTH_PROCESSES = 20_000_000
 """Bytes on disk above which further processes save more time than their start takes."""
 

@@ -265,7 +265,7 @@ def _record(path: Path, document: object, data: bytes, name: str) -> RunRecord |
     if not codec.is_record(document) or (has_end and not codec.is_whole(data)):
         if codec.is_newer(document.get("schema")):
             codec.decode(document, name)  # raises
-        raise RecordError(f"{name}: the record is torn, its end is missing or its bytes were changed; {_RESTORE}")
+        raise RecordError(f"{name}: the record is torn: its end is missing, or its bytes were changed; {_RESTORE}")
     record = codec.decode(document, name)
     try:
         record_path(path.parent, record)  # raises if the record could not have been stored

@@ -146,7 +146,7 @@ class Archivist:
         if archived.written or not (archived.record and archived.record.occurrences):
             journal.remove(orphan.folder)
         if archived.written:
-            self._guard.note(f"archived what a killed run had left behind: {orphan.task_id}")
+            self._guard.note(f"archived what a killed run left behind: {orphan.task_id}")
 
     def _of_kind(self, failures: Sequence[Failure]) -> tuple[Failure, ...]:
         return tuple(pipeline.with_ip_type(failure, self._settings) for failure in failures)

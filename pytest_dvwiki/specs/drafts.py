@@ -180,10 +180,10 @@ def _expected(
     names = set(made.items)
     misfits = set(made.with_pattern) if has_misfits else set()
     is_global = mode is not None and mode is not waivers
-    there = "every item is there, and no value fits" if has_misfits else "every item is there"
+    there = "every item is there, and no value matches" if has_misfits else "every item is there"
     situations = {frozenset[str](): there}
     for waiver in waivers:
-        situations.setdefault(made.missing_with(_accepted([waiver], names)), f"what {waiver!r} accepts is missing")
+        situations.setdefault(made.missing_with(_accepted([waiver], names)), f"{waiver!r} waives what is missing")
     for missing, when in situations.items():
         violations = missing | misfits
         accepted = violations if is_global else _accepted(waivers, violations) if mode is waivers else set()

@@ -343,7 +343,7 @@ def _what_would_decide(clues: Sequence[Clue]) -> str:
     compared = " or ".join(text for kind, text in other.items() if kind not in known)
     change = "" if "changes" in known else "a change on one side only since its last pass, "
     pass_ = f"; to compare with: a pass with {compared}" if compared else ""
-    return f"what would decide: {change}a fix that holds, or a person's word{pass_}"
+    return f"what would decide: {change}a fix that holds, or a person's decision{pass_}"
 
 
 def _of_cause(
@@ -384,8 +384,8 @@ def _of_pattern(pattern: Pattern | None, decided: Mapping[OriginType, int]) -> t
     best = max(_SIDES, key=lambda side: decided.get(side, 0))
     number = decided.get(best, 0)
     weight = math.log((number + _PRIOR) / (total - number + _PRIOR))
-    share = f"people decided {number} of {total} other cause{'s' if total != 1 else ''} of {pattern.id}"
-    return (Clue("pattern", best, f"{share} to come from {_SIDES[best]}", weight),)
+    share = f"people attributed {number} of {total} other cause{'s' if total != 1 else ''} of {pattern.id}"
+    return (Clue("pattern", best, f"{share} to {_SIDES[best]}", weight),)
 
 
 def _build(failure_subtype: str, file: str | None, place: OriginType | None, prior: Clue | None) -> Clue | None:

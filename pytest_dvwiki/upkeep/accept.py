@@ -161,7 +161,7 @@ def _merge(layout: Layout, proposal: Proposal, _: str) -> str:
         build.merge(layout, kept.path, other.path, proposal.reason)
     except MergeError as error:
         raise ReviewError(str(error)) from error
-    return f"{other.path} leads to {kept.path}; to undo it: `dvwiki merge --undo {kept.name} {other.name}`"
+    return f"{other.path} is superseded by {kept.path}; to undo it: `dvwiki merge --undo {kept.name} {other.name}`"
 
 
 def _pattern(layout: Layout, proposal: Proposal, _: str) -> str:

@@ -64,5 +64,5 @@ def rows_behind(wiki: Path, path: str, expected: bytes) -> list[Finding]:
         if not others.keys() <= _PEOPLE_S[page.partition("/")[0]]:
             return []
         differences = ", ".join(f"{was!r} for {now!r}" for was, now in others.values())
-        found.append(Finding(page, 0, "index_behind", f"the index files still say {differences}"))
+        found.append(Finding(page, 0, "index_behind", f"the index files still have {differences}"))
     return found

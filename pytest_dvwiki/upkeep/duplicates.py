@@ -26,5 +26,5 @@ def check_likeness(page_cache: PageCache, archive: Archive) -> Iterator[Finding]
                 page.path,
                 0,
                 "near_duplicate",
-                f"says nearly what {kept.path} says: `dvwiki merge {kept.name} {page.name}`",
+                f"says nearly the same as {kept.path}: `dvwiki merge {kept.name} {page.name}`",
             )

@@ -31,5 +31,5 @@ def check_lessons(text: PageText) -> Iterator[Finding]:
             if other and other not in lessons:
                 yield Finding(path, 0, "schema", f"lesson {each.id}: there is no lesson {other}", "correct the id")
             elif other and each.id not in {*lessons[other].supersedes, lessons[other].superseded_by}:
-                problem = f"lesson {other} does not say `{back} {each.id}`"
+                problem = f"lesson {other} lacks `{back} {each.id}`"
                 yield Finding(path, 0, "schema", problem, "add the line, or remove the other one")

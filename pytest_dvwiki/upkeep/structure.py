@@ -64,7 +64,7 @@ def check_supersession(page_cache: PageCache) -> Iterator[Finding]:
                 if other not in bugs:
                     yield Finding(place, 0, "schema", f"{key}: there is no page {other}")
                 elif page.name not in _named(bugs[other], back):
-                    yield Finding(place, 0, "schema", f"{key}: {other} does not say `{back}: {page.name}`")
+                    yield Finding(place, 0, "schema", f"{key}: {other} lacks `{back}: {page.name}`")
         if _leads_back(page, bugs):
             yield Finding(
                 place, 0, "schema", f"superseded_by: {page.leads_to} leads back to this page; one has to remain"

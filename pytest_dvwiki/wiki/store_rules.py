@@ -391,7 +391,7 @@ class CheckedStore(abc.ABC):
 
         def replace(data: bytes | None) -> bytes | None:
             if data is None and not may_create:
-                refusal.append(denied(place, "there is no such page; the list names all there are"))
+                refusal.append(denied(place, "there is no such page; the list has all pages"))
                 return None
             text = None if data is None else decoded(data)
             if data is not None and text is None:
@@ -433,7 +433,7 @@ class CheckedStore(abc.ABC):
                 address, f"{address!r} is not a place in the wiki; write `category/page` or `category/page#Heading`"
             )
         if place.page is not None and not (all(map(is_file_name, place.page.split("/"))) or self._is_listed(place)):
-            return denied(address, f"no page can be called {place.page!r:.80}; the list names all there are")
+            return denied(address, f"{place.page!r:.80} is not a page name; the list has all pages")
         return place
 
     def _is_listed(self, place: Address) -> bool:
@@ -478,7 +478,7 @@ class CheckedStore(abc.ABC):
         except outside.OutsideError:
             return denied(place, outside.REASON)
         except (FileNotFoundError, IsADirectoryError):
-            return denied(place, "there is no such page; the list names all there are")
+            return denied(place, "there is no such page; the list has all pages")
         except OSError as error:
             return denied(place, f"it cannot be read: {error.strerror}")
         return denied(place, "the page is not UTF-8; a person has to correct it") if text is None else text

@@ -23,7 +23,7 @@ _STANDS_FOR = {
     " `dvwiki build --reclassify`",
     "coverage": "a coverage page stands for its bin",
     "topics": "a topic page stands for its topic; move the lessons and delete the page",
-    "specs": "pages in specs are people's alone; move the lines and delete the page",
+    "specs": "pages in specs belong to people alone; move the lines and delete the page",
 }
 
 
@@ -53,17 +53,18 @@ def check(page_cache: PageCache, kept: PageSummary, other: PageSummary) -> None:
     standing, theirs = (page_cache.causes.pages_of(*page.fingerprints())[0] for page in (kept, other))
     if standing.path == other.path:
         raise MergeError(
-            f"{kept.name} leads to {other.name} already, and one of the two has to remain;"
+            f"{kept.name} is already superseded by {other.name}, and one of the two has to remain;"
             f" to reverse that, first remove `superseded_by` from {kept.path} and run `dvwiki build`"
         )
     if standing.path != kept.path:
         raise MergeError(
-            f"{kept.name} leads to {standing.name} already; merge into that one:"
+            f"{kept.name} is already superseded by {standing.name}; merge into that one:"
             f" `dvwiki merge {standing.name} {other.name}`"
         )
     if theirs.path not in {other.path, kept.path}:
         raise MergeError(
-            f"{other.name} leads to {theirs.name} already; merge that one: `dvwiki merge {kept.name} {theirs.name}`"
+            f"{other.name} is already superseded by {theirs.name}; merge that one: "
+            f"`dvwiki merge {kept.name} {theirs.name}`"
         )
 
 

@@ -109,7 +109,7 @@ def test_commits_of_the_wiki_alone_are_no_fix(design: Project, monkeypatch: pyte
     monkeypatch.setenv("LICENCE", "1")
     assert "no fix: the same sources failed before" in " ".join(run(design).split())
     assert "nothing" in passes(design)
-    told = "`test_it.py::test_value`: the same sources failed before, so it comes and goes by itself. (source: tasks/"
+    told = "`test_it.py::test_value`: the same sources failed before, so it is intermittent. (source: tasks/"
     assert any(told in path.read_text(encoding="utf-8") for path in (design.wiki / "bugs").glob("[A-Z]*"))
     assert run(design) == "", "the same once more is no news"
 

@@ -49,7 +49,7 @@ def test_a_full_disk_changes_no_exit_status_and_the_next_run_archives_what_faile
     ]
     assert [each.returncode for each in ended] == [1, 1], ended[0].stdout
     assert "the disk is full" in ended[0].stdout
-    assert "archived what a killed run had left behind" in ended[1].stdout
+    assert "archived what a killed run left behind" in ended[1].stdout
     place = layout(tmp_path)
     assert len(list(place.tasks.glob("2*/*/*.yaml"))) == 2
     assert list(place.journal.glob("*/")) == []

@@ -272,7 +272,7 @@ class _Zstd(io.RawIOBase):
             if not data and self._frame is None:
                 return 0
             if not data:
-                raise EOFError("the compressed file ends before its data does")
+                raise EOFError("the compressed file is truncated")
             self._frame = self._frame or self._new()
             try:
                 self._read = memoryview(self._frame.decompress(data))

@@ -188,12 +188,12 @@ class Branch:
             RefusedError: It is, or files of it are left out of the work tree.
         """
         if "GIT_INDEX_FILE" in os.environ:
-            raise RefusedError("a hook of git runs this, and git itself is about to commit")
+            raise RefusedError("called by a git hook, while git itself is about to commit")
         for mark, what in _IN_PROGRESS.items():
             if (self._git_folder / mark).exists():
                 raise RefusedError(f"{what} is in progress; finish it, the next run commits then")
         if self._answer("config", "--type=bool", "core.sparseCheckout") == "true":
-            raise RefusedError("the checkout is sparse; `git sparse-checkout disable` makes it whole")
+            raise RefusedError("the checkout is sparse; `git sparse-checkout disable` restores all files")
         if not self.is_checked_out:
             if self._answer("check-ref-format", self._ref) is None:
                 raise RefusedError(f"{self.name} is not a name for a branch")

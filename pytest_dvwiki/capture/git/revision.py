@@ -39,7 +39,7 @@ class Revision:
         self.commit: str = found
         shown = f"{name} ({found[:7]})"
         if not layout.is_inside:
-            raise RevisionError(f"the wiki {layout.wiki} is not in the repository, so {name} has no state of it")
+            raise RevisionError(f"the wiki {layout.wiki} is not in the repository, so {name} has no version of it")
         temporary = tempfile.mkdtemp(prefix="dvwiki-")
         weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
         folder = Path(temporary, "agent")

@@ -70,7 +70,7 @@ def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
     """Return a sentence on the other causes that went away with the newest fix."""
     more = f" and {len(causes) - _OTHERS} more" if len(causes) > _OTHERS else ""
     links = ", ".join(link(fingerprint, page_of) for fingerprint in causes[:_OTHERS])
-    return f"The commits of the newest fix made other causes go away, too: {links}{more}."
+    return f"The commits of the newest fix ended other causes, too: {links}{more}."
 
 
 def _elsewhere(state: FixState) -> str:

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 _LONGEST_COMMAND = 10_000
 """Characters; a command that is cut does something else."""
 _UNKNOWN = """\
-No pattern names this failure, so it has no pattern page. `dvwiki patterns why LOG` shows what each line of its log
-comes to. `dvwiki patterns propose` writes a pattern (after one run: `--min-runs 1`); save it in `.agent/patterns/`, and
-check it with `dvwiki patterns test`."""
+No pattern names this failure, so it has no pattern page. `dvwiki patterns why LOG` shows how each line of its log
+is matched. `dvwiki patterns propose` writes a pattern (after one run: `--min-runs 1`); save it in `.agent/patterns/`,
+and check it with `dvwiki patterns test`."""
 
 
 class _Sources(NamedTuple):
@@ -236,7 +236,7 @@ def _rationale(history: CauseHistory, kind: str, sources: _Sources) -> str:
     if not origin.reasons:
         lines.append("- no evidence for an origin was found")
     if kind != origin.type:
-        lines += ["", f"The page says {escape(one_line(kind, 40))}, which wins over this verdict."]
+        lines += ["", f"The page says {escape(one_line(kind, 40))}, which overrides this verdict."]
     return "\n".join(lines)
 
 

@@ -98,7 +98,7 @@ def test_nothing_is_said_before_a_look_succeeds(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr("pytest_dvwiki.agent.followed.look_at", look)
     with FollowedWiki(place, every=SOON) as wiki:
-        with pytest.raises(WikiError, match="could not be looked at"), wiki.history():
+        with pytest.raises(WikiError, match="the wiki cannot be read"), wiki.history():
             pass
         broken = False
         assert _comes(lambda: gather(place, followed=wiki).text)

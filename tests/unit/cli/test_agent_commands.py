@@ -190,7 +190,7 @@ def test_a_page_leads_to_its_tickets(place: Layout, capsys: pytest.CaptureFixtur
     first, second = "https://tracker.example.com/DV-17", "https://tracker.example.com/DV-18?a=[b]"
     for url in (first, first, second):
         assert main(["link", page.stem, url]) == 0
-    assert capsys.readouterr().out.endswith(f".agent/wiki/bugs/{page.name} leads to {second}\n")
+    assert capsys.readouterr().out.endswith(f".agent/wiki/bugs/{page.name} has the ticket {second}\n")
     assert f'link: ["{first}", "{second}"]' in page.read_text()
     assert "owner: fifo team  # until May" in page.read_text()
     assert f"bugs/{page.name}: link to {second}" in (place.wiki / "log.md").read_text()
@@ -241,7 +241,7 @@ def test_what_was_said_can_be_taken_back(place: Layout) -> None:
 
 def test_only_what_was_said_can_be_taken_back(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fix", CAUSE, "--take-back"]) == 2
-    assert f"nobody said how {bug(place).stem} was fixed" in capsys.readouterr().err
+    assert f"no statement of a fix for {bug(place).stem} is on record" in capsys.readouterr().err
     assert main(["fix", CAUSE, "--take-back", "--result", "held"]) == 2
     assert "it takes no --commit and no --result" in capsys.readouterr().err
     assert fixes(place) == []

@@ -200,7 +200,7 @@ def test_test_passes_where_all_holds(root: Path, capsys: pytest.CaptureFixture[s
         (LINK.replace("  fix: Ask the link team.\n", ""), "own.yaml:2: pattern own.link: field fix: "),
         (
             OWN.format(id="own.wide", match="error: ", example="error: x"),
-            "own.yaml: pattern own.wide: field match: takes the example ",
+            "own.yaml: pattern own.wide: field match: matches the example ",
         ),
     ],
 )

@@ -183,7 +183,7 @@ def test_a_merge_and_a_pattern_are_carried_out(shell: Shell, place: Layout) -> N
     kept, other = sorted(path.stem for path in (place.wiki / "bugs").glob("RTL_*.md"))
     queue = ReviewQueue(place)
     merge = queue.propose("merge", kept, other, by="librarian", reason="one check")
-    assert f"bugs/{other}.md leads to bugs/{kept}.md" in shell("review", "accept", merge.id)[1]
+    assert f"bugs/{other}.md is superseded by bugs/{kept}.md" in shell("review", "accept", merge.id)[1]
     assert f"superseded_by: {kept}" in (place.wiki / "bugs" / f"{other}.md").read_text("utf-8").replace('"', "")
     pattern = (
         '- id: own.frob\n  error_class: sim_error\n  failure_subtype: timeout\n  tier: cause\n  match: ["frob {}"]\n'

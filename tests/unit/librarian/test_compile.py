@@ -338,7 +338,7 @@ def test_lint_wants_links_both_ways_and_one_lesson_for_an_id(project: Layout) ->
     put(project, (RESET, replace(DRAIN, supersedes=("00000000",)), ended, replace(AGAIN, id=RESET.id)))
     assert sorted(each.text for each in lint(project, "full") if each.kind == "schema") == [
         f"2 lessons have the id {RESET.id}",
-        f"lesson {DRAIN.id} does not say `supersedes {SEEDS.id}`",
+        f"lesson {DRAIN.id} lacks `supersedes {SEEDS.id}`",
         f"lesson {DRAIN.id}: there is no lesson 00000000",
     ]
 

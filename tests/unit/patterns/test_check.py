@@ -61,7 +61,7 @@ def test_a_counterexample_that_is_matched() -> None:
 def test_a_pattern_that_takes_what_belongs_to_others_is_the_one_to_mend() -> None:
     found = complaints(own(match=("error: ",), examples=("error: link",)))
     assert found
-    assert all(line.startswith("given patterns: pattern own.link: field match: takes the example ") for line in found)
+    assert all(line.startswith("given patterns: pattern own.link: field match: matches the example ") for line in found)
     assert any(
         "of icarus.unknown_module (builtin/icarus.yaml, compile_error / missing_module)" in line for line in found
     )
@@ -78,9 +78,9 @@ def test_a_benign_pattern_that_takes_failures_is_the_one_to_mend() -> None:
         examples=("Unknown module type",),
     )
     found = complaints(soft)
-    assert any("pattern own.soft: field match: takes the example" in line for line in found)
+    assert any("pattern own.soft: field match: matches the example" in line for line in found)
 
 
 def test_an_example_that_a_built_in_benign_pattern_takes_is_the_project_s_to_mend() -> None:
     (complaint,) = complaints(own(match=("lanes lost",), examples=("lanes lost, 0 errors",)))
-    assert "own.link: field examples: benign.zero_count (builtin/benign.yaml, benign) takes" in complaint
+    assert "own.link: field examples: benign.zero_count (builtin/benign.yaml, benign) matches" in complaint

@@ -446,7 +446,7 @@ def test_a_pass_that_may_be_chance_is_not_called_a_fix() -> None:
     assert shown(archived=archived, verbosity=-1) == []
     by_itself = replace(record, passed_again=(SAME_SEED,))
     lines = shown(archived=passes(by_itself, known=few, written=True))
-    assert "  may be chance, as it comes and goes by itself: passed 12 of 29 runs needed" in lines
+    assert "  may be chance, as it is intermittent: passed 12 of 29 runs needed" in lines
 
 
 def test_a_pass_that_may_be_chance_comes_with_the_command_of_either_seed() -> None:

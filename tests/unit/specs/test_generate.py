@@ -374,7 +374,7 @@ def test_what_has_no_expression_is_told(bench: Bench) -> None:
 def test_a_block_that_cannot_be_used_needs_review(bench: Bench) -> None:
     result = bench.generate(*replies(section4=SECTION4.replace("from: SPEF loading", "from: nothing")))
     assert result.exit_status == 1
-    assert result.errors[0].startswith("no check can be made of it: 'nothing' is no item above this one; ")
+    assert result.errors[0].startswith("no check can be made of it: 'nothing' is not an item above this one; ")
 
 
 @pytest.mark.parametrize(
@@ -394,7 +394,7 @@ def test_each_test_configuration_gives_one_of_its_results(
     for name in names:
         result = check(bench.folder / f"IMP-1_{name}.yaml", root=bench.folder, environment={})
         assert result.expectation is not None, (name, result.as_json())
-        waived = result.expectation.when == "what '*SPEF*' accepts is missing"
+        waived = result.expectation.when == "'*SPEF*' waives what is missing"
         assert waived is not spef or name.endswith("global_waiver"), result.expectation.when
     assert not list(bench.folder.glob(f"IMP-1_{'pattern' if item is ITEM else 'base'}*"))
 
@@ -406,6 +406,6 @@ def test_the_waivers_of_a_test_are_what_section_3_accepts(bench: Bench) -> None:
     assert tried["waivers"] == {"value": 2, "waive_items": ["*SPEF*", "Netlist version"]}
     assert [(case["when"], case["status"], case["waived"]) for case in tried["expected"]] == [
         ("every item is there", "PASS", []),
-        ("what '*SPEF*' accepts is missing", "PASS", ["SPEF loading", "SPEF version"]),
-        ("what 'Netlist version' accepts is missing", "PASS", ["Netlist version"]),
+        ("'*SPEF*' waives what is missing", "PASS", ["SPEF loading", "SPEF version"]),
+        ("'Netlist version' waives what is missing", "PASS", ["Netlist version"]),
     ]

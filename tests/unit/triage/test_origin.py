@@ -33,8 +33,8 @@ FRAME = Frame(file="tb/a.py", line=1, function="f")
 MISMATCH = load_registry().get("uvm.scoreboard_mismatch")
 COMMIT = "1f0c3a2d9e"
 DECIDES = (
-    "what would decide: a change on one side only since its last pass, a fix that holds, or a person's word; to compare"
-    " with: a pass with another seed or another simulator"
+    "what would decide: a change on one side only since its last pass, a fix that holds, or a person's decision; to "
+    "compare with: a pass with another seed or another simulator"
 )
 
 
@@ -167,7 +167,7 @@ def test_what_people_decided_of_a_pattern_counts_for_its_other_causes() -> None:
     many, few = said({"RTL_BUG": 9}), said({"RTL_BUG": 3})
     assert many.type == few.type == "RTL_BUG"
     assert many.confidence > few.confidence >= CLEAR
-    assert "people decided 3 of 3 other causes of uvm.scoreboard_mismatch to come from the design" in few.reasons
+    assert "people attributed 3 of 3 other causes of uvm.scoreboard_mismatch to the design" in few.reasons
     assert said({"TB_BUG": 9}).type == "TB_BUG"
 
 

@@ -169,7 +169,7 @@ def test_a_page_that_replaces_another_is_linked_both_ways_with_a_reason(wiki: Pa
     one, two = sorted((wiki / "bugs").glob("RTL_*.md"))
     set_key(one, "owner: null", f"owner: null\nsuperseded_by: {two.stem}")
     texts = [each.text for each in found(wiki, "schema")]
-    assert f"superseded_by: {two.stem} does not say `supersedes: {one.stem}`" in texts
+    assert f"superseded_by: {two.stem} lacks `supersedes: {one.stem}`" in texts
     assert any(text.startswith("superseded_reason: has no value") for text in texts)
     set_key(two, "owner: null", f"owner: null\nsupersedes: {one.stem}")
     set_key(one, "owner: null", "owner: null\nsuperseded_reason: same cause, better evidence")

@@ -282,9 +282,9 @@ def test_what_cannot_be_merged_is_refused_and_nothing_written(place: Layout) -> 
         (first, first, "is one page"),
         (first, "patterns/scoreboard_fail.md", "different categories"),
         ("patterns/scoreboard_fail.md", "patterns/scoreboard_fail.md", "is one page"),
-        (second, first, "leads to .* already, and one of the two has to remain"),
-        (second, third, f"leads to {name_of(place)} already; merge into that one"),
-        (third, second, f"leads to {name_of(place)} already; merge that one"),
+        (second, first, "is already superseded by .*, and one of the two has to remain"),
+        (second, third, f"is already superseded by {name_of(place)}; merge into that one"),
+        (third, second, f"is already superseded by {name_of(place)}; merge that one"),
         (first, "bugs/gone.md", "there is no such page"),
         (first, own, "has no fingerprint"),
     ]
@@ -329,12 +329,12 @@ def test_the_command_takes_names_paths_and_fingerprints(place: Layout, capsys: p
     change(place, other, "status: open", "status: closed")
     assert main(["merge", CAUSE[:6], str(place.wiki / other), "--reason", "renamed", "--root", str(place.root)]) == 0
     out = capsys.readouterr().out
-    assert f"{other} leads to {kept}, which counts 5 runs now (3 + 2)" in out
+    assert f"{other} is superseded by {kept}, which counts 5 runs now (3 + 2)" in out
     assert f"to undo it: `dvwiki merge --undo {name_of(place)} {name_of(place, RENAMED)}`" in out
-    assert f"the status is that of {name_of(place)}: open; {name_of(place, RENAMED)} said closed" in out
+    assert f"the status is that of {name_of(place)}: open; {name_of(place, RENAMED)} had closed" in out
     assert (place.wiki / "log.md").read_text("utf-8").endswith(f" merge | - | {other} into {kept}: renamed\n")
     assert main(["merge", name_of(place), name_of(place, RENAMED), "--root", str(place.root)]) == 0
-    assert capsys.readouterr().out == f"{other} leads to {kept} already\n"
+    assert capsys.readouterr().out == f"{other} is already superseded by {kept}\n"
 
 
 def test_the_command_counts_a_run_of_both_once_and_warns_of_two_kinds(

@@ -76,7 +76,7 @@ def test_the_present_view_changes_and_the_type_that_was_written_once_does_not(pl
     assert (keys(place), told(place)) == (("UNKNOWN", "UNKNOWN", "RTL_BUG"), {"RTL_BUG"})
     seen(place, 3, "TB_BUG")
     assert (keys(place), told(place)) == (("UNKNOWN", "UNKNOWN", "TB_BUG"), {"TB_BUG"})
-    assert "wins over this verdict" not in bug(place).read_text()
+    assert "overrides this verdict" not in bug(place).read_text()
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_person_s_word_wins_over_the_present_view(place: Layout, old: str, new
     seen(place, 2, "TB_BUG")
     assert told(place) == {wanted}
     assert keys(place)[1:] == ("RTL_BUG", "TB_BUG")
-    assert ("which wins over this verdict" in bug(place).read_text()) is (wanted != "TB_BUG")
+    assert ("which overrides this verdict" in bug(place).read_text()) is (wanted != "TB_BUG")
 
 
 def test_a_page_that_says_unknown_is_confirmed_without_a_word_on_its_type(place: Layout) -> None:
