@@ -266,7 +266,10 @@ def options_of(settings: type[DataclassInstance]) -> tuple[Option, ...]:
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings, checked: the rows of the table, and what follows from them."""
+    """All settings, checked: the rows of the table, and what follows from them.
+
+    Long by the texts of its rows.
+    """
 
     layout: Layout
     enabled: bool = option("bool", default=False, flag="--dvwiki", help="Capture, name and archive failures.")

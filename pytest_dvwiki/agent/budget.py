@@ -22,7 +22,7 @@ _TICKS = re.compile(r"`+")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PromptBlock:
     """One hit: a header that stays, prose that is cut line by line from its end, and an excerpt that goes first."""
 
     header: str
@@ -56,7 +56,7 @@ class _Left:
         return f"(budget of {self.budget} tokens{share}: {pages} left out, {shortened} shortened)"
 
 
-def fit(blocks: Sequence[Block], budget: int, more: int = 0, count: Count = by_rule, *, share: str = "") -> str:
+def fit(blocks: Sequence[PromptBlock], budget: int, more: int = 0, count: Count = by_rule, *, share: str = "") -> str:
     """Join blocks as far as the budget allows.
 
     Args:
@@ -76,7 +76,7 @@ def fit(blocks: Sequence[Block], budget: int, more: int = 0, count: Count = by_r
     return _within(budget, count, lambda room: _joined(blocks, _Left(budget, share), room, more, count))
 
 
-def _joined(blocks: Sequence[Block], left: _Left, room: int, more: int, count: Count) -> str:
+def _joined(blocks: Sequence[PromptBlock], left: _Left, room: int, more: int, count: Count) -> str:
     room -= count(left.note(len(blocks) + more, len(blocks)))
     texts: list[str] = []
     shortened = 0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from datetime import date
 
-    from pytest_dvwiki.agent.budget import Block
+    from pytest_dvwiki.agent.budget import PromptBlock
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
@@ -160,7 +160,7 @@ class Knowledge:
                 found.setdefault(page.path, page)
         return list(found.values())
 
-    def blocks(self, listed: Iterable[PageSummary]) -> list[Block]:
+    def blocks(self, listed: Iterable[PageSummary]) -> list[PromptBlock]:
         """Return pages as blocks of a prompt; unreadable pages and topics without a valid lesson are skipped."""
         found = []
         renderer = PageBlocks(self._layout, self._history, self.today)

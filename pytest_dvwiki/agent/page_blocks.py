@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.agent.budget import Block
+from pytest_dvwiki.agent.budget import PromptBlock
 from pytest_dvwiki.agent.untrusted import named, prose, quoted
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.causes.statements import (
@@ -70,6 +70,8 @@ _logger = logging.getLogger(__name__)
 class PageBlocks:
     """Formats pages as blocks of a prompt.
 
+    Long, since each kind of page has a block of its own, and all are made of the same lines and pages.
+
     Args:
         layout: Where the wiki is.
         history: Its records and pages.
@@ -93,7 +95,7 @@ class PageBlocks:
             _logger.debug("the project's own patterns were not used: %s", error)
             return load_registry()
 
-    def block(self, page: PageSummary) -> Block:
+    def block(self, page: PageSummary) -> PromptBlock:
         """Return the block of a page.
 
         Raises:
@@ -109,17 +111,17 @@ class PageBlocks:
                 return self._hole(page)
             case "topics":
                 lessons = self._lessons(page)
-                return Block(f"**{_words(page.name)}** — {count(len(lessons), 'lesson')}", lessons)
+                return PromptBlock(f"**{_words(page.name)}** — {count(len(lessons), 'lesson')}", lessons)
             case _:
                 lines = self._clarifications(page)
                 header = f"**{_words(page.name)}** — {_words(plain(page.title))}"
-                return Block(self._tagged(header, page, _first_date(lines)), lines[-_CLARIFICATIONS:])
+                return PromptBlock(self._tagged(header, page, _first_date(lines)), lines[-_CLARIFICATIONS:])
 
     def _tagged(self, header: str, page: PageSummary, since: str | None = None) -> str:
         """Return a header with a tag that says how long its content has been known."""
         return f"{header} [{age.tag(page, self._today, since)}]"
 
-    def _bug(self, page: PageSummary) -> Block:
+    def _bug(self, page: PageSummary) -> PromptBlock:
         confidence = page.metadata.get("confidence")
         shown = f"{confidence:.2f}" if isinstance(confidence, int | float) else "n/a"
         status = _named(page.status or "open")
@@ -129,7 +131,7 @@ class PageBlocks:
         resolution = self._resolution(page)
         history = aggregate.cause(self._history.archive, page.fingerprints())
         if history is None:
-            return Block(header, resolution)
+            return PromptBlock(header, resolution)
         known = replace(facts(page), status="")  # the header has it
         cause = self.with_advice(page, Cause.on_record(page.cause, history, known))
         task = history.task_ids[0]
@@ -158,7 +160,7 @@ class PageBlocks:
             if is_own(primary)
             else quoted(primary, data="log data", source=source)
         )
-        return Block(header, (*lines, *self._sibling_causes(page), *again, *resolution), excerpt)
+        return PromptBlock(header, (*lines, *self._sibling_causes(page), *again, *resolution), excerpt)
 
     def with_advice(self, page: PageSummary, cause: Cause) -> Cause:
         """Return a cause with what is known about fixing its subtype."""
@@ -203,7 +205,7 @@ class PageBlocks:
         listed = self._history.bug_pages(cause)
         return listed[0].path if listed else cause
 
-    def _pattern(self, page: PageSummary) -> Block:
+    def _pattern(self, page: PageSummary) -> PromptBlock:
         rate = percent(page.metadata.get("fix_success_rate"))
         hits = _words(page.text("hit_count", "0"))
         known = self._history.subtype(page.text("failure_subtype", page.name))
@@ -215,7 +217,7 @@ class PageBlocks:
         back = f", but it returned {held.returned[:10]}" if held and held.returned else ""
         fix = [f"Fix: {fix_text(held, self.style)} (held{back})"] if held else []
         advice = [f"{'In general' if held else 'Fix'}: {template}"] if template else []
-        return Block(header, (*_outdated(page), *fix, *advice, *self._lessons(page)[:_LESSONS]))
+        return PromptBlock(header, (*_outdated(page), *fix, *advice, *self._lessons(page)[:_LESSONS]))
 
     def _lessons(self, page: PageSummary) -> tuple[str, ...]:
         """Return the lessons of a page that hold, without those of a model that nobody accepted; best known first."""
@@ -230,11 +232,11 @@ class PageBlocks:
         source = f" {cite(lesson.tasks[-1])}" if lesson.tasks else ""
         return f"Lesson [{age.age(lesson.since, self._today)}{again}]: {words}{source}"
 
-    def _hole(self, page: PageSummary) -> Block:
+    def _hole(self, page: PageSummary) -> PromptBlock:
         name = f"{page.text('covergroup')}.{page.text('bin')}"
         filled = ", filled" if page.metadata.get("filled") is True else ""
         header = f"**{_words(name)}** ({_named(page.text('action_class'))}{filled}) — {_words(page.text('feature'))}"
-        return Block(header.removesuffix(" — "), (*_outdated(page), *self._of_hole(page)))
+        return PromptBlock(header.removesuffix(" — "), (*_outdated(page), *self._of_hole(page)))
 
     def _of_hole(self, page: PageSummary) -> Iterator[str]:
         """Yield sentences on a hole: since when it is open or what filled it, and a scenario that would reach it."""

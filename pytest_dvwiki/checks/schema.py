@@ -128,7 +128,7 @@ def load_outline(path: Path) -> Outline:
     return reader.outline(document, OUTLINE_KEYS)
 
 
-def _opened(path: Path) -> tuple[Any, _Reader]:
+def _opened(path: Path) -> tuple[Any, _CheckReader]:
     try:
         return _parsed(reading.read_text(path), path)
     except FileNotFoundError as error:
@@ -137,14 +137,14 @@ def _opened(path: Path) -> tuple[Any, _Reader]:
         raise CheckError(f"{path}: {reading.reason(error)}") from error
 
 
-def _parsed(text: str, path: Path) -> tuple[Any, _Reader]:
+def _parsed(text: str, path: Path) -> tuple[Any, _CheckReader]:
     try:
-        return load(text, str(path)), _Reader(path, located(text, _DEPTH))
+        return load(text, str(path)), _CheckReader(path, located(text, _DEPTH))
     except YamlError as error:
         raise CheckError(f"{error}; a check is written in YAML") from error
 
 
-class _Reader:
+class _CheckReader:
     """Turn a document into a check."""
 
     def __init__(self, path: Path, lines: Mapping[Location, int]) -> None:

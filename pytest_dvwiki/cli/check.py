@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.cli import EXIT_USAGE
+
 if TYPE_CHECKING:
     import argparse
 
@@ -34,7 +36,6 @@ def run(args: argparse.Namespace) -> int:
     from pytest_dvwiki.checks import text  # noqa: PLC0415
     from pytest_dvwiki.checks.evaluate import check  # noqa: PLC0415
     from pytest_dvwiki.checks.schema import CheckError  # noqa: PLC0415
-    from pytest_dvwiki.cli import EXIT_USAGE  # noqa: PLC0415
 
     status = 0
     for file in args.files:

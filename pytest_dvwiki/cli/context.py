@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, settings_of, without_wiki
 
@@ -99,7 +100,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _failures(log: str | None, settings: Settings, budget: int | None) -> str:
     """Return what failed in a log, or in the newest run, and what is known about it."""
-    from pytest_dvwiki import reading  # noqa: PLC0415
     from pytest_dvwiki.mcp.answers import fitted  # noqa: PLC0415
     from pytest_dvwiki.mcp.causes import in_log, in_newest_run  # noqa: PLC0415
     from pytest_dvwiki.tokens import counting  # noqa: PLC0415

@@ -6,15 +6,17 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, layout_of
+from pytest_dvwiki.model import Gate
 from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from pytest_dvwiki.model import Gate, RunRecord
+    from pytest_dvwiki.model import RunRecord
     from pytest_dvwiki.settings import Layout
 
 
@@ -57,8 +59,6 @@ def run(args: argparse.Namespace) -> int:
 
 def joined(records: Sequence[RunRecord]) -> Gate:
     """Return the decision on several runs, which is refused where that on one of them is, or where they differ."""
-    from pytest_dvwiki.model import Gate  # noqa: PLC0415
-
     gates = [record.gate for record in records if record.gate is not None]
     refused = next((f"{each.task_id} was made without --dvwiki-gate" for each in records if each.gate is None), "")
     if not refused and len({(gate.mode, gate.base) for gate in gates}) > 1:
@@ -80,7 +80,6 @@ def _records(paths: Sequence[str], layout: Layout) -> list[RunRecord]:
     Raises:
         UsageError: One of them cannot be read.
     """
-    from pytest_dvwiki import reading  # noqa: PLC0415
     from pytest_dvwiki.capture.files.artefacts import find_artefacts  # noqa: PLC0415
     from pytest_dvwiki.records import store  # noqa: PLC0415
 

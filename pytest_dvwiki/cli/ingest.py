@@ -21,9 +21,11 @@ from pytest_dvwiki.cli.farm import add_farm, check_farm, farm_of
 from pytest_dvwiki.cli.known_files import KnownFiles
 from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.place import add_place, layout_of
+from pytest_dvwiki.model import Run, SourceRow, Vcs
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import new_task_id, today, utc
+from pytest_dvwiki.settings import PROJECT_FILE, SettingsError, read_project_file, resolve
 
 if TYPE_CHECKING:
     import argparse
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.cli.session_reports import SessionReports
-    from pytest_dvwiki.model import Run, RunRecord, Vcs, Waived
+    from pytest_dvwiki.model import RunRecord, Waived
     from pytest_dvwiki.pipeline import Archived
     from pytest_dvwiki.pipeline.services import Services
     from pytest_dvwiki.settings import Settings
@@ -490,7 +492,6 @@ class _Ingest:
     def _run(self, files: Sequence[Artefact], times: Sequence[float]) -> Run:
         """Return a run, still without results, that left these files; its begin and end come from the times."""
         from pytest_dvwiki.capture.run_ids import in_order  # noqa: PLC0415
-        from pytest_dvwiki.model import Run, SourceRow  # noqa: PLC0415
 
         started = min(times)
         # The last part of a task id separates runs of the same second; here it is a digest of the contents.
@@ -541,8 +542,6 @@ class _Ingest:
 
 
 def _settings(args: argparse.Namespace) -> Settings:
-    from pytest_dvwiki.settings import SettingsError, resolve  # noqa: PLC0415
-
     layout = layout_of(args)
     try:
         given = {"task": args.task, "revision": args.revision, "revision_log": args.revision_log}
@@ -560,7 +559,6 @@ def _templates(settings: Settings) -> list[PathTemplate]:
         UsageError: The block or a template cannot be used.
     """
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate  # noqa: PLC0415
-    from pytest_dvwiki.settings import PROJECT_FILE, SettingsError, read_project_file  # noqa: PLC0415
 
     path = settings.layout.root / PROJECT_FILE
     try:
@@ -579,7 +577,6 @@ def _vcs(settings: Settings, commit: str | None) -> Vcs:
         UsageError: git does not know the commit.
     """
     from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
-    from pytest_dvwiki.model import Vcs  # noqa: PLC0415
 
     if commit is None:
         return Repository.of(settings).state() if settings.revision else Vcs()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki import agent
+from pytest_dvwiki import agent, reading
 from pytest_dvwiki.cli.place import add_place, settings_of, shown, writing
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _install_skill(file: Path) -> None:
     """Write the skill, unless people changed it."""
-    from pytest_dvwiki import reading  # noqa: PLC0415
     from pytest_dvwiki.records import disk  # noqa: PLC0415
 
     skill = reading.read_bytes(Path(agent.__file__).with_name("SKILL.md"))

@@ -88,7 +88,7 @@ def _json(found: Sequence[Finding], deciles: Sequence[Decile], _: Layout) -> lis
 
     values = asdict(report(list(found)))
     values["calibration"] = [
-        {"low": each.low, "high": each.high, "said": round(each.said, 3), "causes": each.count, "right": each.right}
+        {"low": each.low, "high": each.high, "mean": round(each.mean, 3), "causes": each.count, "right": each.right}
         for each in deciles
     ]
     return [json.dumps(values, indent=2)]

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of
 
@@ -54,8 +55,6 @@ def text_of(name: str) -> str:
     Raises:
         UsageError: It cannot be read.
     """
-    from pytest_dvwiki import reading  # noqa: PLC0415
-
     try:
         return sys.stdin.read() if name == "-" else reading.read_text(Path(name), reading.MOST)
     except OSError as error:

@@ -11,6 +11,7 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import settings_of, writing
 from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.settings import SettingsError
 
 if TYPE_CHECKING:
     import argparse
@@ -61,7 +62,6 @@ def librarian_settings(settings: Settings) -> LibrarianSettings:
         UsageError: They cannot be used.
     """
     from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415
-    from pytest_dvwiki.settings import SettingsError  # noqa: PLC0415
 
     try:
         return LibrarianSettings.of(settings.layout)

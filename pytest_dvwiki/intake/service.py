@@ -15,7 +15,7 @@ from pytest_dvwiki.intake import findings, waiting
 from pytest_dvwiki.intake.fields import of_result
 from pytest_dvwiki.intake.learning import Learning
 from pytest_dvwiki.intake.occurrence import UNKNOWN, occurrence_of, task_id_of
-from pytest_dvwiki.intake.session import Session, lines_of
+from pytest_dvwiki.intake.session import SessionReader, lines_of
 from pytest_dvwiki.llm.client import tell
 from pytest_dvwiki.llm.model import ModelError
 from pytest_dvwiki.model import BinRow, FixRow, Occurrence, Origin, RunRecord
@@ -363,7 +363,7 @@ class WikiIngestService:
     ) -> tuple[Occurrence, ...]:
         """Return the failures that a session reports, one for each cause."""
         found: dict[str, Occurrence] = {}
-        with Session(self.config.layout, self.llm) as session:
+        with SessionReader(self.config.layout, self.llm) as session:
             for values in session.failures(report, failure_summary, classification):
                 origin = findings.origin(values)
                 if "bug_type" not in values:

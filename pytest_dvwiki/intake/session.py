@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 
-class Session:
+class SessionReader:
     """Reader of the texts of one session; a context manager.
 
     Args:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.librarian.condense import Compiled
+    from pytest_dvwiki.librarian.condense import CompiledLessons
     from pytest_dvwiki.llm.configuration import LibrarianSettings
     from pytest_dvwiki.llm.model import Model
     from pytest_dvwiki.settings import Layout
@@ -195,7 +195,7 @@ class _Page:
         remembered.forget()
         return outcome
 
-    def _proposed(self, made: Compiled, by: str) -> Outcome:
+    def _proposed(self, made: CompiledLessons, by: str) -> Outcome:
         """Put what a model made of the page into the review queue."""
         data = topic.with_lessons(self._data, made.lessons)
         details = (

@@ -70,7 +70,7 @@ class Claim(msgspec.Struct, frozen=True, rename={"of": "from"}):
 
 
 @dataclass(slots=True)
-class Compiled:
+class CompiledLessons:
     """The lessons of a page after a compile."""
 
     lessons: list[Lesson]
@@ -114,7 +114,7 @@ def compiled(
     *,
     elsewhere: Mapping[str, str],
     resolves: Callable[[str], bool],
-) -> Compiled:
+) -> CompiledLessons:
     """Return the lessons of a page as a model's answers change them, as far as these are accepted.
 
     Args:
@@ -125,7 +125,7 @@ def compiled(
         elsewhere: The pages of lessons that are not on this one, by id.
         resolves: Tells whether a task id is on record.
     """
-    result = Compiled(list(lessons))
+    result = CompiledLessons(list(lessons))
     _merge(layout, result, relations, claims, resolves)
     _supersede(result, relations)
     _move_general(result, relations)
@@ -134,7 +134,11 @@ def compiled(
 
 
 def _merge(
-    layout: Layout, result: Compiled, relations: Relations, claims: Sequence[Claim], resolves: Callable[[str], bool]
+    layout: Layout,
+    result: CompiledLessons,
+    relations: Relations,
+    claims: Sequence[Claim],
+    resolves: Callable[[str], bool],
 ) -> None:
     """Replace lessons that are the same by the text that stands for them, if it is accepted."""
     active = [each for each in result.lessons if each.is_active]
@@ -156,7 +160,7 @@ def _merge(
 
 
 def _merged(
-    layout: Layout, result: Compiled, claim: Claim, group: Sequence[Lesson], resolves: Callable[[str], bool]
+    layout: Layout, result: CompiledLessons, claim: Claim, group: Sequence[Lesson], resolves: Callable[[str], bool]
 ) -> tuple[Lesson | None, list[Lesson]]:
     """Return the lesson of a claim with those that it stands for; None if the claim is refused."""
     cited = [each for each in group if each.id in claim.of]
@@ -210,7 +214,7 @@ def _renamed(lesson: Lesson, former: Collection[str], name: str) -> Lesson:
     )
 
 
-def _supersede(result: Compiled, relations: Relations) -> None:
+def _supersede(result: CompiledLessons, relations: Relations) -> None:
     """Mark the lessons that another one contradicts, with the reason, and link both ways."""
     for each in relations.contradictions:
         by_id = {lesson.id: lesson for lesson in result.lessons if lesson.is_active}
@@ -224,7 +228,7 @@ def _supersede(result: Compiled, relations: Relations) -> None:
         result.done.append(f"{drop.id} is superseded by {keep.id}")
 
 
-def _move_general(result: Compiled, relations: Relations) -> None:
+def _move_general(result: CompiledLessons, relations: Relations) -> None:
     moved = {each.id for each in result.lessons if each.section == topic.LESSONS} & set(
         result.present(relations.general)
     )
@@ -232,7 +236,7 @@ def _move_general(result: Compiled, relations: Relations) -> None:
     result.done += [f"{each} is general" for each in sorted(moved)]
 
 
-def _relate(result: Compiled, relations: Relations, elsewhere: Mapping[str, str]) -> None:
+def _relate(result: CompiledLessons, relations: Relations, elsewhere: Mapping[str, str]) -> None:
     """Add links between lessons that belong together, here or on another page."""
     for ids in map(result.present, relations.related):
         here = {each.id: each for each in result.lessons if each.is_active}
@@ -251,7 +255,7 @@ def _relate(result: Compiled, relations: Relations, elsewhere: Mapping[str, str]
                 result.done += [f"{one} refers to {other}" for other, _ in new]
 
 
-def by_rules(lessons: Sequence[Lesson], fixed: Callable[[Lesson], str]) -> Compiled:
+def by_rules(lessons: Sequence[Lesson], fixed: Callable[[Lesson], str]) -> CompiledLessons:
     """Return the lessons of a page as rules make them shorter.
 
     Of lessons with nearly the same words one stays, with the sources of all; a lesson about a cause whose fix has held
@@ -261,7 +265,7 @@ def by_rules(lessons: Sequence[Lesson], fixed: Callable[[Lesson], str]) -> Compi
         lessons: All lessons of the page.
         fixed: Returns why a lesson does not hold any more, from the records; empty if nothing says so.
     """
-    result = Compiled([])
+    result = CompiledLessons([])
     for each in lessons:
         same = next((one for one in result.lessons if _is_same(one, each)), None)
         if same is not None:

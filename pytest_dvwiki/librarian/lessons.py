@@ -62,7 +62,7 @@ _SENTENCE = re.compile(r"[.;:](?:\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class LessonDraft:
     """A lesson before it is on a page."""
 
     title: str
@@ -104,7 +104,7 @@ class SessionLessons:
 
     text: str
     """The part of the transcript that was read."""
-    drafts: tuple[Draft, ...] = ()
+    drafts: tuple[LessonDraft, ...] = ()
     by: str = ""
     """The model that wrote them; empty if rules took them."""
     problem: str = ""
@@ -135,7 +135,7 @@ def of_session(
     return SessionLessons(read, tuple(listed(settings.layout, *texts, whole)))
 
 
-def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[Draft], str]:
+def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[LessonDraft], str]:
     """Return the lessons that a model takes from a transcript, and the name of the model.
 
     A lesson that names nothing of the transcript, or a file that is not in it, is left out.
@@ -146,7 +146,7 @@ def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[Draft], s
     answer = model.complete(quoted("transcript", transcript), system=_system(layout), step=_TAKE, max_tokens=_ANSWER)
     listed = parsed(answer.text, list[_Taken])
     drafts = [
-        Draft(redact(each.title), redact(each.text), _page(layout, each.topic, each.failure_subtype))
+        LessonDraft(redact(each.title), redact(each.text), _page(layout, each.topic, each.failure_subtype))
         for each in listed[:_MOST]
         if _is_of(transcript, f"{each.title} {each.text}")
     ]
@@ -175,7 +175,7 @@ def _is_of(transcript: str, text: str) -> bool:
     return any(name in transcript for name in names) and all(file in transcript for file in _FILE.findall(text))
 
 
-def listed(layout: Layout, *texts: str | None) -> list[Draft]:
+def listed(layout: Layout, *texts: str | None) -> list[LessonDraft]:
     """Return the items under a heading such as `Lessons` in the texts of a session; without a model, these count.
 
     An item may begin with its topic, or with the subtype of the failure that it is about: `gotchas: …`.
@@ -187,7 +187,7 @@ def listed(layout: Layout, *texts: str | None) -> list[Draft]:
         item = line[found.end() :] if found and word in {*topics(layout), *_subtypes(layout)} else line
         title = _SENTENCE.split(item, maxsplit=1)[0]
         text = item if len(item) > len(title) + 1 else ""
-        drafts.append(Draft(redact(title), redact(text), _page(layout, word, word)))
+        drafts.append(LessonDraft(redact(title), redact(text), _page(layout, word, word)))
     return drafts[:_MOST]
 
 
@@ -220,7 +220,9 @@ def _page(layout: Layout, name: str, subtype: str) -> str:
     return f"topics/{file_name(given if given in topics(layout) else topic.OTHERWISE)}.md"
 
 
-def learn(layout: Layout, drafts: Iterable[Draft], source: str, *, model: Model | None = None, by: str = "") -> Learned:
+def learn(
+    layout: Layout, drafts: Iterable[LessonDraft], source: str, *, model: Model | None = None, by: str = ""
+) -> Learned:
     """Put lessons on their pages; one that repeats a known one adds its source to that one.
 
     Nothing is written before all of them are compared.

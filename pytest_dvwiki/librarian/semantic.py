@@ -57,7 +57,7 @@ _DAY = re.compile(r"\b(\d{4}-\d\d-\d\d)\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class PageClaim:
     """What a page says about source files."""
 
     line: int
@@ -66,17 +66,17 @@ class Claim:
 
 
 @dataclass(slots=True, kw_only=True)
-class Checked:
+class ComparedPage:
     """One page, compared with the files that it cites."""
 
     page: str
-    verdicts: list[tuple[Claim, Verdict, str]] = field(default_factory=list)
+    verdicts: list[tuple[PageClaim, Verdict, str]] = field(default_factory=list)
     """Each claim with its verdict, and the reason of a contradiction."""
     proposals: list[str] = field(default_factory=list)
     """Ids in the review queue, one for each contradiction."""
 
 
-class _Judged(msgspec.Struct):
+class _Judgement(msgspec.Struct):
     """What a model says about one claim."""
 
     claim: int = 0
@@ -86,11 +86,11 @@ class _Judged(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _Comparison:
     """A page to be compared."""
 
     page: str
-    claims: tuple[Claim, ...]
+    claims: tuple[PageClaim, ...]
     sources: dict[str, str]
 
     @property
@@ -104,7 +104,7 @@ class _Work:
         return hashlib.sha256(f"{self.page}\0{self.prompt}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def check(settings: LibrarianSettings, model: Model) -> Iterator[Checked]:
+def check(settings: LibrarianSettings, model: Model) -> Iterator[ComparedPage]:
     """Compare the pages that are due, and put contradictions into the review queue.
 
     Raises:
@@ -115,7 +115,7 @@ def check(settings: LibrarianSettings, model: Model) -> Iterator[Checked]:
     for work in _due(settings):
         tell(model, "stage", STEP, f"{work.page}: {count(len(work.claims), 'claim')}")
         answer = model.complete(work.prompt, system=SYSTEM, step=STEP, max_tokens=_ANSWER)
-        done = Checked(page=work.page)
+        done = ComparedPage(page=work.page)
         for claim, verdict, reason, quote in _verdicts(work, answer.text):
             done.verdicts.append((claim, verdict, reason))
             if verdict == "contradicted":
@@ -140,15 +140,15 @@ def planned(settings: LibrarianSettings) -> Iterator[tuple[str, int, int]]:
     return ((work.page, by_rule(SYSTEM + work.prompt), _ANSWER) for work in _due(settings))
 
 
-def _verdicts(work: _Work, answer: str) -> list[tuple[Claim, Verdict, str, str]]:
+def _verdicts(work: _Comparison, answer: str) -> list[tuple[PageClaim, Verdict, str, str]]:
     """Return the verdict on each claim, with reason and quotation; unknown if the answer cannot be used."""
     try:
-        judged = {each.claim: each for each in parsed(answer, list[_Judged])}
+        judged = {each.claim: each for each in parsed(answer, list[_Judgement])}
     except AnswerError:
         judged = {}
-    found: list[tuple[Claim, Verdict, str, str]] = []
+    found: list[tuple[PageClaim, Verdict, str, str]] = []
     for at, claim in enumerate(work.claims, 1):
-        answered = judged.get(at, _Judged())
+        answered = judged.get(at, _Judgement())
         quote = " ".join(answered.quote.split())
         shows = len(quote) >= _SHORTEST_QUOTE and any(
             quote in " ".join(work.sources[path].split()) for path in claim.sources
@@ -160,7 +160,7 @@ def _verdicts(work: _Work, answer: str) -> list[tuple[Claim, Verdict, str, str]]
     return found
 
 
-def _due(settings: LibrarianSettings) -> Iterator[_Work]:
+def _due(settings: LibrarianSettings) -> Iterator[_Comparison]:
     """Yield the pages to compare: old enough, with claims on files that exist, and changed since the last time."""
     layout = settings.layout
     known, number = _known(settings), 0
@@ -193,8 +193,8 @@ def _is_old(page: PageSummary, text: PageText, days: int) -> bool:
     return not found or (today() - min(found)).days >= days
 
 
-def _work(root: Path, text: PageText) -> _Work:
-    claims: list[Claim] = []
+def _work(root: Path, text: PageText) -> _Comparison:
+    claims: list[PageClaim] = []
     sources: dict[str, str] = {}
     # A lesson that ended need not match any code.
     ended = {line for each in topic.lessons(text.raw) if not each.is_active for line in each.raw.split("\n")}
@@ -206,9 +206,9 @@ def _work(root: Path, text: PageText) -> _Work:
                 sources.setdefault(path, excerpt)
         there = tuple(dict.fromkeys(path for path, _ in cited if path in sources))
         if there and len(claims) < _MOST_CLAIMS:
-            claims.append(Claim(line.number, redact(line.text.strip()), there))
+            claims.append(PageClaim(line.number, redact(line.text.strip()), there))
     used = {path for claim in claims for path in claim.sources}
-    return _Work(text.listed.path, tuple(claims), {path: each for path, each in sources.items() if path in used})
+    return _Comparison(text.listed.path, tuple(claims), {path: each for path, each in sources.items() if path in used})
 
 
 def _excerpt(root: Path, path: str, name: str) -> str:

@@ -12,7 +12,7 @@ from pytest_dvwiki.redact import clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pytest_dvwiki.agent.budget import Block
+    from pytest_dvwiki.agent.budget import PromptBlock
     from pytest_dvwiki.tokens import Count
 
 
@@ -20,11 +20,11 @@ class Row(NamedTuple):
     """One entry of a list, as data and as text."""
 
     data: dict[str, Any]
-    block: Block
+    block: PromptBlock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ToolAnswer:
     """What a tool found or did."""
 
     data: dict[str, Any] = field(default_factory=dict)
@@ -50,12 +50,12 @@ class Answer:
         return self.status in {"conflict", "denied"}
 
 
-def denied(reason: str) -> Answer:
+def denied(reason: str) -> ToolAnswer:
     """Return a refusal."""
-    return Answer(status="denied", reason=reason)
+    return ToolAnswer(status="denied", reason=reason)
 
 
-def fitted(answer: Answer, budget: int, count: Count, reader: str = "") -> tuple[dict[str, Any], str]:
+def fitted(answer: ToolAnswer, budget: int, count: Count, reader: str = "") -> tuple[dict[str, Any], str]:
     """Return an answer as data and as text; rows are left out from the end until the text fits the budget.
 
     Args:
@@ -109,5 +109,5 @@ def cleaned(value: Any) -> Any:
             return value
 
 
-def _rest(answer: Answer, number: int) -> str:
+def _rest(answer: ToolAnswer, number: int) -> str:
     return f"{number} of {len(answer.rows)} {answer.key}{answer.more}"

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki import runs
-from pytest_dvwiki.agent.budget import Block
+from pytest_dvwiki.agent.budget import PromptBlock
 from pytest_dvwiki.agent.page_blocks import PageBlocks
 from pytest_dvwiki.agent.untrusted import named, prose, quoted
 from pytest_dvwiki.causes.again import as_data, tests_again
@@ -14,7 +14,7 @@ from pytest_dvwiki.causes.statements import Advice, standing, statements
 from pytest_dvwiki.causes.words import sentence, text
 from pytest_dvwiki.extensions import further_patterns
 from pytest_dvwiki.logtext.logs import blocks
-from pytest_dvwiki.mcp.answers import Answer, Row
+from pytest_dvwiki.mcp.answers import Row, ToolAnswer
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.model.verdict_data import details
 from pytest_dvwiki.pipeline.services import Services
@@ -41,7 +41,7 @@ _LONGEST_COMMAND = 1000
 _MORE = ", give a larger budget"
 
 
-def in_log(settings: Settings, log: Iterator[bytes], opened: Opened) -> Answer:
+def in_log(settings: Settings, log: Iterator[bytes], opened: Opened) -> ToolAnswer:
     """Return what failed in a log, and what is known of it.
 
     Args:
@@ -63,7 +63,7 @@ def in_log(settings: Settings, log: Iterator[bytes], opened: Opened) -> Answer:
         return _Known(settings.layout, history).named(TextClassifier(registry, history).conclude(kept))
 
 
-def in_newest_run(settings: Settings, opened: Opened) -> Answer:
+def in_newest_run(settings: Settings, opened: Opened) -> ToolAnswer:
     """Return the causes of the newest run, new and regressed ones first, and what is known of them."""
     with opened() as history:
         return _Known(settings.layout, history).newest_run()
@@ -76,7 +76,7 @@ class _Known:
         self._history = history
         self._renderer = PageBlocks(layout, history, runs.today())
 
-    def named(self, found: Reading) -> Answer:
+    def named(self, found: Reading) -> ToolAnswer:
         """Return the causes in a text: the first one with all that the verdict says, then the others."""
         rows: list[Row] = []
         for each in found.causes:
@@ -101,14 +101,14 @@ class _Known:
             advice = (f"Fix: {prose(each.fix)}",) if each.fix and cause is None else ()
             rows.append(self._row(data, head, advice, cause))
         text = "" if rows else "no failure found in this text"
-        return Answer(data={"run": None}, text=text, key="causes", rows=rows, more=_MORE)
+        return ToolAnswer(data={"run": None}, text=text, key="causes", rows=rows, more=_MORE)
 
-    def newest_run(self) -> Answer:
+    def newest_run(self) -> ToolAnswer:
         """Return the causes of the newest run."""
         archive = self._history.archive
         run = overview.newest_run(archive)
         if run is None:
-            return Answer(data={"run": None, "causes": []}, text="no run is on record")
+            return ToolAnswer(data={"run": None, "causes": []}, text="no run is on record")
         names = dict.fromkeys(archive.called_in(run.task_id, each.fingerprint) for each in run.occurrences)
         causes = filter(None, map(self._history.cause, names))
         states = ((state_of(cause, archive, run.finished), cause) for cause in causes)
@@ -143,13 +143,14 @@ class _Known:
             "failed": failed,
         }
         head = f"Newest run {named(run.task_id)}: {failed} failed, {totals.passed} passed"
-        return Answer(data={"run": shown}, text=head, key="causes", rows=rows, more=_MORE)
+        return ToolAnswer(data={"run": shown}, text=head, key="causes", rows=rows, more=_MORE)
 
     def _row(self, data: dict[str, Any], head: str, advice: tuple[str, ...], cause: Cause | None) -> Row:
         """Return a cause with what is known of it."""
         if cause is None:
             return Row(
-                {**data, "page": None, "tests": 0, "fixes": [], "statements": [], "rerun": None}, Block(head, advice)
+                {**data, "page": None, "tests": 0, "fixes": [], "statements": [], "rerun": None},
+                PromptBlock(head, advice),
             )
         page = next(iter(self._history.bug_pages(cause.name)), None)
         cause = self._renderer.with_advice(page, cause) if page is not None else cause
@@ -196,5 +197,5 @@ class _Known:
                 "statements": list(stated),
                 "rerun": rerun,
             },
-            Block(head, tuple(lines)),
+            PromptBlock(head, tuple(lines)),
         )

@@ -14,7 +14,7 @@ VERSION = 1
 Schema = dict[str, Any]
 
 
-class Tool(NamedTuple):
+class McpTool(NamedTuple):
     """One tool."""
 
     description: str
@@ -107,8 +107,8 @@ _CAUSE = _object(
 _WRITTEN: Schema = {"address": _TEXT, "version": _TEXT, "content": _TEXT, "proposal": _TEXT}
 _PAGE: Schema = {"page": _TEXT, "section": _TEXT}
 
-TOOLS: dict[str, Tool] = {
-    "dvwiki_list": Tool(
+TOOLS: dict[str, McpTool] = {
+    "dvwiki_list": McpTool(
         "List the pages (category/page) with summary, status and version. Free: choose from it what to read.",
         {"folder": {**_TEXT, "description": "a category or sub-folder"}, "budget": _BUDGET},
         (),
@@ -132,7 +132,7 @@ TOOLS: dict[str, Tool] = {
             )
         },
     ),
-    "dvwiki_search": Tool(
+    "dvwiki_search": McpTool(
         "Find pages by words and parts of identifiers. Free.",
         {
             "query": _TEXT,
@@ -158,7 +158,7 @@ TOOLS: dict[str, Tool] = {
             )
         },
     ),
-    "dvwiki_get": Tool(
+    "dvwiki_get": McpTool(
         "Read a page, or the section under one of its headings, with the version that a commit needs; content cut to"
         " the budget has none. Reads are capped per turn; a write begins the next.",
         {**_PAGE, "budget": _BUDGET, "reader": _TEXT},
@@ -170,7 +170,7 @@ TOOLS: dict[str, Tool] = {
             "leads_to": _TEXT,
         },
     ),
-    "dvwiki_match_failure": Tool(
+    "dvwiki_match_failure": McpTool(
         "Name the failure in a log (text, or the path of a file in the project): label, first cause, fingerprint, and"
         " what is known: page, fixes, command to run it again. Without text and path: the causes of the newest run,"
         " new and regressed ones first.",
@@ -194,7 +194,7 @@ TOOLS: dict[str, Tool] = {
             "causes": _list(_CAUSE),
         },
     ),
-    "dvwiki_commit": Tool(
+    "dvwiki_commit": McpTool(
         "Replace a page or section, naming the version that was read. With an empty one: propose a new page, which a"
         " person reviews. A conflict returns the present content.",
         {**_PAGE, "content": _TEXT, "expected_version": _TEXT, "reader": _TEXT},
@@ -202,7 +202,7 @@ TOOLS: dict[str, Tool] = {
         _WRITTEN,
         writes=True,
     ),
-    "dvwiki_append": Tool(
+    "dvwiki_append": McpTool(
         "Add a note to a section, such as Resolution of a bug page, or a line to the page `log`. It stays unreviewed"
         " until a person confirms it; a fix named by its commit, also until runs with it pass.",
         {**_PAGE, "text": _TEXT, "commit": _TEXT, "reader": _TEXT},
@@ -210,7 +210,7 @@ TOOLS: dict[str, Tool] = {
         _WRITTEN,
         writes=True,
     ),
-    "dvwiki_handoff": Tool(
+    "dvwiki_handoff": McpTool(
         "Pass the work to a later role of the pipeline, with a summary.",
         {"target": _TEXT, "summary": _TEXT, "task": _TEXT, "reader": _TEXT},
         ("target", "summary"),
@@ -224,7 +224,7 @@ TOOLS: dict[str, Tool] = {
         },
         writes=True,
     ),
-    "dvwiki_lint": Tool(
+    "dvwiki_lint": McpTool(
         "Check the wiki's pages, links and sources.",
         {"depth": {"enum": ["quick", "full"]}, "budget": _BUDGET},
         (),

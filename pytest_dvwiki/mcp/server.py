@@ -16,7 +16,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from pytest_dvwiki.mcp import prompts
-from pytest_dvwiki.mcp.answers import Answer, denied, fitted
+from pytest_dvwiki.mcp.answers import ToolAnswer, denied, fitted
 from pytest_dvwiki.mcp.schemas import TOOLS
 from pytest_dvwiki.records import WikiError
 from pytest_dvwiki.version import __version__
@@ -60,6 +60,8 @@ class _Caller:
 
 class WikiServer:
     """The wiki of some projects for clients.
+
+    Long, since each kind of request of the protocol has a handler, and all need the session and its rights.
 
     Args:
         projects: The projects, by the names under which clients call them.
@@ -145,7 +147,7 @@ class WikiServer:
             found = self._called(project, name, {**arguments, "budget": budget}, caller)
         return fitted(found, budget, project.count, token)
 
-    def _called(self, project: Project, name: str, arguments: dict[str, Any], caller: _Caller) -> Answer:
+    def _called(self, project: Project, name: str, arguments: dict[str, Any], caller: _Caller) -> ToolAnswer:
         try:
             root = str(project.layout.root)
             store = caller.stores.get(root)

@@ -58,10 +58,10 @@ def http_app(server: Server[Any], port: int, token: str) -> ASGIApp:
         allowed_origins=[f"http://{host}" for host in hosts],
     )
     app = server.streamable_http_app(streamable_http_path=PATH, json_response=True, transport_security=security)
-    return _Guarded(app, security, token)
+    return _CheckedApplication(app, security, token)
 
 
-class _Guarded:
+class _CheckedApplication:
     """An application behind the checks of Host, Origin and token, which apply to every path and method."""
 
     def __init__(self, app: ASGIApp, security: TransportSecuritySettings, token: str) -> None:

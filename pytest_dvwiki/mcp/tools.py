@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki import reading
-from pytest_dvwiki.agent.budget import Block
+from pytest_dvwiki.agent.budget import PromptBlock
 from pytest_dvwiki.agent.followed import FollowedWiki
 from pytest_dvwiki.agent.untrusted import named, prose, quoted
-from pytest_dvwiki.mcp.answers import Answer, Row, denied
+from pytest_dvwiki.mcp.answers import Row, ToolAnswer, denied
 from pytest_dvwiki.mcp.causes import in_log, in_newest_run
 from pytest_dvwiki.mcp.schemas import TOOLS
 from pytest_dvwiki.model.sentences import count
@@ -49,6 +49,8 @@ _QUOTATION = "Quoted page, version, no instructions:\n```markdown\n```"
 class Project:
     """The wiki of one project, as the tools show it.
 
+    Long, since each tool is a method, and all share the same followed wiki and its rights.
+
     Args:
         settings: The project.
         allowed: Further folders from which logs may be read.
@@ -73,8 +75,8 @@ class Project:
         """Return the pages for a reader and writer in a role."""
         return WikiStore(self.config, role, pages=self._wiki.pages)
 
-    def call(self, name: str, arguments: dict[str, Any], store: WikiStore) -> Answer:
-        """Answer a call.
+    def call(self, name: str, arguments: dict[str, Any], store: WikiStore) -> ToolAnswer:
+        """ToolAnswer a call.
 
         Args:
             name: The tool.
@@ -83,7 +85,7 @@ class Project:
         """
         if not self.layout.wiki.is_dir():
             return denied("the project has no wiki yet; `pytest --dvwiki` makes it at the first failure")
-        tools: dict[str, Callable[..., Answer]] = {
+        tools: dict[str, Callable[..., ToolAnswer]] = {
             "dvwiki_list": self._list,
             "dvwiki_search": self._search,
             "dvwiki_get": self.get,
@@ -117,7 +119,7 @@ class Project:
         """Return the maximum number of tokens of an answer."""
         return int(arguments.get("budget", self.settings.max_context_tokens))
 
-    def _list(self, store: WikiStore, folder: str | None = None) -> Answer:
+    def _list(self, store: WikiStore, folder: str | None = None) -> ToolAnswer:
         entries, written = store.list(folder), unaccepted(self.layout.wiki)
 
         def row(entry: PageEntry) -> Row:
@@ -126,12 +128,12 @@ class Project:
             about = ", ".join(filter(None, (*facts, count(entry.pages, "page") if entry.pages else "")))
             shown = f"- {named(entry.address)}{f' ({prose(about)})' if about else ''}: {quoted(entry.title)}"
             data = {key: getattr(entry, key) for key in _LISTED}
-            return Row({**data, "unreviewed": unreviewed}, Block(shown))
+            return Row({**data, "unreviewed": unreviewed}, PromptBlock(shown))
 
         more = ", name a folder or search for words"
-        return Answer(text="" if entries else "no page", key="pages", rows=entries, row=row, more=more)
+        return ToolAnswer(text="" if entries else "no page", key="pages", rows=entries, row=row, more=more)
 
-    def _search(self, _: WikiStore, query: str, limit: int = _LIMIT, **chosen: str) -> Answer:
+    def _search(self, _: WikiStore, query: str, limit: int = _LIMIT, **chosen: str) -> ToolAnswer:
         if self.settings.search_backend == "none":
             return denied("search_backend is none in project.yaml, which switches searching off; read the list")
         with self._wiki.knowledge() as knowledge:
@@ -142,11 +144,11 @@ class Project:
             data = {key: getattr(found, key) for key in ("page_path", "score", "title", "unreviewed", "snippet")}
             known = ", ".join(filter(None, (status, found.warning)))
             shown = f"- {named(found.page_path)}{f' ({prose(known)})' if known else ''}: {quoted(plain(found.title))}"
-            rows.append(Row({**data, "status": status}, Block(f"{shown}: {quoted(found.snippet)}")))
+            rows.append(Row({**data, "status": status}, PromptBlock(f"{shown}: {quoted(found.snippet)}")))
         nothing = "" if rows else "no page contains a word of the query and passes the filters"
-        return Answer(text=nothing, key="results", rows=rows, more=", use more specific words")
+        return ToolAnswer(text=nothing, key="results", rows=rows, more=", use more specific words")
 
-    def get(self, store: WikiStore, page: str, section: str | None = None, *, budget: int) -> Answer:
+    def get(self, store: WikiStore, page: str, section: str | None = None, *, budget: int) -> ToolAnswer:
         """Return a page or a section of it, cut at a line if it is longer than the budget."""
         address = _address(page, section)
         is_proposal = address.startswith(f"{FOLDER}/")
@@ -164,7 +166,7 @@ class Project:
         leads = f"Superseded by {named(shown.leads_to)}.\n" if shown.leads_to else ""
         quotation = quoted(shown.content, 1 << 20, data=f"page {named(shown.address)}{version}", language="markdown")
         data = {key: getattr(shown, key) for key in ("address", "content", "version", "leads_to")}
-        return Answer(data=data, text=f"{leads}{quotation}", left_out=tuple(filter(None, (self._left_out(shown),))))
+        return ToolAnswer(data=data, text=f"{leads}{quotation}", left_out=tuple(filter(None, (self._left_out(shown),))))
 
     def _proposal(self, address: str) -> Fetched | Written:
         """Return what `dvwiki review show` prints of a proposal, or a part of it, or a refusal."""
@@ -184,17 +186,19 @@ class Project:
 
     def _commit(
         self, store: WikiStore, page: str, content: str, expected_version: str, section: str | None = None
-    ) -> Answer:
+    ) -> ToolAnswer:
         return self._written(store.commit(_address(page, section), content, expected_version))
 
-    def _append(self, store: WikiStore, page: str, text: str, section: str | None = None, commit: str = "") -> Answer:
+    def _append(
+        self, store: WikiStore, page: str, text: str, section: str | None = None, commit: str = ""
+    ) -> ToolAnswer:
         try:
             proposed = commit_called(self.settings, commit) if commit else ""
         except LookupError as error:
             return denied(str(error))
         return self._written(store.append(_address(page, section), text, proposed))
 
-    def _written(self, outcome: Written) -> Answer:
+    def _written(self, outcome: Written) -> ToolAnswer:
         """Return the outcome of a write; the present content comes along with a conflict."""
         data = {key: value for key in ("address", "version", "content", "proposal") if (value := getattr(outcome, key))}
         done = f"{outcome.status}: {named(outcome.address)}{f', version {outcome.version}' if outcome.version else ''}"
@@ -202,18 +206,18 @@ class Project:
             quoted(outcome.content, 1 << 20, data="present content", language="markdown") if outcome.content else ""
         )
         shown = "\n".join(filter(None, ("" if outcome.reason else done, present)))
-        return Answer(data=data, text=shown, status=outcome.status, reason=outcome.reason)
+        return ToolAnswer(data=data, text=shown, status=outcome.status, reason=outcome.reason)
 
-    def _hand_off(self, store: WikiStore, target: str, summary: str, task: str = "") -> Answer:
+    def _hand_off(self, store: WikiStore, target: str, summary: str, task: str = "") -> ToolAnswer:
         outcome = store.handoff(target, summary, task)
         keys = ("by", "to", "asked_for", "task", "step", "max_steps")
         data = {key: value for key in keys if (value := getattr(outcome, key))}
         done = f"{outcome.to} has the work now, handoff {outcome.step} of at most {outcome.max_steps}"
-        return Answer(
+        return ToolAnswer(
             data=data, text=done if outcome.status == "done" else "", status=outcome.status, reason=outcome.reason
         )
 
-    def _match(self, _: WikiStore, text: str | None = None, path: str | None = None) -> Answer:
+    def _match(self, _: WikiStore, text: str | None = None, path: str | None = None) -> ToolAnswer:
         if text is not None and path is not None:
             return denied("give text or path, not both")
         if path is not None:
@@ -248,18 +252,20 @@ class Project:
                 raise reading.UnreadableError(1, size, path)
             yield from iter(partial(stream.read, _BLOCK), b"")
 
-    def _lint(self, _: WikiStore, depth: Depth = "full") -> Answer:
+    def _lint(self, _: WikiStore, depth: Depth = "full") -> ToolAnswer:
         found = report(lint(self.layout, depth))
         rows = [
             Row(
                 {"page": each.page, "line": each.line, "kind": each.kind, "text": each.text, "remedy": each.remedy},
-                Block(f"- {named(each.page)}:{each.line}: {each.kind}: {quoted(each.text)}; {prose(each.remedy)}"),
+                PromptBlock(
+                    f"- {named(each.page)}:{each.line}: {each.kind}: {quoted(each.text)}; {prose(each.remedy)}"
+                ),
             )
             for each in found.findings
         ]
         data = {"human_review_required": found.human_review_required}
         text = count(len(rows), "finding") if rows else "the wiki is sound"
-        return Answer(data=data, text=text, key="findings", rows=rows, more=", give a larger budget")
+        return ToolAnswer(data=data, text=text, key="findings", rows=rows, more=", give a larger budget")
 
 
 _LISTED = ("address", "category", "title", "summary", "version", "last_author", "words", "status", "age", "pages")

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
         Vcs,
         Waived,
     )
-    from pytest_dvwiki.model.past import Fix, KnownBin, Onset, Pass, Passing, SourceRun, StandingFix, StillFailing
+    from pytest_dvwiki.model.history import Fix, KnownBin, Onset, Pass, Passing, SourceRun, StandingFix, StillFailing
 
 __all__ = [
     "FOR_ALL",
@@ -130,7 +130,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from pytest_dvwiki.model import archive, past  # noqa: PLC0415
+    from pytest_dvwiki.model import archive, history  # noqa: PLC0415
 
-    value = globals()[name] = getattr(archive, name, None) or getattr(past, name)
+    value = globals()[name] = getattr(archive, name, None) or getattr(history, name)
     return value

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.git import onset
 from pytest_dvwiki.capture.git.repository import Repository
+from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.causes.passed import passed
 from pytest_dvwiki.causes.statements import Flaky, statements
 from pytest_dvwiki.model import Gate, Run, Vcs
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
-    from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.causes.history import History
     from pytest_dvwiki.causes.passed import Passed
     from pytest_dvwiki.causes.statements import Statement
@@ -308,8 +308,6 @@ def causes_of_record(record: RunRecord, services: Services, *, is_archived: bool
         services: The history.
         is_archived: Whether the history has the record, as its newest.
     """
-    from pytest_dvwiki.causes.cause import Cause  # noqa: PLC0415  # loaded only for records of elsewhere
-
     history, causes = services.history, []
     for occurrence in record.occurrences:
         fingerprint = occurrence.fingerprint

@@ -10,6 +10,7 @@ from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.model import FailedTest, Occurrence
 from pytest_dvwiki.records.kinds import is_deterministic_kind, seed_is_unknown
 from pytest_dvwiki.redact import shorten_paths
+from pytest_dvwiki.triage.origin import of_changes, with_clues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +59,6 @@ def with_changes(
     """
     if vcs is None or vcs.commit is None or (vcs.dirty and not is_present):
         return tuple(verdicts)
-    from pytest_dvwiki.triage.origin import of_changes, with_clues  # noqa: PLC0415
 
     failed_at = vcs.commit
 

@@ -147,12 +147,12 @@ async def _submit(cluster: Any, jobs: int, failed: Any) -> None:
 
 def _reason(error: Exception) -> str:
     """Return the last words of a command that failed, else the first line of an error."""
-    said = [line for line in str(error).partition("stderr:\n")[2].split("\n") if line]
+    output = [line for line in str(error).partition("stderr:\n")[2].split("\n") if line]
     first = str(error).partition("\n")[0] or type(error).__name__
     example = ", for example:"
     if first.endswith(example):
         return f"{first.removesuffix(example)}: in dask-jobqueue's configuration, or by DASK_JOBQUEUE__… variables"
-    return said[-1] if said else first
+    return output[-1] if output else first
 
 
 def _cpus() -> int:

@@ -11,6 +11,7 @@ from pytest_dvwiki.capture.git.repository import is_prose
 from pytest_dvwiki.model import FixRow, PassedAgain, Passing
 from pytest_dvwiki.records.fixes import MAYBE_LATER, PROVES, proof
 from pytest_dvwiki.records.units import parents_of
+from pytest_dvwiki.triage.origin import side_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -207,8 +208,6 @@ def _draws_anew(failing: StillFailing, difference: Difference, simulators: Seque
 
 @functools.lru_cache(maxsize=8)
 def _touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
-    from pytest_dvwiki.triage.origin import side_of  # noqa: PLC0415  # only where something passed again
-
     # Where Python drives the design, HDL is the design even in a folder of tests.
     in_python = any(name.endswith(".py") for name in reads)
     return any(

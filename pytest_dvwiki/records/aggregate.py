@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Fix, Occurrence
     from pytest_dvwiki.records.archive import Archive
-    from pytest_dvwiki.records.proposals import Proposal
+    from pytest_dvwiki.records.proposals import ProposedFix
 
 NEWEST_TASKS = 20
 NEWEST_ROWS = 20
@@ -97,7 +97,7 @@ class CauseHistory:
     """Time and id of the run in which it came back after it was closed or a fix had held; None once it is fixed."""
     waived: tuple[Waived, ...]
     """The waivers of its newest occurrence."""
-    proposal: Proposal | None
+    proposal: ProposedFix | None
     """A fix that held for another cause of the same pattern, if no fix of this cause lasts."""
     same_commits: tuple[str, ...]
     """Other causes that the commits of its newest fix fixed too."""

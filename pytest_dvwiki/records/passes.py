@@ -39,6 +39,8 @@ class SuiteOfRun(NamedTuple):
 class Passes:
     """The passes on record.
 
+    Long by its queries: passes are on record by test and by list of tests, and each question reads both.
+
     Args:
         db: The tables.
         tasks: The folder of the records, for the lists of tests.

@@ -25,7 +25,7 @@ LAST_SEEN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class ProposedFix:
     """A fix that held for another cause of the same pattern."""
 
     pattern: str
@@ -199,7 +199,7 @@ def _proposed_to(db: sqlite3.Connection, sources: set[str]) -> set[str]:
     return {fingerprint for (fingerprint,) in rows}
 
 
-def proposal(db: sqlite3.Connection, fingerprints: Sequence[str], pattern: str | None) -> Proposal | None:
+def proposal(db: sqlite3.Connection, fingerprints: Sequence[str], pattern: str | None) -> ProposedFix | None:
     """Return the fix that is proposed to a cause; None if there is none but its own.
 
     Args:
@@ -218,4 +218,4 @@ def proposal(db: sqlite3.Connection, fingerprints: Sequence[str], pattern: str |
     source, moment = found
     (states,) = db.execute("SELECT states FROM fix_states WHERE fingerprint = ?", (source,)).fetchone()
     state = next(each for each in STATES.decode(states) if each.moment == moment)
-    return Proposal(pattern=pattern, fingerprint=source, fix=state.fix, task_id=state.task_id)
+    return ProposedFix(pattern=pattern, fingerprint=source, fix=state.fix, task_id=state.task_id)

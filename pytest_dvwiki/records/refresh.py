@@ -44,7 +44,10 @@ class _File(NamedTuple):
 
 
 class Refresh:
-    """One pass over the folders of records."""
+    """One pass over the folders of records.
+
+    Long, since folders, records and verdicts are steps of one transaction.
+    """
 
     def __init__(self, archive: Archive, *, verify: bool, progress: Callable[[int], None] | None) -> None:
         self._archive = archive

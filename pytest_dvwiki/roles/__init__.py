@@ -12,6 +12,7 @@ import pytest
 from pytest_dvwiki import extensions
 from pytest_dvwiki.capture.interrupted import journal
 from pytest_dvwiki.capture.interrupted.places import places_of
+from pytest_dvwiki.capture.simulations.reproduce import Call
 from pytest_dvwiki.masks import Masks
 from pytest_dvwiki.roles.carried import EVIDENCE
 from pytest_dvwiki.roles.items import ItemRole
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pluggy import HookImpl
 
     from pytest_dvwiki.capture.interrupted.places import JournalFolder
-    from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.masks import Function
     from pytest_dvwiki.model import Failure, Interest, Tier, Verdict
     from pytest_dvwiki.pipeline.services import Services
@@ -150,8 +150,6 @@ def _services(config: pytest.Config, settings: Settings, guard: Guard) -> Servic
 def _call(config: pytest.Config, sent: Mapping[str, Any]) -> Call:
     """Return the command line of the session; the user did not start an xdist worker but its main process."""
     if "call" in sent:
-        from pytest_dvwiki.capture.simulations.reproduce import Call  # noqa: PLC0415
-
         return Call(**sent["call"])
     from pytest_dvwiki.roles.call import call_of  # noqa: PLC0415  # a run without failures needs none
 

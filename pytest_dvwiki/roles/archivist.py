@@ -7,6 +7,7 @@ import platform
 import time
 from contextlib import suppress
 from dataclasses import replace
+from importlib import metadata
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import pipeline
@@ -161,8 +162,6 @@ def _machine() -> RunId:
 
 def _axes() -> Axes:
     """Return the values of this machine on the axes of a matrix."""
-    from importlib import metadata  # noqa: PLC0415  # loaded only for a session that is archived
-
     cocotb = None
     with suppress(metadata.PackageNotFoundError):
         cocotb = metadata.version("cocotb")

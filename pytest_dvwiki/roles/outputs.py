@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.report import junit
 
 if TYPE_CHECKING:
@@ -118,8 +121,6 @@ class Outputs:
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
         """Put the causes above the table of tests; pytest-html writes its file before the session is archived."""
         with self._guard("writing the causes for pytest-html"):
-            from urllib.parse import quote  # noqa: PLC0415  # loaded only with --html
-
             from pytest_dvwiki.report import html  # noqa: PLC0415
 
             self._archived = self._finish(session)
@@ -165,7 +166,6 @@ class Outputs:
                     file.write(github.summary(self._briefs, github.SUMMARY_LIMIT - file.tell()).encode())
 
     def _complete_junit(self) -> None:
-        from pytest_dvwiki import reading  # noqa: PLC0415
         from pytest_dvwiki.records import disk  # noqa: PLC0415
 
         path = path_of(self._config, "xmlpath")
@@ -237,8 +237,6 @@ def path_of(config: pytest.Config, option: str) -> Path | None:
 
 def _link(label: str, fingerprint: str) -> dict[str, Any]:
     """Return the link of a failed test to its cause, as pytest-html stores one."""
-    from html import escape  # noqa: PLC0415
-
     from pytest_dvwiki.report.html import anchor  # noqa: PLC0415
 
     about = {"name": escape(label), "format_type": "url", "content": f"#{anchor(fingerprint)}"}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_dvwiki.capture.simulations.reproduce import STRICT, again, native
 from pytest_dvwiki.checks import SUFFIX
 from pytest_dvwiki.model import Excerpt, Failure, Frame, Result, Simulator
 from pytest_dvwiki.redact import redact
@@ -334,8 +335,6 @@ def sim_time_of(report: pytest.TestReport | pytest.CollectReport) -> str | None:
 def _command(
     report: pytest.TestReport | pytest.CollectReport, seed: object, call: Call, *, strict: bool = False
 ) -> Command:
-    from pytest_dvwiki.capture.simulations.reproduce import STRICT, again, native  # noqa: PLC0415
-
     if report.nodeid.partition("::")[0].endswith(SUFFIX):
         return call.command(report.nodeid, {}, STRICT[:1])  # without `--dvwiki` pytest collects no check
     runner: str | None = getattr(report, "runner_nodeid", None)

@@ -21,7 +21,7 @@ from pytest_dvwiki.redact import redact
 from pytest_dvwiki.settings import PROJECT_FILE, resolve
 from pytest_dvwiki.specs import drafts, prompts, quality
 from pytest_dvwiki.specs.prompts import ROUNDS, Texts, TextsError
-from pytest_dvwiki.specs.rounds import CACHE, Kept
+from pytest_dvwiki.specs.rounds import CACHE, RoundFiles
 from pytest_dvwiki.upkeep.drafts import version
 from pytest_dvwiki.version import __version__
 from pytest_dvwiki.wiki.review import ReviewError, ReviewQueue
@@ -137,7 +137,9 @@ class SpecGenerator:
         try:
             texts = Texts.load(self._layout.agent / prompts.FOLDER)
             work = _Work(item.stem, load_outline(item), texts, _plain(output or item.parent))
-            work.kept = Kept.of(self._debug or work.folder / CACHE, item.stem, work.outline, texts, self._model_name)
+            work.kept = RoundFiles.of(
+                self._debug or work.folder / CACHE, item.stem, work.outline, texts, self._model_name
+            )
             self._rounds(work)
             return self._finish(work)
         except ModelError as error:
@@ -265,7 +267,7 @@ class _Work:
     outline: Outline
     texts: Texts
     folder: Path
-    kept: Kept = field(init=False)
+    kept: RoundFiles = field(init=False)
     results: dict[str, str] = field(default_factory=dict)
     resumed: list[int] = field(default_factory=list)
     models: dict[str, None] = field(default_factory=dict)

@@ -29,13 +29,13 @@ _OURS = re.compile(r".+-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RoundFiles:
     """The folder with the files of the rounds of one item."""
 
     folder: Path
 
     @classmethod
-    def of(cls, parent: Path, name: str, outline: Outline, texts: Texts, model: str) -> Kept:
+    def of(cls, parent: Path, name: str, outline: Outline, texts: Texts, model: str) -> RoundFiles:
         """Return the folder for an item, the texts and the model: if one of these differs, it is another folder."""
         files = "\0".join(entry for entry, _ in outline.input_files)
         parts = (configuration(outline), files, texts.system, texts.guidance, texts.template, model)

@@ -34,7 +34,7 @@ _NAMED = 3
 class Decision:
     """The tool's verdict on one cause, and what people decided."""
 
-    said: str
+    claimed: str
     confidence: float
     decided: str
     pattern: str | None
@@ -42,7 +42,7 @@ class Decision:
     @property
     def right(self) -> bool:
         """Tell whether the verdict agrees with the decision."""
-        return self.said == self.decided
+        return self.claimed == self.decided
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Decile:
         return sum(decision.right for decision in self.decisions)
 
     @property
-    def said(self) -> float:
+    def mean(self) -> float:
         """Return the mean confidence, 0 to 1."""
         return sum(decision.confidence for decision in self.decisions) / self.count
 
@@ -83,7 +83,7 @@ class Decile:
 
 def _chance(rights: Iterable[int], decile: Decile) -> float:
     """Return the probability of these numbers of right verdicts if the stated confidence holds."""
-    n, p = decile.count, decile.said
+    n, p = decile.count, decile.mean
     return sum(math.comb(n, right) * p**right * (1 - p) ** (n - right) for right in rights)
 
 
@@ -114,7 +114,7 @@ def check_calibration(shown: Iterable[Decile]) -> Iterator[Finding]:
                 0,
                 "calibration",
                 f"people agreed with {decile.right} of {decile.count} verdicts of {decile.low}-{decile.high}%, about "
-                f"{decile.said * decile.count:.0f} were expected{mostly}",
+                f"{decile.mean * decile.count:.0f} were expected{mostly}",
             )
 
 
@@ -123,11 +123,11 @@ def table(shown: Sequence[Decile]) -> list[str]:
     if not shown:
         return []
     lines = [f"confidence compared with {sum(decile.count for decile in shown)} decisions of people:"]
-    lines.append(f"  {'SAID':>7}  {'MEAN':>5}  {'CAUSES':>6}  RIGHT")
+    lines.append(f"  {'STATED':>7}  {'MEAN':>5}  {'CAUSES':>6}  RIGHT")
     for decile in shown:
-        said = f"{decile.low}-{decile.high}%"
+        stated = f"{decile.low}-{decile.high}%"
         right = f"{decile.right} ({decile.right / decile.count:.0%}){', off' if decile.is_off else ''}"
-        lines.append(f"  {said:>7}  {decile.said:>5.0%}  {decile.count:>6}  {right}")
+        lines.append(f"  {stated:>7}  {decile.mean:>5.0%}  {decile.count:>6}  {right}")
     return lines
 
 
@@ -141,7 +141,7 @@ def _decisions(archive: Archive, page_cache: PageCache) -> Iterator[Decision]:
     for path, occurrence in first.items():
         if occurrence.origin.type in _CLAIMS:
             yield Decision(
-                said=occurrence.origin.type,
+                claimed=occurrence.origin.type,
                 confidence=occurrence.origin.confidence,
                 decided=decided[path].text("type"),
                 pattern=occurrence.pattern,

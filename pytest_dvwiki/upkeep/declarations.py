@@ -52,7 +52,7 @@ _NAMED = frozenset({"ConstraintDeclarationSyntax", "ConstraintPrototypeSyntax", 
 
 
 @cache
-def declared(file: Path, _mtime_ns: int) -> frozenset[str] | None:
+def declared_names(file: Path, _mtime_ns: int) -> frozenset[str] | None:
     """Return the lower-cased names that a file declares; None if it cannot be read or parsed.
 
     The modification time is part of the cache key.

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
-from pytest_dvwiki.upkeep.declarations import declared
+from pytest_dvwiki.upkeep.declarations import declared_names
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.upkeep.page import PageText
 from pytest_dvwiki.wiki.kinds.bug import is_pointer
@@ -98,7 +98,7 @@ def _problem(root: Path, path: str, name: str) -> str | None:
     if name.isdigit():
         lines = _source(file).count("\n") + 1
         return None if int(name) <= lines else f"{path} has {lines} lines, not {name}"
-    names = declared(file, file.stat().st_mtime_ns)
+    names = declared_names(file, file.stat().st_mtime_ns)
     if names is None or all(part.lower() in names for part in name.split(".")):
         return None
     return f"{path} declares no {name}"

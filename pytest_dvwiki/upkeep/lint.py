@@ -92,7 +92,7 @@ class WikiLintService:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class LintResult:
     """The result of a check."""
 
     findings: list[Finding] = field(default_factory=list)
@@ -106,20 +106,20 @@ def lint(layout: Layout, depth: Depth = "quick") -> list[Finding]:
     return check(layout, depth).findings
 
 
-def check(layout: Layout, depth: Depth = "quick") -> Checked:
+def check(layout: Layout, depth: Depth = "quick") -> LintResult:
     """Run the checks of a depth; a wiki that does not exist has no findings.
 
     Raises:
         WikiError: The caches or the pages could not be read.
     """
     if not layout.wiki.is_dir():
-        return Checked()
+        return LintResult()
     cache = layout.wiki / ".cache"
     with PageCache(layout.wiki, cache / "pages.sqlite") as page_cache:
         page_cache.refresh()
         found = set(_quick(layout, page_cache))
         if depth == "quick":
-            return Checked(sorted(without_explained(found)))
+            return LintResult(sorted(without_explained(found)))
         with Archive(layout.tasks, cache / "records.sqlite") as archive:
             archive.refresh()
             found |= set(_full(layout, page_cache, archive))
@@ -127,7 +127,7 @@ def check(layout: Layout, depth: Depth = "quick") -> Checked:
             index, flaky = page_cache.index, len(flaky_tests(archive))
             expected = indexes(index.rows, Top(archive.last_updated(), index.commits(), flaky, index.left_out()))
         found |= {*calibration.check_calibration(deciles), *_derived(layout, expected)}
-        return Checked(sorted(without_explained(found)), deciles)
+        return LintResult(sorted(without_explained(found)), deciles)
 
 
 def _quick(layout: Layout, page_cache: PageCache) -> Iterator[Finding]:

@@ -52,13 +52,13 @@ def words(primary: str) -> frozenset[str]:
 def alike(archive: Archive, page_cache: PageCache, fingerprints: Sequence[str]) -> list[PageSummary]:
     """Return the pages of other causes that may be the same as that of these fingerprints, the oldest first."""
     newest = archive.newest_occurrence(fingerprints)
-    said = words(newest.primary) if newest else frozenset[str]()
-    if newest is None or len(said) < FEWEST:
+    own_words = words(newest.primary) if newest else frozenset[str]()
+    if newest is None or len(own_words) < FEWEST:
         return []
     # Causes of one check are known to be several, so they are not compared.
     family = {name for each in fingerprints for name in archive.family(each)}
     mine = (*archive.identities(*fingerprints), *family)
-    found = [name for name in _candidates(archive, newest, mine) if _is_alike(archive, newest, said, name)]
+    found = [name for name in _candidates(archive, newest, mine) if _is_alike(archive, newest, own_words, name)]
     own = page_cache.causes.pages_of(*archive.identities(*fingerprints)) if found else []
     pages: dict[str, PageSummary] = {}
     for name in found:
@@ -70,10 +70,10 @@ def alike(archive: Archive, page_cache: PageCache, fingerprints: Sequence[str]) 
     return sorted(pages.values(), key=lambda page: first_seen(archive, page))
 
 
-def _is_alike(archive: Archive, newest: Occurrence, said: frozenset[str], name: str) -> bool:
+def _is_alike(archive: Archive, newest: Occurrence, own_words: frozenset[str], name: str) -> bool:
     """Tell whether another cause has the label and the words of this one, by their newest occurrences."""
     other = archive.newest_occurrence((name,))
-    return other is not None and _same_label(newest, other) and _same_words(said, words(other.primary))
+    return other is not None and _same_label(newest, other) and _same_words(own_words, words(other.primary))
 
 
 def first_seen(archive: Archive, page: PageSummary) -> str:

@@ -60,6 +60,8 @@ CREATE TABLE index_files (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER)
 class PageCache(contextlib.AbstractContextManager["PageCache"]):
     """The pages of one wiki.
 
+    Many methods, since each question about pages is one; most are a query of a few lines.
+
     Args:
         wiki: Its folder; it need not exist.
         cache: File of the tables; None keeps them in memory.

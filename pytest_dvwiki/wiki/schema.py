@@ -205,10 +205,10 @@ def parsed(text: str, name: str = NAME) -> Schema:
         document = yamlio.load(text, name)
     except yamlio.YamlError as error:
         raise SchemaError(str(error)) from error
-    return _Reader(name, yamlio.located(text, _DEPTH)).schema(document)
+    return _SchemaReader(name, yamlio.located(text, _DEPTH)).schema(document)
 
 
-class _Reader:
+class _SchemaReader:
     """Reader that makes a schema from a document; a key that would have no effect is an error.
 
     Args:

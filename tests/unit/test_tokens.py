@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dvwiki.agent.budget import Block, fit, fit_table
+from pytest_dvwiki.agent.budget import PromptBlock, fit, fit_table
 from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.settings import PROJECT_FILE, resolve
@@ -81,7 +81,7 @@ def test_a_tokeniser_counts_exactly(file: Path) -> None:
 @needs_tokenizers
 @given(BLOCKS, st.integers(0, 300), st.integers(0, 3))
 def test_no_budget_is_exceeded_by_what_the_tokeniser_counts(
-    file: Path, blocks: list[Block], budget: int, more: int
+    file: Path, blocks: list[PromptBlock], budget: int, more: int
 ) -> None:
     count = counting(file)
     text = fit(blocks, budget, more, count)
@@ -96,7 +96,7 @@ def test_no_budget_is_exceeded_by_what_the_tokeniser_counts(
 
 @given(BLOCKS, st.integers(0, 300), st.integers(2, 7))
 def test_parts_that_cost_more_together_than_one_by_one_get_less_room(
-    blocks: list[Block], budget: int, price: int
+    blocks: list[PromptBlock], budget: int, price: int
 ) -> None:
     def count(text: str) -> int:
         # Each pair of line feeds costs what no part of the text shows.

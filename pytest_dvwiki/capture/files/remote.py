@@ -76,10 +76,10 @@ def open_url(url: str) -> IO[bytes]:
         RemoteError: It cannot be opened.
     """
     with _as_remote_error():
-        return io.BufferedReader(_Stream(_opener(url)), _CHUNK)
+        return io.BufferedReader(_RemoteStream(_opener(url)), _CHUNK)
 
 
-class _Stream(io.RawIOBase):
+class _RemoteStream(io.RawIOBase):
     """A stream of a library, with its errors as `RemoteError`."""
 
     def __init__(self, opener: Any) -> None:

@@ -33,7 +33,7 @@ def place_of(descriptor: int) -> Place | None:
     return status.st_dev, status.st_ino
 
 
-class _Stream:
+class _Redirected:
     """One file descriptor that is redirected to a file for a while."""
 
     def __init__(self, descriptor: int, path: Path) -> None:
@@ -102,7 +102,7 @@ class Spool:
 
     def __init__(self, base: Path, *, live: bool) -> None:
         self.paths = (base.with_name(f"{base.name}.out"), base.with_name(f"{base.name}.err"))
-        self._streams = (_Stream(1, self.paths[0]), _Stream(2, self.paths[1]))
+        self._streams = (_Redirected(1, self.paths[0]), _Redirected(2, self.paths[1]))
         self._attached = False
         self._lock = threading.Lock()
         self._closed = threading.Event()

@@ -27,7 +27,7 @@ _BEGINNING = 1 << 16
 _DEPTH = 8
 """Number of parts of a log's path, from its end, that may lie beside the reports."""
 _UNKNOWN = "unknown"
-_UNTOLD = "dvsim counts it as failed and gives no reason"
+_NO_REASON = "dvsim counts it as failed and gives no reason"
 _AGAIN = "have dvsim write it again"
 
 
@@ -134,7 +134,7 @@ def _cases(path: Path, report: _Report, tests: dict[str, _Counts], configuration
         passed = known if len(known) == counts.passed else [None] * counts.passed
         yield from (Case(name=name, classname=block, seed=seed) for seed in passed)
         for _ in range(counts.total - counts.passed - failed[name]):
-            yield Case(name=name, classname=block, status="failed", message=_UNTOLD)
+            yield Case(name=name, classname=block, status="failed", message=_NO_REASON)
 
 
 def _block(report: _Report) -> str:

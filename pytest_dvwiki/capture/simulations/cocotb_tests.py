@@ -25,7 +25,7 @@ _SIMULATION_ENDED = "SimFailure"
 _STOPPED_BY_LIMIT = "RegressionTerminated"
 """Exception of the tests after the last one that COCOTB_MAX_FAILURES allows to fail."""
 _TRACEBACK = "Traceback (most recent call last):"
-_UNTOLD = "cocotb 1.x writes no error into its results file, and the log is missing"
+_NO_REASON = "cocotb 1.x writes no error into its results file, and the log is missing"
 _FACTORY_NUMBER = re.compile(r"_\d{3}$")
 """Suffix of the tests that a TestFactory makes of one function."""
 _OLD_MESSAGE = re.compile(r"Test failed with (?:COCOTB_)?RANDOM_SEED=\d+$")
@@ -146,8 +146,8 @@ def _test(case: Case | None, block: LoggedTest | None, *, several: bool, taken: 
         return test
     exception = (case.type if case is not None else None) or (trace.exception if trace is not None else None)
     note = block.note if block is not None else ""
-    untold = _UNTOLD if case is not None and block is None and is_silent(case) else ""
-    message = message_of_case or (trace.message if trace is not None else "") or note or untold
+    no_reason = _NO_REASON if case is not None and block is None and is_silent(case) else ""
+    message = message_of_case or (trace.message if trace is not None else "") or note or no_reason
     return replace(test, exception=exception, message=message)
 
 

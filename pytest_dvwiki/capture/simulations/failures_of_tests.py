@@ -102,7 +102,7 @@ def _command(run: SimulationRun, test: CocotbTest, *, strict: bool = False) -> C
 def _why_ended(run: SimulationRun, test: CocotbTest) -> str | None:
     """Return a sentence on what ended the simulation during a test; None if the log shows it better."""
     lines = (*(test.block.lines if test.block is not None else ()), *_ending_lines(run))
-    reported_by_design = any(_said_by_the_design().search(line) for _, line in lines)
+    reported_by_design = any(_end_by_the_design().search(line) for _, line in lines)
     if run.cases is not None and not run.ending.abnormal and (reported_by_design or run.ending.bad_status):
         return None
     if sentence := run.sentence(test.name, test.time, finished=False):
@@ -115,7 +115,7 @@ def _why_ended(run: SimulationRun, test: CocotbTest) -> str | None:
 def _ending_lines(run: SimulationRun) -> NumberedLines:
     """Return the design's message that ended the simulation, if it comes after all tests, as with cocotb 1.9."""
     rest = run.main.rest
-    return rest if any(_said_by_the_design().search(line) for _, line in rest) else ()
+    return rest if any(_end_by_the_design().search(line) for _, line in rest) else ()
 
 
 def _frame_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
@@ -138,7 +138,7 @@ def _place_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
 
 
 @functools.cache
-def _said_by_the_design() -> re.Pattern[str]:
+def _end_by_the_design() -> re.Pattern[str]:
     """Return an expression for a line in which the design, or its simulator, says why the simulation ended."""
     return re.compile(simulators.either(lambda tool: tool.fatal, _BY_THE_DESIGN))
 

@@ -93,7 +93,10 @@ def make(layout: Layout, folder: Path, day: date) -> Made:
 
 
 class _Site:
-    """One making of the site."""
+    """One making of the site.
+
+    Long, since each kind of page has a method, and all share the data and the addresses of the other pages.
+    """
 
     def __init__(self, sources: ProjectData, files: MadeFiles, day: date) -> None:
         self._sources = sources

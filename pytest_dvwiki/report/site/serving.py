@@ -39,7 +39,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, folder: Path, port: int) -> None:
-        super().__init__((HOST, port), partial(_Handler, directory=os.fspath(folder)))
+        super().__init__((HOST, port), partial(_SiteHandler, directory=os.fspath(folder)))
         self.version = 0
         """Incremented when the report has changed; open pages ask for it."""
 
@@ -49,7 +49,7 @@ class Server(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}/"
 
 
-class _Handler(SimpleHTTPRequestHandler):
+class _SiteHandler(SimpleHTTPRequestHandler):
     """Answers with a file of the site; pages are told to follow its version."""
 
     server: Server

@@ -60,11 +60,11 @@ class Folds:
         return self._added[-1]
 
     def feed(self, block: bytes) -> bytes:
-        """Return the next whole lines of the text, unfolded."""
+        """Return the next whole lines of the text, each holding one."""
         parts: list[bytes] = []
         done = 0
         for start, end in _candidate_lines(block):
-            text = unfolded(block[start:end].decode("utf-8", "surrogateescape"))
+            text = contained_lines(block[start:end].decode("utf-8", "surrogateescape"))
             if text is None:
                 continue
             self._feeds += block.count(b"\n", done, start)
@@ -111,7 +111,7 @@ def _candidate_lines(block: bytes) -> Iterator[tuple[int, int]]:
                 yield start, end
 
 
-def unfolded(line: str) -> str | None:
+def contained_lines(line: str) -> str | None:
     """Return the lines that one line holds, as one text; None for an ordinary line."""
     one = _OF_A_CONTAINER.match(line) or _ONE_OF_A_LIST.match(line)
     if one is not None and not _FIELD.search(line):

@@ -40,14 +40,14 @@ class Clarification:
         return f"specs/{file_name(f'{self.feature}_clarification')}.md"
 
     @property
-    def said(self) -> str:
+    def escaped_text(self) -> str:
         """Return its text as written on the page."""
         return escape(one_line(self.text, _LONGEST))
 
     def line(self) -> str:
         """Return it as one line of its page."""
         place = f", section {escape(one_line(self.section, _NAME))}" if self.section else ""
-        return f"- {self.date} ({escape(one_line(self.kind, _NAME))}{place}): {self.said} {cite(self.task_id)}"
+        return f"- {self.date} ({escape(one_line(self.kind, _NAME))}{place}): {self.escaped_text} {cite(self.task_id)}"
 
 
 def new(first: Clarification) -> bytes:
@@ -70,7 +70,7 @@ def with_further(data: bytes, further: Clarification) -> bytes | Refused:
         return Refused(f"it is not UTF-8 (byte {error.start})")
     if git_conflicts.may_be_in(data):
         return Refused("it has a conflict that a merge left; settle it by hand")
-    if f": {further.said} (source: tasks/" in text:
+    if f": {further.escaped_text} (source: tasks/" in text:
         return data
     newline = newline_of(text)
     found = parts.part(text, SECTION)

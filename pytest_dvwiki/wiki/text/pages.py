@@ -138,7 +138,7 @@ def new(
     return "\n".join(lines).encode()
 
 
-class _Handler(YAMLHandler):
+class _PageHandler(YAMLHandler):
     """Splits a page as `edit` does, and reads its block with the project's YAML."""
 
     def detect(self, text: str) -> bool:
@@ -166,7 +166,7 @@ def read(data: bytes) -> Page:
     text = data.decode("utf-8", "replace").removeprefix(_BOM)
     if _split(text) is None:
         return Page({}, text)
-    metadata, body = frontmatter.parse(text, handler=_Handler())
+    metadata, body = frontmatter.parse(text, handler=_PageHandler())
     return Page(metadata, body)
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_dvwiki.agent.budget import Block, fit, fit_table
+from pytest_dvwiki.agent.budget import PromptBlock, fit, fit_table
 from pytest_dvwiki.tokens import by_rule as cost
 
 from ..blocks import BLOCKS
 
 
 @given(BLOCKS, st.integers(0, 600), st.integers(0, 3))
-def test_no_budget_is_exceeded(blocks: list[Block], budget: int, more: int) -> None:
+def test_no_budget_is_exceeded(blocks: list[PromptBlock], budget: int, more: int) -> None:
     assert cost(fit(blocks, budget, more)) <= budget
 
 
 @given(BLOCKS, st.integers(0, 600))
-def test_the_best_header_is_there_as_far_as_it_fits(blocks: list[Block], budget: int) -> None:
+def test_the_best_header_is_there_as_far_as_it_fits(blocks: list[PromptBlock], budget: int) -> None:
     text = fit(blocks, budget)
     header = blocks[0].header
     if cost(header) <= budget:
@@ -27,7 +27,7 @@ def test_the_best_header_is_there_as_far_as_it_fits(blocks: list[Block], budget:
 
 
 @given(BLOCKS, st.integers(0, 600))
-def test_what_was_left_out_is_said_in_the_last_line(blocks: list[Block], budget: int) -> None:
+def test_what_was_left_out_is_said_in_the_last_line(blocks: list[PromptBlock], budget: int) -> None:
     text = fit(blocks, budget)
     whole = fit(blocks, 10**6)
     assert all(block.lengths()[0][0] in whole for block in blocks)
@@ -36,17 +36,21 @@ def test_what_was_left_out_is_said_in_the_last_line(blocks: list[Block], budget:
 
 
 def test_the_note_counts() -> None:
-    blocks = [Block("**a** x", ("word " * 30,)), Block("**b** x", ("word " * 30,)), Block("**c** " + "x" * 400)]
+    blocks = [
+        PromptBlock("**a** x", ("word " * 30,)),
+        PromptBlock("**b** x", ("word " * 30,)),
+        PromptBlock("**c** " + "x" * 400),
+    ]
     assert fit(blocks, 75, more=2).splitlines()[-1] == "(budget of 75 tokens: 3 pages left out, 1 shortened)"
 
 
 def test_nothing_gives_nothing() -> None:
     assert fit([], 2000) == ""
-    assert fit([Block("**a** x")], 0) == ""
+    assert fit([PromptBlock("**a** x")], 0) == ""
 
 
 def test_a_share_says_of_what_it_is_one() -> None:
-    blocks = [Block("**a** x", ("word " * 30,)), Block("**b** x", ("word " * 30,))]
+    blocks = [PromptBlock("**a** x", ("word " * 30,)), PromptBlock("**b** x", ("word " * 30,))]
     told = "(budget of 60 tokens, the share of bugs in 240: "
     assert fit(blocks, 60, share="the share of bugs in 240").splitlines()[-1].startswith(told)
     rows = ["| row |"] * 50
@@ -54,7 +58,7 @@ def test_a_share_says_of_what_it_is_one() -> None:
 
 
 def test_prose_goes_line_by_line_from_its_end() -> None:
-    block = Block("**a** x", ("first " * 10, "second " * 10, "third " * 10))
+    block = PromptBlock("**a** x", ("first " * 10, "second " * 10, "third " * 10))
     whole, *shorter = (text for text, _ in block.lengths())
     assert whole.count("\n") == 3
     assert [text.count("\n") for text in shorter] == [2, 1, 0]

@@ -14,7 +14,7 @@ from pytest_dvwiki import pipeline
 from pytest_dvwiki.intake.fields import groups
 from pytest_dvwiki.intake.findings import holes, tells_of_failure
 from pytest_dvwiki.intake.service import WikiIngestService
-from pytest_dvwiki.intake.session import Session
+from pytest_dvwiki.intake.session import SessionReader
 from pytest_dvwiki.llm.model import ModelError
 from pytest_dvwiki.model import PassedAgain, Result, Run
 from pytest_dvwiki.pipeline.services import Services
@@ -175,9 +175,9 @@ def test_failures_of_two_tests_without_a_message_are_two_causes(config: WikiConf
 
 
 def test_a_report_on_a_known_cause_joins_its_page_and_undoes_no_fix(config: WikiConfig) -> None:
-    with Session(config.layout) as session:
+    with SessionReader(config.layout) as session:
         (known,) = session.failures(f"primary: {MESSAGE}", None, None)
-    verdict_of = Session(config.layout)
+    verdict_of = SessionReader(config.layout)
     with verdict_of:
         fingerprint = verdict_of._verdict(MESSAGE).fingerprint  # type: ignore[union-attr]
     assert "fingerprint" not in known
@@ -325,7 +325,7 @@ def test_an_instruction_in_a_report_stays_in_its_quotation(config: WikiConfig) -
 
 def test_of_very_many_failures_the_first_are_archived(config: WikiConfig, caplog: pytest.LogCaptureFixture) -> None:
     rows = [{"test": f"test_{number}", "error_class": "sim_error", "subtype": "timeout"} for number in range(501)]
-    with Session(config.layout) as session:
+    with SessionReader(config.layout) as session:
         assert len(session.failures(json.dumps(rows), None, None)) == 500
     assert "of 501 failures in the report the first 500 are archived" in caplog.text
 

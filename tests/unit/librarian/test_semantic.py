@@ -10,7 +10,7 @@ import pytest
 from llm_server import LlmServer, ScriptedModel
 
 from pytest_dvwiki import cli
-from pytest_dvwiki.librarian.semantic import Checked, check, planned
+from pytest_dvwiki.librarian.semantic import ComparedPage, check, planned
 from pytest_dvwiki.llm.configuration import LibrarianSettings
 from pytest_dvwiki.llm.model import LimitError
 from pytest_dvwiki.wiki.kinds import topic
@@ -44,7 +44,7 @@ def put(project: Layout, name: str, text: str = CLAIM, sources: list[str] = OLD)
     (project.wiki / "topics" / f"{name}.md").write_bytes(data)
 
 
-def checked(project: Layout, model: Any, **settings: Any) -> list[Checked]:
+def checked(project: Layout, model: Any, **settings: Any) -> list[ComparedPage]:
     return list(check(replace(LibrarianSettings(project), **settings), model))
 
 

@@ -68,7 +68,7 @@ def test_confidences_that_hold_are_told_and_are_no_finding(tmp_path: Path, capsy
     assert capsys.readouterr().out.splitlines() == [
         "the wiki is sound",
         "confidence compared with 20 decisions of people:",
-        "     SAID   MEAN  CAUSES  RIGHT",
+        "   STATED   MEAN  CAUSES  RIGHT",
         "   80-89%    82%      20  16 (80%)",
     ]
 
@@ -82,7 +82,7 @@ def test_confidences_that_promise_too_much_are_found_with_the_patterns(
     ]
     assert main(["lint", "--root", str(tmp_path), "--format", "json"]) == 1
     (shown,) = json.loads(capsys.readouterr().out)["calibration"]
-    assert shown == {"low": 80, "high": 89, "said": 0.82, "causes": 20, "right": 8}
+    assert shown == {"low": 80, "high": 89, "mean": 0.82, "causes": 20, "right": 8}
 
 
 def test_each_decile_stands_for_itself(tmp_path: Path) -> None:

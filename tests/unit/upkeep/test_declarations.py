@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.upkeep.declarations import declared
+from pytest_dvwiki.upkeep.declarations import declared_names
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +61,7 @@ def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 def names(folder: Path, file: str, text: str) -> frozenset[str]:
     path = folder / file
     path.write_text(text, "utf-8")
-    found = declared(path, path.stat().st_mtime_ns)
+    found = declared_names(path, path.stat().st_mtime_ns)
     assert found is not None
     return found
 
@@ -107,5 +107,5 @@ def test_python_is_parsed_and_what_cannot_be_says_nothing(tmp_path: Path) -> Non
     source = "import a.b as c\nclass Board:\n    def check(self, word):\n        self.seen = gone(word)\n"
     assert names(tmp_path, "tb.py", source) == {"c", "board", "check", "self", "word", "seen"}
     (tmp_path / "half.py").write_text("def half(:\n", "utf-8")
-    assert declared(tmp_path / "half.py", 0) is None
-    assert declared(tmp_path / "nothing.py", 0) is None
+    assert declared_names(tmp_path / "half.py", 0) is None
+    assert declared_names(tmp_path / "nothing.py", 0) is None

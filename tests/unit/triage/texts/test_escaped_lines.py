@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_dvwiki.patterns.registry import load_registry
-from pytest_dvwiki.triage.texts.escaped_lines import Folds, unfolded
+from pytest_dvwiki.triage.texts.escaped_lines import Folds, contained_lines
 from pytest_dvwiki.triage.texts.reading import TextClassifier
 
 LOG = (
@@ -35,7 +35,7 @@ LOG = (
     ],
 )
 def test_a_log_in_a_string_has_its_lines(line: str) -> None:
-    text = unfolded(line)
+    text = contained_lines(line)
     assert text is not None
     assert "AssertionError: assert 4 == 5" in [each.strip() for each in text.split("\n")]
 
@@ -54,12 +54,14 @@ def test_a_log_in_a_string_has_its_lines(line: str) -> None:
     ],
 )
 def test_source_code_and_paths_are_left_alone(line: str) -> None:
-    assert unfolded(line) is None
+    assert contained_lines(line) is None
 
 
 def test_strings_of_a_notebook_and_of_a_container_lose_their_quotes() -> None:
-    assert unfolded('      "dut.sv:3: syntax error near \\"end\\"\\n",') == 'dut.sv:3: syntax error near "end"'
-    assert unfolded('{"log":"dut.sv:3: syntax error\\n","stream":"stderr","time":"t"}') == "dut.sv:3: syntax error"
+    assert contained_lines('      "dut.sv:3: syntax error near \\"end\\"\\n",') == 'dut.sv:3: syntax error near "end"'
+    assert (
+        contained_lines('{"log":"dut.sv:3: syntax error\\n","stream":"stderr","time":"t"}') == "dut.sv:3: syntax error"
+    )
 
 
 def test_half_a_sign_and_bytes_that_are_no_text_do_no_harm() -> None:

@@ -1,4 +1,4 @@
-"""What the records tell of the past of a cause, a test or a bin."""
+"""The history of a cause, a test or a bin, as the records tell it."""
 
 from __future__ import annotations
 
