@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.simulations.reproduce import STRICT, native
+from pytest_dvwiki.capture.simulations.reproduce import LIMIT, STRICT, native
 from pytest_dvwiki.nodeids import stored_results
 from pytest_dvwiki.roles.carried import MORE_THAN_PASSED, OUTCOMES
 
@@ -89,6 +90,8 @@ class Ledger:
         """Hashes of the results files that simulations wrote, by name; for an overwritten file the last hash."""
         self._failed_reports: list[tuple[str, str | None, frozenset[_Key]]] = []
         """Node id and phase of each failed report, with its failures."""
+        self._runners: dict[str, dict[str, None]] = {}
+        """Runners of cocotb's own plugin, each with the tests that reported through it, in order."""
         self.collected: set[str] = set()
         """Modules that were collected without an error."""
 
@@ -130,6 +133,7 @@ class Ledger:
         test.duration_s += report.duration
         if runner is not None:
             test.runner = str(runner)
+            self._runners.setdefault(test.runner, {})[nodeid] = None
             test.seed = str(getattr(report, "random_seed", "")) or None
             test.unfinished = self._unfinished(report, evidence) if report.when == "setup" and report.passed else None
         if evidence is not None:
@@ -151,7 +155,7 @@ class Ledger:
             seed=None if seed is None else str(seed),
             sim_time=sim_time_of(report),
             first_line=evidence.first_line if evidence is not None else None,
-            command=native(self._call(), report.nodeid, runner=runner, seed=seed),
+            command=native(self._call(), self._chosen(report.nodeid, runner, is_hang=True), runner=runner, seed=seed),
         )
 
     def unfinished(self, nodeid: str) -> UnfinishedTest | None:
@@ -227,12 +231,11 @@ class Ledger:
         """Return the tests with a failed report that belongs to none of the failures of the session's end."""
         failures = self.settle()[0]
         settled, failing = set(map(_key, failures)), {failure.nodeid for failure in failures}
-        runners = self._native_runners()
         return [
             nodeid
             for nodeid, when, keys in self._failed_reports
             # A runner of cocotb's own plugin fails because its tests do.
-            if not (keys <= settled or (when == "call" and not failing.isdisjoint(runners.get(nodeid, ()))))
+            if not (keys <= settled or (when == "call" and not failing.isdisjoint(self._runners.get(nodeid, ()))))
         ]
 
     @property
@@ -257,39 +260,47 @@ class Ledger:
 
     def settle(self) -> tuple[tuple[Failure, ...], tuple[Result, ...]]:
         """Return the session's failures and the outcome of each of its tests, in the order of reporting."""
-        runners = self._native_runners()
         failures: list[Failure] = []
         results: list[Result] = []
         for nodeid, test in self._tests.items():
-            if nodeid in runners:
-                failures += self._with_own_command(nodeid, self._runner_failures(test, runners[nodeid]))
-                results += self._runner_results(nodeid, test, runners[nodeid])
+            if nodeid in self._runners:
+                failures += self._with_own_command(nodeid, self._runner_failures(test, self._runners[nodeid]))
+                results += self._runner_results(nodeid, test, self._runners[nodeid])
             elif test.unfinished is None:
                 failures += self._with_own_command(test.runner, self._with_simulator(test))
                 results += self._results(nodeid, test)
         return tuple(failures), tuple(results)
 
     def _with_own_command(self, runner: str | None, failures: Iterable[Failure]) -> Iterator[Failure]:
-        """Yield failures of tests of a native runner, each with a command that runs none of its other tests."""
+        """Yield failures of tests of a native runner, each with a command that runs no other tests without a reason."""
         for failure in failures:
             if runner is None or failure.command is None or not failure.nodeid.startswith(f"{runner}::"):
                 yield failure
                 continue
+            strict = STRICT[-1] in failure.command.arguments
+            is_hang = failure.exception == LIMIT or self._unfinished_of([failure.nodeid]) is not None
             command = native(
                 self._call(),
-                failure.nodeid,
+                failure.nodeid if strict else self._chosen(failure.nodeid, runner, is_hang=is_hang),
                 runner=runner,
                 seed=failure.seed,
                 others=self._native_names,
-                strict=STRICT[-1] in failure.command.arguments,
+                strict=strict,
             )
             yield replace(failure, command=command)
+
+    def _chosen(self, nodeid: str, runner: str, *, is_hang: bool) -> str | None:
+        """Return the test if it may fail without those before it in its simulation; None if these belong to it."""
+        before = map(self._tests.__getitem__, takewhile(lambda other: other != nodeid, self._runners[runner]))
+        belong = any(test.failures or (is_hang and test.outcome != "skipped") for test in before)
+        return None if belong else nodeid
 
     @property
     def _native_names(self) -> frozenset[str]:
         """Return the names of the runners of cocotb's own plugin and of the tests in them."""
-        named = (name for nodeid, test in self._tests.items() if test.runner for name in (nodeid, test.runner))
-        return frozenset(name.rpartition("::")[2] for name in named)
+        return frozenset(
+            name.rpartition("::")[2] for runner, tests in self._runners.items() for name in (runner, *tests)
+        )
 
     def _with_simulator(self, test: _Test) -> Iterator[Failure]:
         """Yield the failures of a test; one reported from inside a simulator gets the simulator from its runner."""
@@ -340,20 +351,12 @@ class Ledger:
                 earlier=tuple(failure for failure in test.earlier if failure.nodeid not in named) if flaky else (),
             )
 
-    def _native_runners(self) -> dict[str, list[str]]:
-        """Return the runners of cocotb's own plugin, each with the tests that reported through it."""
-        runners: dict[str, list[str]] = {}
-        for nodeid, test in self._tests.items():
-            if test.runner is not None:
-                runners.setdefault(test.runner, []).append(nodeid)
-        return runners
-
-    def _unfinished_of(self, tests: list[str]) -> UnfinishedTest | None:
+    def _unfinished_of(self, tests: Iterable[str]) -> UnfinishedTest | None:
         return next(
             (unfinished for nodeid in tests if (unfinished := self._tests[nodeid].unfinished) is not None), None
         )
 
-    def _runner_failures(self, runner: _Test, tests: list[str]) -> Iterator[Failure]:
+    def _runner_failures(self, runner: _Test, tests: Iterable[str]) -> Iterator[Failure]:
         """Yield a runner's own failures: those that its tests do not report, or one for a test that never ended."""
         if not runner.failures:
             return
@@ -365,7 +368,7 @@ class Ledger:
         elif not any(self._tests[test].failures for test in tests):
             yield from runner.failures
 
-    def _runner_results(self, nodeid: str, runner: _Test, tests: list[str]) -> Iterator[Result]:
+    def _runner_results(self, nodeid: str, runner: _Test, tests: Iterable[str]) -> Iterator[Result]:
         from pytest_dvwiki.model import Result  # noqa: PLC0415
 
         running = self._unfinished_of(tests)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import simulators
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command
 
 _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
-_TIMEOUT = "SimTimeoutError"
 _BY_THE_DESIGN = r"^UVM_FATAL\b|\$fatal\b"
 
 
@@ -86,17 +86,26 @@ def _command(run: SimulationRun, test: CocotbTest, *, strict: bool = False) -> C
     file = test.case.file if test.case is not None else None
     # With cocotb 1.x, pyuvm registers its tests under names that differ from the reported ones: then all are run.
     hidden = (run.cocotb or "").startswith("1.") and file is not None and is_library(file)
-    # An earlier failed test may have left the design in a state that made this one fail.
-    is_first = strict or test is run.first_failed
     return reproduce.again(
         run.sim.call,
         run.sim.nodeid,
-        test=test.bare if is_first and not hidden else None,
+        test=test.bare if (strict or _fails_alone(run, test)) and not hidden else None,
         module=module,
         seed=run.seed_of(test),
         cocotb=run.cocotb,
         strict=strict,
     )
+
+
+def _fails_alone(run: SimulationRun, test: CocotbTest) -> bool:
+    """Tell whether nothing suggests that the tests before a test had a part in its failure.
+
+    One that failed may have left the design in the middle of something. A test that waits may wait for what even one
+    that passed has used up.
+    """
+    before = takewhile(lambda other: other is not test, run.tests)
+    is_hang = test.unfinished or test.exception == reproduce.LIMIT
+    return test is run.first_failed and not (is_hang and any(other.outcome != "skipped" for other in before))
 
 
 def _why_ended(run: SimulationRun, test: CocotbTest) -> str | None:
@@ -127,7 +136,7 @@ def _frame_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
 
 def _place_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
     """Return the place of a test whose exception has none of the user's frames."""
-    case, of_limit = test.case, test.exception == _TIMEOUT
+    case, of_limit = test.case, test.exception == reproduce.LIMIT
     # A test's own timeout leaves no traceback, and concerns this test only: the whole test was waiting.
     function = redact(test.function) if of_limit else ""
     if case is not None and case.file is not None and not is_library(case.file):

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Command
 
+LIMIT = "SimTimeoutError"
+"""Exception of a test that reached its limit of simulation time."""
 STRICT = ("--dvwiki", "--dvwiki-strict-logs")
 """Options without which a test that failed only because of the error lines in its log passes."""
 VARIABLES = (

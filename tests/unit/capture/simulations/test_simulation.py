@@ -386,6 +386,17 @@ def test_a_test_after_one_that_failed_is_run_with_those_before_it(kinds: Left) -
     assert list(told.values()) == [True, *[False] * (len(told) - 1)]
 
 
+@pytest.mark.parametrize(
+    ("modules", "test", "plusarg"), [("ends", "third", "+finish"), ("kinds", "limited", ""), ("kinds", "waits", "")]
+)
+def test_a_test_that_waits_is_run_with_those_before_it(tmp_path: Path, modules: str, test: str, plusarg: str) -> None:
+    """Even one that passed may have used up what a later one waits for."""
+    for before, is_alone in (("first$|passes$|", False), ("left_out$|", True)):
+        chosen = {"COCOTB_TEST_FILTER": rf"{before}\.{test}$"}
+        outcome = collect(run(tmp_path, modules, plusarg, environment=chosen).simulation)
+        assert ("COCOTB_TEST_FILTER" in pasted(named(outcome, test))) is is_alone
+
+
 def test_the_command_finds_a_parametrised_test(tmp_path: Path) -> None:
     left = run(tmp_path, "kinds", environment={"COCOTB_TEST_FILTER": r"par/x=2$"})
     command = shlex.split(pasted(named(collect(left.simulation), "par/x=2")))
