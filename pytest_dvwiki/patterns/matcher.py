@@ -8,14 +8,13 @@ Texts are read as bytes, in UTF-8; a line that is not UTF-8 is read as Latin-1.
 
 from __future__ import annotations
 
-import functools
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.logtext.messages import LONGEST, MOST_JOINED, Message, assemble, is_indented, is_logged, strip_line
 from pytest_dvwiki.patterns.engines import Engines
-from pytest_dvwiki.patterns.kinds import ENOUGH, FAMILIAR, MOST, KindCounts, kind
+from pytest_dvwiki.patterns.kinds import ENOUGH, FAMILIAR, KindCounts, kind
 from pytest_dvwiki.patterns.literals import Literals
 from pytest_dvwiki.patterns.names import WORDED, nameless
 from pytest_dvwiki.patterns.search import compiled, of_people
@@ -230,8 +229,7 @@ class Matcher:
         """
         benign_heads: dict[str, bool] = {}
         decided = -1
-        kind_of = functools.lru_cache(maxsize=MOST)(_kind)
-        for start, group in _regions(block, self._candidates(block, found, span or (0, len(block)), watch, kind_of)):
+        for start, group in _regions(block, self._candidates(block, found, span or (0, len(block)), watch)):
             lines, offsets = _lines(block, start, max(group))
             for message in assemble([strip_line(line) for line in lines]):
                 of_message = offsets[message.first : message.last + 1]
@@ -244,11 +242,11 @@ class Matcher:
                 if hit is not None:
                     for offset in of_message if found.limit is not None else ():
                         if offset in group:
-                            found.note(kind_of(group[offset]))
+                            found.note(group[offset])
                     yield of_message[0], hit
                 elif certain and len(of_message) == 1 and not message.head:
                     # A result under a head, or for several joined lines, says nothing about the line alone.
-                    self._dull.note(kind_of(group[of_message[0]]))
+                    self._dull.note(group[of_message[0]])
 
     def _candidates(
         self,
@@ -256,9 +254,8 @@ class Matcher:
         found: KindCounts,
         span: tuple[int, int],
         watch: Callable[[int, str], None] | None,
-        kind_of: Callable[[str], str],
     ) -> Iterator[tuple[int, str]]:
-        """Yield the offset and lower-case text of each line that holds a literal, ascending, without skipped kinds."""
+        """Yield the offset and kind of each line that holds a literal, ascending, without skipped kinds."""
         first, after = span
         done = first
         for offset in self._engine.offsets(block):
@@ -271,8 +268,9 @@ class Matcher:
             line = block[start:done].lower().decode("latin-1")
             if watch is not None:
                 watch(start, line)
-            if not any(counts.enough(kind_of(line)) for counts in (self._dull, found) if counts):
-                yield start, line
+            its_kind = _kind(line)
+            if not (self._dull.enough(its_kind) or found.enough(its_kind)):
+                yield start, its_kind
 
     def _decide(self, message: Message, company: Callable[[Rule], bool]) -> tuple[Hit | None, bool]:
         """Return the hit that wins for a message of a text, and whether the message alone decided that."""
@@ -347,13 +345,13 @@ def _regions(block: bytes, candidates: Iterable[tuple[int, str]]) -> Iterator[tu
     """Join candidates whose surroundings touch; yield the offset of the first line to read, and the candidates."""
     group: dict[int, str] = {}
     start = end = 0
-    for offset, line in candidates:
+    for offset, its_kind in candidates:
         if group and offset <= end and len(group) < MOST_TOGETHER:
-            group[offset] = line
+            group[offset] = its_kind
         else:
             if group:
                 yield start, group
-            start, group = _surrounding_start(block, offset), {offset: line}
+            start, group = _surrounding_start(block, offset), {offset: its_kind}
         end = _lines_on(block, offset, MOST_JOINED)
     if group:
         yield start, group

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.triage.texts.run_together import split_run_together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _MARKS = (b"\\n", b"%0A", b"<br")
 _FEED = re.compile(r"(?<!\\)\\n")
@@ -46,7 +46,6 @@ class Folds:
     """Unfold the blocks of a text, and map the lines back to their numbers in it."""
 
     def __init__(self) -> None:
-        self._feeds = 0
         self._starts: list[int] = []
         """Numbers of the first unfolded lines of each folded line."""
         self._added = [0]
@@ -59,21 +58,25 @@ class Folds:
         """Return the number of added lines."""
         return self._added[-1]
 
-    def feed(self, block: bytes) -> bytes:
-        """Return the next whole lines of the text, each holding one."""
+    def feed(self, block: bytes, count: Callable[[], int] = lambda: 0) -> bytes:
+        """Return the next whole lines of the text, each holding one.
+
+        Args:
+            block: The lines.
+            count: Returns the number of such lines before them; called only if one of these holds several.
+        """
         parts: list[bytes] = []
-        done = 0
+        done = feeds = 0
         for start, end in _candidate_lines(block):
             text = contained_lines(block[start:end].decode("utf-8", "surrogateescape"))
             if text is None:
                 continue
-            self._feeds += block.count(b"\n", done, start)
+            feeds += block.count(b"\n", done, start) + (0 if parts else count())
             parts += block[done:start], text.encode("utf-8", "surrogateescape")
             done = end
-            self._starts.append(self._feeds + 1)
+            self._starts.append(feeds + 1)
             self._added.append(self.added + text.count("\n"))
-            self._feeds += text.count("\n")
-        self._feeds += block.count(b"\n", done)
+            feeds += text.count("\n")
         return b"".join((*parts, block[done:]))
 
     def part(self, lines: list[str]) -> list[str]:

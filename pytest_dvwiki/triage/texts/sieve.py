@@ -81,7 +81,7 @@ class Sieve:
 
     def feed(self, block: bytes) -> None:
         """Take the next whole lines, each with a line feed at its end."""
-        block = self._folds.feed(block)
+        block = self._folds.feed(block, self._count)
         if self._scan is not None:
             self._scan.feed(block)
             return
@@ -91,6 +91,10 @@ class Sieve:
             start = b"".join(self._waiting)
             self._waiting.clear()
             self._scan = _Scan(self._matcher, start)
+
+    def _count(self) -> int:
+        """Return the number of lines so far."""
+        return self._scan.count if self._scan is not None else sum(block.count(b"\n") for block in self._waiting)
 
     def finish(self) -> Kept:
         """Return the kept lines after the last block."""
@@ -178,8 +182,13 @@ class _Scan:
     def feed(self, block: bytes) -> None:
         self._read(self._carry + block if self._carry else block, final=False)
 
+    @property
+    def count(self) -> int:
+        """Return the number of lines so far."""
+        return self._first - 1 + self._carry.count(b"\n")
+
     def finish(self) -> Kept:
-        count = self._first - 1 + self._carry.count(b"\n")
+        count = self.count
         if self._carry:
             self._read(self._carry, final=True)
         return Kept(
