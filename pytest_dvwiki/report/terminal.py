@@ -150,16 +150,15 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 
 
 def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width: int) -> Iterator[Line]:
-    """Yield the first causes, those of one commit together."""
-    groups = _shared_commits(causes)
-    causes = _grouped_by_commit(causes, groups)
+    """Yield the first causes, those that came at one place in the history together."""
+    groups = {onset: number for onset, number in Counter(map(_onset, causes)).items() if onset and number > 1}
+    causes = _grouped(causes, groups)
     for cause in causes[:_MOST_CAUSES]:
         yield Line("")
-        commit = _only_commit(cause)
-        if commit in groups:
-            text = f"came with the same commit: {count(groups[commit], 'cause')}, {commit}"
-            yield from map(Line, textwrap.wrap(text, width=width, max_lines=2, placeholder=" …"))
-            del groups[commit]
+        onset = _onset(cause)
+        if onset in groups:
+            heading = f"{onset[0]}: {count(groups.pop(onset), 'cause')}, {onset[1]}"
+            yield from map(Line, textwrap.wrap(heading, width=width, max_lines=2, placeholder=" …"))
         yield from _cause(session, cause, verbosity=verbosity, width=width)
     if len(causes) > _MOST_CAUSES:
         yield Line("")
@@ -167,24 +166,27 @@ def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width:
         yield Line(f"{len(causes) - _MOST_CAUSES} more causes{where}")
 
 
-def _only_commit(cause: Cause) -> str:
-    """Return the commit and its subject if a cause came with a single commit; else an empty text."""
-    commit, _, subject = (cause.first_bad.only_commit if cause.first_bad is not None else "").partition(" ")
-    return f"{short(commit)} {subject}".rstrip()
+def _onset(cause: Cause) -> tuple[str, ...]:
+    """Return how and where a cause came, as the heading of several has it; nothing where no pass is on record."""
+    found = cause.first_bad
+    if found is None:
+        return ()
+    if found.only_commit:
+        commit, _, subject = found.only_commit.partition(" ")
+        return "came with the same commit", f"{short(commit)} {subject}".rstrip()
+    good, bad = short(found.good), short(found.bad)
+    if found.is_certain:
+        return "came with one of the same commits", f"after {good} up to {bad}"
+    edits = " with uncommitted changes" if found.dirty else ""
+    return f"first seen at the same commit{edits}", f"{bad}, last passed at {good}"
 
 
-def _shared_commits(causes: Sequence[Cause]) -> dict[str, int]:
-    """Return the commits with which several causes came, each with their number."""
-    counts = Counter(map(_only_commit, causes))
-    return {commit: count for commit, count in counts.items() if commit and count > 1}
-
-
-def _grouped_by_commit(causes: Sequence[Cause], groups: Mapping[str, int]) -> list[Cause]:
-    """Return causes in order, with causes of one commit moved up to the first of them."""
-    first: dict[str, int] = {}
+def _grouped(causes: Sequence[Cause], groups: Mapping[tuple[str, ...], int]) -> list[Cause]:
+    """Return causes in order, with those of a group moved up to the first of them."""
+    first: dict[tuple[str, ...], int] = {}
     for place, cause in enumerate(causes):
-        first.setdefault(_only_commit(cause), place)
-    places = [first[commit] if (commit := _only_commit(cause)) in groups else at for at, cause in enumerate(causes)]
+        first.setdefault(_onset(cause), place)
+    places = [first[onset] if (onset := _onset(cause)) in groups else at for at, cause in enumerate(causes)]
     return [causes[at] for at in sorted(range(len(causes)), key=lambda at: (places[at], at))]
 
 

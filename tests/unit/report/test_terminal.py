@@ -384,9 +384,38 @@ def test_causes_that_came_with_one_commit_stand_together() -> None:
     (place,) = [at for at, line in enumerate(lines) if line.startswith("came with the same commit: ")]
     assert lines[place] == "came with the same commit: 2 causes, fffffff regs: ack"
     assert place < places[0]
-    thin = [replace(each, first_bad=replace(one, passed_with="other")) for each in causes]
-    assert not any("same commit" in line for line in shown(*thin))
     assert not any("same commit" in line for line in shown(causes[0], causes[1]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "heading"),
+    [
+        ({}, "came with one of the same commits: 2 causes, after aaaaaaa up to fffffff"),
+        ({"passed_with": "other"}, "first seen at the same commit: 2 causes, fffffff, last passed at aaaaaaa"),
+        (
+            {"dirty": True},
+            "first seen at the same commit with uncommitted changes: 2 causes, fffffff, last passed at aaaaaaa",
+        ),
+    ],
+)
+def test_causes_seen_first_at_one_commit_stand_together_though_no_commit_is_certain(
+    changes: dict[str, Any], heading: str
+) -> None:
+    came = replace(CAME, **changes)
+    names = ("first", "alone", "second")
+    causes = [
+        replace(
+            NEW,
+            occurrence=replace(NEW.occurrence, fingerprint=name, primary=name),
+            first_bad=None if name == "alone" else came,
+        )
+        for name in names
+    ]
+    lines = shown(*causes)
+    places = [lines.index(f"  {name}") for name in ("first", "second", "alone")]
+    assert places == sorted(places)
+    text = " ".join(lines[: places[0]])
+    assert heading in text
 
 
 def test_a_known_cause_says_that_this_commit_does_not_have_the_fix() -> None:
