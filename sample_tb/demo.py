@@ -235,7 +235,7 @@ def coverage(scratch: Scratch) -> Promises:
     filled = scratch.run("dvwiki", "ingest", COVERAGE)
     page = next(iter(sorted((scratch.root / ".agent" / "wiki" / "coverage").glob("[!_]*.md"))), None)
     if page is not None:
-        scratch.run("sed", "-n", "/^| Date/,/^$/p", str(page.relative_to(scratch.root)))
+        scratch.run("sed", "-n", "/^| Date/,/^[^|]/{/^|/p}", str(page.relative_to(scratch.root)))
     scratch.archive()
     return {
         "a hole in the coverage is found": re.search(r"COVERAGE .*: 3 new", found) is not None,
@@ -249,7 +249,7 @@ def regression(scratch: Scratch) -> Promises:
     scratch.edit(RELAPSE, BROKEN_AGAIN)
     text = scratch.run("pytest", "--dvwiki", "tests/test_fifo.py")
     page = scratch.bug("FIFO overflow")
-    scratch.run("sed", "-n", "/^| Date | Commits/,/^$/p", page)
+    scratch.run("sed", "-n", "/^| Date | Commits/,/^[^|]/{/^|/p}", page)
     scratch.archive()
     return {
         "the cause that returns is a regression": "1 regressed" in text,

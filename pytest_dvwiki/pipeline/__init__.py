@@ -14,7 +14,7 @@ from pytest_dvwiki.causes.passed import passed
 from pytest_dvwiki.causes.statements import Flaky, statements
 from pytest_dvwiki.model import Gate, Run, Vcs
 from pytest_dvwiki.nodeids import stored_run
-from pytest_dvwiki.pipeline.causes import causes_of, with_changes
+from pytest_dvwiki.pipeline.causes import causes_of, with_changes, with_onset
 from pytest_dvwiki.pipeline.passes import passed_again, passing, with_owners
 from pytest_dvwiki.pipeline.recording import lists_of, record_of
 from pytest_dvwiki.pipeline.returns import Returns
@@ -109,7 +109,6 @@ def _processed(run: Run, services: Services) -> Archived:
     if not (news or failing):
         return Archived(causes=causes, coverage=coverage)
     vcs = vcs or repository.state()
-    occurrences = tuple(cause.occurrence for cause in causes)
     present = {cause.name for cause in causes}
     present |= {cause.history.fingerprint for cause in causes if cause.history is not None}
     again, fixes = passed_again(failing, present, run.simulators, vcs, repository)
@@ -117,7 +116,20 @@ def _processed(run: Run, services: Services) -> Archived:
         replace(cause.occurrence, fingerprint=cause.name) for cause in causes if not is_beyond_sources(cause.occurrence)
     ]
     came, first_bad = onset.known_or_new(named, vcs, history, repository)
-    causes = tuple(replace(cause, first_bad=came.get(cause.name), run_id=run.run_id) for cause in causes)
+    judged_failures = sorted(zip(run.failures, verdicts, strict=True), key=lambda member: not member[1].follower)
+    members = {member[1].fingerprint: member for member in judged_failures}
+    causes = tuple(
+        with_onset(
+            replace(cause, first_bad=came.get(cause.name), run_id=run.run_id),
+            members[cause.occurrence.fingerprint],
+            vcs,
+            history,
+            repository,
+            root=settings.layout.root,
+        )
+        for cause in causes
+    )
+    occurrences = tuple(cause.occurrence for cause in causes)
     first_bad += onset.narrowed(failing, vcs, history, repository)
     first_bad, again = _as_recorded(first_bad, history), _as_recorded(again, history)
     if not (news or again or first_bad):

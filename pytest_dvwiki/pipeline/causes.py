@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.model import Clue, Command, Failure, Fix, News, Place, Vcs, Verdict
+    from pytest_dvwiki.model import Clue, Command, Failure, Fix, News, Origin, Place, Vcs, Verdict
 
 _DIFFS = 5
 """Maximum number of commits with which a run is compared for evidence of an origin."""
@@ -101,6 +101,41 @@ def with_changes(
         return with_clues(verdict, changes(*since[verdict.fingerprint], failure.reads, failure.in_simulator))
 
     return tuple(map(weighed, failures, verdicts))
+
+
+def with_onset(
+    cause: Cause, member: Member, vcs: Vcs, history: History, repository: Repository, *, root: Path
+) -> Cause:
+    """Return a cause with an origin that takes into account the commits with which it came.
+
+    `with_changes` uses ranges on record, and passes that prove something by themselves; the range of this run may
+    begin where enough other passes rule out chance.
+
+    Args:
+        cause: The cause, with its `first_bad`.
+        member: Its most telling failure, with the verdict after `with_changes`.
+        vcs: The repository during the run.
+        history: The archive before this run.
+        repository: Lists the changed files.
+        root: Root of the project; paths below it are shown relative to it.
+    """
+    from pytest_dvwiki.triage.origin import knows_changes, of_changes, with_clues  # noqa: PLC0415
+
+    (failure, verdict), came = member, cause.first_bad
+    if came is None or not came.is_certain or knows_changes(verdict):
+        return cause
+    onset = history.onset(cause.name)
+    if onset is not None and onset.comes_and_goes:
+        return cause
+    clues = of_changes(
+        repository.changed_since(came.good, came.bad),
+        repository.last_change(came.good),
+        None if came.bad == vcs.commit else came.bad,
+        sources=failure.reads,
+        python_bench=failure.in_simulator,
+    )
+    origin = _origin(with_clues(verdict, clues), root)
+    return replace(cause, occurrence=replace(cause.occurrence, origin=origin))
 
 
 def _came_in(verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> _Span | None:
@@ -187,7 +222,7 @@ def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
         error_class=verdict.error_class,
         failure_subtype=verdict.failure_subtype,
         pattern=verdict.pattern,
-        origin=replace(verdict.origin, reasons=tuple(shorten_paths(reason, root) for reason in verdict.origin.reasons)),
+        origin=_origin(verdict, root),
         primary=shorten_paths(verdict.primary, root),
         tests=tuple(_failed_test(*member) for member in sorted(members, key=lambda member: member[0].nodeid)),
         excerpt=shorten_paths(verdict.excerpt, root),
@@ -201,6 +236,10 @@ def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
         quickest=_quickest(members, shown),
         unseeded=shown.unseeded or None,
     )
+
+
+def _origin(verdict: Verdict, root: Path) -> Origin:
+    return replace(verdict.origin, reasons=tuple(shorten_paths(reason, root) for reason in verdict.origin.reasons))
 
 
 def _quickest(members: Sequence[Member], shown: Failure) -> Command | None:

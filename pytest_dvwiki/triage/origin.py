@@ -192,6 +192,11 @@ def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
     return replace(verdict, clues=together, origin=conclude(together))
 
 
+def knows_changes(verdict: Verdict) -> bool:
+    """Tell whether the evidence of a verdict includes what changed before the failure."""
+    return any(clue.kind in {"changes", _SAME_HDL} for clue in verdict.clues)
+
+
 def _is_path_problem(verdict: Verdict, change: Clue) -> bool:
     """Tell whether changes of the design say nothing, since a source is not where the build looks for it.
 
