@@ -400,8 +400,7 @@ def run_of(orphan: Orphan, settings: Settings, interest: Interest) -> Run:
         failures=tuple(with_ip_type(failure, settings) for failure in remains.failures),
         results=remains.results,
         simulators=remains.simulators,
-        # The killed run may have been at any commit.
-        vcs=Vcs(),
+        vcs=orphan.vcs,
     )
 
 

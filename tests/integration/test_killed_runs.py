@@ -109,6 +109,13 @@ def _causes(project: Path) -> list[str]:
     return sorted(each["primary"] for record in _records(project) for each in record["occurrences"])
 
 
+def _commit(project: Path) -> str:
+    who = ("-c", "user.name=one", "-c", "user.email=one@example.com")
+    for words in (("init", "-q"), ("add", "."), ("commit", "-q", "--allow-empty", "-m", "next")):
+        subprocess.run(["git", *who, *words], cwd=project, check=True)
+    return subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=project, text=True).strip()
+
+
 def _journal(project: Path) -> Path:
     (path,) = project.glob(".agent/journal/*/main.jsonl")
     return path
@@ -151,8 +158,11 @@ def test_every_failure_of_a_test_survives_a_kill(project: Path) -> None:
 
 def test_the_log_of_a_runner_names_the_test_that_was_running_and_what_it_logged(project: Path) -> None:
     (project / "test_killed.py").write_text(LOGGED)
+    commits = [_commit(project)]
     _kill(project)
+    commits.append(_commit(project))
     _run(project, "test_next.py")
+    assert [record["vcs"]["commit"] for record in _records(project)] == commits
     (test,) = {
         test["nodeid"] for record in _records(project) for each in record["occurrences"] for test in each["tests"]
     } - {"test_next.py::test_next"}

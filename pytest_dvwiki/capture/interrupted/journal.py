@@ -1,9 +1,9 @@
 r"""The data of a run that is not yet archived, written to disk as soon as it is known.
 
 `.agent/journal/{task_id}/` holds one file for each process that runs tests, a JSON object a line, each written by one
-append: `start`, `begin` (an item starts a child: where its output and files go), `end`, `failure`, and for tests that
-report from inside a simulator `test_begin` and `test_end`. The process
-holds a lock on its file while it lives, so that the next run can tell a killed run from a running one.
+append: `start`, `sources` (the commit and the uncommitted changes), `begin` (an item starts a child: where its output
+and files go), `end`, `failure`, and for tests that report from inside a simulator `test_begin` and `test_end`. The
+process holds a lock on its file while it lives, so that the next run can tell a killed run from a running one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.interrupted.places import JournalFolder
     from pytest_dvwiki.capture.simulations.unfinished import UnfinishedTest
-    from pytest_dvwiki.model import Failure
+    from pytest_dvwiki.model import Failure, Vcs
 
 if sys.platform == "win32":
     import msvcrt
@@ -95,6 +95,10 @@ class Journal:
     def spool(self) -> Path:
         """Return the path, without suffix, of the files with the output of the process's children."""
         return self.folder / self.process
+
+    def sources(self, vcs: Vcs) -> None:
+        """Record the state of the repository."""
+        self._append(event="sources", **asdict(vcs))
 
     def begin(self, begin: Begin) -> None:
         """Record that an item starts a child."""

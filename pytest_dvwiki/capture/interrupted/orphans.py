@@ -12,16 +12,18 @@ import os
 import socket
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from pytest_dvwiki import reading
+from pytest_dvwiki.capture.git.command import COMMIT, clean_text
+from pytest_dvwiki.capture.git.revisions import is_revision
 from pytest_dvwiki.capture.interrupted.journal import SUFFIX, Begin, try_lock
 from pytest_dvwiki.capture.simulations.unfinished import UnfinishedTest
-from pytest_dvwiki.model import Failure
+from pytest_dvwiki.model import Failure, Vcs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -55,6 +57,8 @@ class Orphan:
     """Item that each process was running."""
     unfinished: tuple[UnfinishedTest, ...]
     """Tests of cocotb's own plugin that had begun in a simulation of one of these items."""
+    vcs: Vcs = field(default_factory=Vcs)
+    """The repository when it began; empty if unknown."""
 
 
 def find_orphans(place: JournalFolder, *, except_for: str, note: Callable[[str], None]) -> Iterator[Orphan]:
@@ -163,6 +167,7 @@ class _EventReader:
         self.failures: list[Failure] = []
         self.running: dict[str, Begin] = {}
         self.unfinished: dict[str, UnfinishedTest] = {}
+        self.vcs = Vcs()
 
     def take(self, process: str, event: dict[str, Any]) -> None:
         """Process an event of one process.
@@ -173,6 +178,8 @@ class _EventReader:
         match event.pop("event", None):
             case "start":
                 self.started.append(msgspec.convert(event["time"], float))
+            case "sources":
+                self.vcs = _checked(msgspec.convert(event, Vcs))
             case "begin":
                 # Items run one after the other: a `begin` also ends an item whose `end` was not written.
                 begin = msgspec.convert(event, Begin)
@@ -188,6 +195,14 @@ class _EventReader:
                 self.unfinished.pop(msgspec.convert(event["nodeid"], str), None)
             case "failure" if len(self.failures) < _MOST_FAILURES:
                 self.failures.append(msgspec.convert(event["failure"], Failure))
+
+
+def _checked(vcs: Vcs) -> Vcs:
+    """Return the state of a repository without what git would not have said; git is asked about its commit."""
+    if vcs.commit is None or not (COMMIT.fullmatch(vcs.commit) or is_revision(vcs.commit)):
+        return Vcs()
+    branch = clean_text(vcs.branch) if vcs.branch else None
+    return replace(vcs, branch=branch, edited=tuple(map(clean_text, vcs.edited)))
 
 
 def _read(folder: Path, held: Mapping[Path, int]) -> Orphan:
@@ -214,4 +229,5 @@ def _read(folder: Path, held: Mapping[Path, int]) -> Orphan:
         failures=tuple(reader.failures),
         running=tuple(reader.running.values()),
         unfinished=tuple(reader.unfinished.values()),
+        vcs=reader.vcs,
     )

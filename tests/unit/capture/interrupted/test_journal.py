@@ -17,7 +17,7 @@ from pytest_dvwiki.capture.interrupted.journal import Begin, Journal, open_journ
 from pytest_dvwiki.capture.interrupted.orphans import Orphan, find_orphans
 from pytest_dvwiki.capture.interrupted.places import JournalFolder, places_of
 from pytest_dvwiki.capture.interrupted.takeover import remains_of
-from pytest_dvwiki.model import Excerpt, Failure
+from pytest_dvwiki.model import Excerpt, Failure, Vcs
 from pytest_dvwiki.reading import UnreadableError
 from pytest_dvwiki.settings import Layout
 
@@ -205,6 +205,16 @@ def test_a_line_that_is_no_event_loses_itself_alone(tmp_path: Path, line: str) -
     (orphan,) = left_in(tmp_path)
     assert orphan.failures == (FAILURE,)
     assert 0 <= orphan.started <= orphan.ended <= time.time()
+
+
+@pytest.mark.parametrize("commit", ["a" * 40, "@1234567", "--output=x", "", None])
+def test_the_commit_is_read_if_git_may_be_asked_about_it(tmp_path: Path, commit: str | None) -> None:
+    journal = Journal(tmp_path / "run_1")
+    journal.sources(Vcs(commit=commit, branch="main\x1b[31m", dirty=True, changes="0" * 12, edited=("a.sv",)))
+    journal.close()
+    (orphan,) = left_in(tmp_path)
+    known = Vcs(commit=commit, branch="main", dirty=True, changes="0" * 12, edited=("a.sv",))
+    assert orphan.vcs == (known if commit and not commit.startswith("-") else Vcs())
 
 
 def test_of_a_run_so_many_bytes_and_failures_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
