@@ -1,4 +1,4 @@
-"""The search backends, by the names that the setting `search_backend` takes.
+"""The search backends, by their names in the setting `search_backend`.
 
 A package adds one by an entry point of the group `dvwiki.search`: its name, and a class with the interface of
 `pytest_dvwiki.WikiSearchIndex`. A backend is imported when it is first used.

@@ -1,7 +1,7 @@
 r"""Regular expressions that people write, matched by RE2 in time linear in the length of the text.
 
-A file in a pull request may hold any expression, and `(a+)+$` takes `re` exponential time. On lines of ASCII both find
-the same, with a few exceptions:
+A file in a pull request may hold any expression, and `(a+)+$` takes `re` exponential time. On ASCII lines both find the
+same, with a few exceptions:
 
 * `$` matches at the end of the text only; with `re` also before a final line feed.
 * `\d`, `\w`, `\s` and `\b` match ASCII only; `\s` does not match a vertical tab.

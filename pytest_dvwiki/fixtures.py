@@ -40,7 +40,7 @@ def settings_of(config: pytest.Config) -> Settings:
 
 
 class ContextSource(Protocol):
-    """Returns what the wiki knows, as text for a prompt."""
+    """Returns wiki knowledge as text for a prompt."""
 
     def __call__(
         self,
@@ -60,7 +60,7 @@ class ContextSource(Protocol):
             budget: Maximum number of tokens; None for the setting `max_context_tokens`.
 
         Returns:
-            Known patterns and bugs, best first; empty where the wiki knows nothing, is missing or broken.
+            Known patterns and bugs, best first; empty if nothing is known, or the wiki is missing or broken.
         """
         ...
 
@@ -69,7 +69,7 @@ class PromptSource(Protocol):
     """Replaces the placeholders of a prompt."""
 
     def __call__(self, text: str, *, profile: Mapping[str, str] | None = None) -> str:
-        """Replace `{{KNOWN_ERROR_PATTERNS}}` and the other placeholders by what the wiki knows.
+        """Replace `{{KNOWN_ERROR_PATTERNS}}` and the other placeholders with wiki knowledge.
 
         Args:
             text: The template.
@@ -80,7 +80,7 @@ class PromptSource(Protocol):
 
 @pytest.fixture(scope="session")
 def dvwiki_context(pytestconfig: pytest.Config) -> ContextSource:
-    """Return a function that gives what the wiki knows about a test, a category or a query, within a token budget."""
+    """Return a function that gives wiki knowledge about a test, a category or a query, within a token budget."""
     settings = settings_of(pytestconfig)
 
     def ask(
@@ -107,7 +107,7 @@ def dvwiki_context(pytestconfig: pytest.Config) -> ContextSource:
 
 @pytest.fixture(scope="session")
 def dvwiki_prompt(pytestconfig: pytest.Config) -> PromptSource:
-    """Return a function that replaces the placeholders of a prompt by what the wiki knows."""
+    """Return a function that replaces the placeholders of a prompt with wiki knowledge."""
 
     def fill(text: str, *, profile: Mapping[str, str] | None = None) -> str:
         from pytest_dvwiki.agent.loader import PromptLoader  # noqa: PLC0415  # loaded at the first question

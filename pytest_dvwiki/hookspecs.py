@@ -79,5 +79,5 @@ def pytest_dvwiki_archived(record: RunRecord, run: Archived) -> None:
 
     Args:
         record: The record of the run, as stored.
-        run: Its causes, each with its history and what is new about it, and what its passing tests say about others.
+        run: Its causes, each with its history and what is new about it, and what its passing tests show about others.
     """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def as_open_as(folder: Path) -> Iterator[None]:
-    """Let the members of a folder's group do with new files and folders what they may do in it, whatever the umask is.
+    """Give the members of a folder's group the same access to new files and folders, whatever the umask is.
 
     The umask is that of the process: a thread that makes a file meanwhile makes one that is as open.
 

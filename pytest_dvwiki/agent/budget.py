@@ -23,7 +23,7 @@ _TICKS = re.compile(r"`+")
 
 @dataclass(frozen=True, slots=True)
 class PromptBlock:
-    """One hit: a header that stays, prose that is cut line by line from its end, and an excerpt that goes first."""
+    """One hit: a header that stays, prose that is cut from its end, and an excerpt that is dropped first."""
 
     header: str
     lines: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class PromptBlock:
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """The note on what a budget left out."""
+    """The note on what was left out to fit a budget."""
 
     budget: int
     share: str

@@ -30,8 +30,8 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
     Args:
         layout: Where the wiki is; it need not exist yet.
         backend: How its pages are searched, one of `backends.names()`.
-        every: Seconds between the beginnings of two looks at the files; a look that takes longer than half of them is
-            followed by as long a rest.
+        every: Seconds between the starts of two looks at the files; after a look that takes longer than half of that,
+            the thread rests as long.
 
     Raises:
         ValueError: The backend does not exist, or cannot be loaded.

@@ -29,7 +29,7 @@ class PromptLoader:
     """Loader that fills the placeholders of prompt templates.
 
     Args:
-        config: Which wiki to ask, and the token budgets; a wiki that is not `enabled` is not asked.
+        config: Which wiki to read, and the token budgets; a wiki that is not `enabled` is not read.
         profile: Texts by placeholder: the caller's own ones, and defaults where the wiki has no answer.
         followed: The same wiki, open, for a process that asks often.
     """

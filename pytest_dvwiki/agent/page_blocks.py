@@ -197,7 +197,7 @@ class PageBlocks:
 
     @cached_property
     def style(self) -> Style:
-        """Return how a prompt marks text by others; whoever makes a commit chooses its words."""
+        """Return how a prompt marks outside text, such as the subject of a commit."""
         return Style(name=_named, quote=_quoted, link=self._path_of)
 
     def _path_of(self, cause: str) -> str:

@@ -78,7 +78,7 @@ class Leftovers:
 
 @dataclass(frozen=True, slots=True)
 class ReadLog:
-    """What a log says, apart from all other files."""
+    """The content of one log, read without other files."""
 
     parts: list[Regression]
     """One for each start of a simulator."""
@@ -157,7 +157,8 @@ def read_leftovers(
 class _RunReader:
     """Reads the artefacts of one run.
 
-    Long, since results files, logs without one and what runners name all add to the same tests, names and notes.
+    This class is long because results files, logs without one and what runners name all add to the same tests, names
+    and notes.
     """
 
     def __init__(
@@ -422,8 +423,8 @@ class _RunReader:
 
         Args:
             log: The log.
-            part: The part of it that tells of this simulation.
-            is_only: Whether the log tells of no other one.
+            part: The part of it that covers this simulation.
+            is_only: Whether the log covers no other one.
         """
         if not (part.blocks or part.started):
             return unique_name(undated(log.shown), self._names)
@@ -544,9 +545,9 @@ class _RunReader:
         return None
 
     def _makefiles(self, artefact: Artefact, logs: Sequence[Artefact]) -> list[Path]:
-        """Return the Makefile beside the artefacts of a run, or else that of the only folder in which its logs enter.
+        """Return the Makefile beside the artefacts of a run, or else that of the only folder that its logs enter.
 
-        The one of FuseSoC only builds, and counts as none.
+        FuseSoC's Makefile only builds, so it is ignored.
         """
         if not artefact.lasting or fusesoc.run_in(artefact.path.parent) is not None:
             return []
@@ -624,7 +625,7 @@ def _is_same(name: str, seed: str | None, case: Case) -> bool:
 
 
 def _only_in_the_log(cases: Sequence[Case]) -> str | None:
-    """Return why the reason for a failure is only in the log; None if the results file has it."""
+    """Return why only the log gives the reason for a failure; None if the results file has it."""
     if any(_OLD_MESSAGE.match(case.message) for case in cases):
         return "cocotb 1.x writes no error there"
     if any(case.type == _SIMULATION_ENDED for case in cases):
@@ -633,7 +634,7 @@ def _only_in_the_log(cases: Sequence[Case]) -> str | None:
 
 
 def _cut_short(failure: Failure) -> Failure:
-    """Return the failure of a run that is cut short: its log shows no cause, and not its end."""
+    """Return the failure of a run whose log shows neither a cause nor its end."""
     return replace(failure, message=CUT_LOG, excerpts=(Excerpt(source="run", lines=((1, CUT_LOG),)), *failure.excerpts))
 
 

@@ -59,7 +59,7 @@ def package_of(cases: Sequence[Case]) -> str | None:
 
 
 def place_of(classname: str, file: str | None, root: Path) -> str:
-    """Return where a test of any other tool is: module file and classes as in a node id, else its file or class name.
+    """Return the place of another tool's test: module file and classes as in a node id, else its file or class name.
 
     Args:
         classname: Module and classes.

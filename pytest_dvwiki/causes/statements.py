@@ -92,7 +92,7 @@ class WithoutFix(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside(Statement):
-    """The cause differs from the one that its check reported before, and that was fixed."""
+    """The cause differs from the fixed one that its check reported before."""
 
     page: str
     """The page of that cause, or its name if it has none."""
@@ -137,7 +137,7 @@ class Came(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenOn(Statement):
-    """On which values of an axis of the matrix the cause was seen, and on which its tests passed."""
+    """The values of a matrix axis on which the cause was seen, and those on which its tests passed."""
 
     split: Split
 

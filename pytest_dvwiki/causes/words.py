@@ -278,7 +278,7 @@ _MOST_GATED = 3
 
 
 def gate_text(mode: str, gate: Gate | None, *, refused: str, status: int, waived: Sequence[Waived] = ()) -> str:
-    """Return which gate let what through, or why it did not, in one line.
+    """Return in one line what the gate let through, or why it changed nothing.
 
     Args:
         mode: The gate's name.

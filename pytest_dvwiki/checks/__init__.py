@@ -1,4 +1,4 @@
-"""Log checks: what the files of a flow must say, written as `*.check.yaml`, and the result of such a check."""
+"""Log checks: what the files of a flow must contain, written as `*.check.yaml`, and the result of such a check."""
 
 SUFFIX = ".check.yaml"
 """The end of the name of a check."""

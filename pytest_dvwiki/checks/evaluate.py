@@ -48,7 +48,7 @@ class ResultLine:
         return f"{self.source_file or ''}{f':{self.line_number}' if self.line_number else ''}"
 
     def cleaned(self) -> ResultLine:
-        """Return the entry with secrets masked and long texts cut; its texts come from anybody's files."""
+        """Return the entry with secrets masked and long texts cut; its texts come from untrusted files."""
         return replace(
             self,
             **{
@@ -92,7 +92,7 @@ class CheckResult:
 
     @property
     def expectation(self) -> Expected | None:
-        """Return the first expected result that this one is like; None if there is none."""
+        """Return the first expected result that this one matches; None if there is none."""
         return next((case for case in self.expected if self._is_like(case)), None)
 
     @property

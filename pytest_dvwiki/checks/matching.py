@@ -1,4 +1,4 @@
-"""How patterns and waivers of a check are compared with what was extracted."""
+"""The comparison of extracted values with the patterns and waivers of a check."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPECIAL = frozenset("*?")
 
 
 class ValuePattern:
-    """What a value must look like: alternatives separated by `|`, of which one must fit.
+    """The alternatives, separated by `|`, of which a value must match one.
 
     An alternative with `*` or `?` is a glob for the whole value, any other a text that the value contains. `regex:`
     makes all that follows it one expression, which may match anywhere.

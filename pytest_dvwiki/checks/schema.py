@@ -39,7 +39,7 @@ class CheckError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One thing that the files must say."""
+    """One thing that the files must contain."""
 
     name: str
     match: Expression | None = None
@@ -71,7 +71,7 @@ class Outline:
 
     @property
     def type(self) -> CheckType:
-        """Return the type, which the numbers of requirements and waivers choose."""
+        """Return the type, which follows from the numbers of requirements and waivers."""
         kinds: tuple[CheckType, CheckType] = (1, 2) if self.waivers is None else (4, 3)
         return kinds[self.patterns is not None]
 
@@ -119,7 +119,7 @@ def parse_check(text: str, path: Path) -> Check:
 
 
 def load_outline(path: Path) -> Outline:
-    """Read a file that says what is to be checked, before anybody has said how: a check without `items`.
+    """Read a file that states what to check but not yet how: a check without `items`.
 
     Raises:
         CheckError: The file cannot be read, or is not such a file.

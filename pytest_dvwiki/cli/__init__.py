@@ -28,7 +28,7 @@ COMMANDS = {
     "commit": "replace a page or a part of one, or make a page",
     "compact": "roll old records up into one file per month",
     "compile": "shorten topics: merge lessons that say the same, retire those that no longer hold",
-    "context": "print what the wiki knows, for a prompt",
+    "context": "print wiki knowledge for a prompt",
     "export": "export the wiki: Open Knowledge Format, llms.txt, a static site",
     "drift": "report where pages and the code they cite differ",
     "fix": "record how a cause was fixed",

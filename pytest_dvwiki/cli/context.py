@@ -1,4 +1,4 @@
-"""`dvwiki context`: prints what the wiki knows, for a prompt."""
+"""`dvwiki context`: prints wiki knowledge for a prompt."""
 
 from __future__ import annotations
 

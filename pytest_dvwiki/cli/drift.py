@@ -1,4 +1,4 @@
-"""`dvwiki drift`: says where pages and the code that they cite differ."""
+"""`dvwiki drift`: reports where pages and the code they cite differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options that say where many files are read."""
+"""The options that choose where many files are read."""
 
 from __future__ import annotations
 

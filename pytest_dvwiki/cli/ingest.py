@@ -150,7 +150,8 @@ def _ingest(args: argparse.Namespace) -> int:
 class _Ingest:
     """One call of the command.
 
-    Long, since each kind of artefact is archived in its own way, and all add to the same counts, causes and problems.
+    This class is long because each kind of artefact is archived in its own way, and all add to the same counts, causes
+    and problems.
     """
 
     def __init__(self, args: argparse.Namespace, scratch: Path) -> None:
@@ -306,7 +307,7 @@ class _Ingest:
     def _elsewhere(
         self, files: Sequence[Artefact]
     ) -> Callable[[Sequence[Artefact]], Iterator[ReadLog | OSError]] | None:
-        """Return what reads logs in other processes; None if this process reads them."""
+        """Return the reader of logs in other processes; None if this process reads them."""
         from pytest_dvwiki.pipeline.read_logs import read_logs  # noqa: PLC0415
 
         logs = [file for file in files if file.kind == "log"]
@@ -404,7 +405,7 @@ class _Ingest:
         self._archive(group, replace(run, coverage=coverage.bins, whole=not coverage.problems))
 
     def _take_report(self, group: Group) -> None:
-        """Archive the failures and coverage holes that the report of a session tells of."""
+        """Archive the failures and coverage holes that the report of a session mentions."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.cli.session_reports import ReportError  # noqa: PLC0415
 
@@ -433,13 +434,13 @@ class _Ingest:
 
     @cached_property
     def _reports(self) -> SessionReports:
-        """Return what reads reports."""
+        """Return the reader of reports."""
         from pytest_dvwiki.cli.session_reports import SessionReports  # noqa: PLC0415
 
         return SessionReports(self._settings)
 
     def _report_known(self, group: Group, task_ids: Iterable[str], run: Run | None = None) -> None:
-        """Say that runs are archived already, show what failed, and make pages that a killed call has left out.
+        """Report that runs are archived already, show what failed, and make pages that a killed call has left out.
 
         Args:
             group: The files of the runs.
@@ -490,7 +491,7 @@ class _Ingest:
         )
 
     def _run(self, files: Sequence[Artefact], times: Sequence[float]) -> Run:
-        """Return a run, still without results, that left these files; its begin and end come from the times."""
+        """Return the run that left these files, still without results; its start and end come from their times."""
         from pytest_dvwiki.capture.run_ids import in_order  # noqa: PLC0415
 
         started = min(times)

@@ -18,7 +18,7 @@ class KnownFiles:
 
     Args:
         settings: Where the wiki is.
-        run_id: What names the run that left the files, if they do not.
+        run_id: The id of the run that left the files, if they do not give it.
         commit: The commit that they come from, if known.
     """
 

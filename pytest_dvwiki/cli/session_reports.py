@@ -26,7 +26,7 @@ class ReportError(Exception):
 
 
 class SessionReports:
-    """What reads reports: rules, and the model of the project if it has one."""
+    """The readers of reports: rules, and the project's model if it has one."""
 
     def __init__(self, settings: Settings) -> None:
         # What readers of reports warn of, with the name of the command as all other problems.

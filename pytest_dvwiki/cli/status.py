@@ -1,4 +1,4 @@
-"""`dvwiki status`: shows on one screen what is open, what is new, what expires and who should look."""
+"""`dvwiki status`: shows on one screen what is open, new and expiring, and who should look at it."""
 
 from __future__ import annotations
 

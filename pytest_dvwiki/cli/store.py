@@ -1,4 +1,4 @@
-"""What the commands that read and write single pages have in common: the store of a role, texts, and answers."""
+"""The shared parts of the commands that read and write single pages: the store of a role, texts, and answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dvwiki waivers`: lists the waivers, what they caught last, and when they expire."""
+"""`dvwiki waivers`: lists the waivers, what each matched last, and when it expires."""
 
 from __future__ import annotations
 

@@ -298,7 +298,7 @@ def _cells(row: str) -> list[str]:
 
 
 def of_heading(title: str) -> dict[str, str] | None:
-    """Return what the heading of one failure says; None for any other heading."""
+    """Return the text of the heading of one failure; None for any other heading."""
     # A number alone is that of any section.
     numbered, bug, test = _NUMBERED.match(title), _BUG.match(title), TEST.search(title)
     if not (numbered or bug or test):

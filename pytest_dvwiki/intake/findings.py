@@ -35,9 +35,9 @@ _logger = logging.getLogger(__name__)
 
 
 def tells_of_failure(group: Mapping[str, str]) -> bool:
-    """Tell whether a group of fields is about a failure: it has a label, a message, or says where the fault lies.
+    """Tell whether a group of fields is about a failure: it has a label, a message or an origin.
 
-    What a report calls passed is none.
+    What a report calls passed is not a failure.
     """
     status = word(group.get("status", "")).lower()
     if PASSES.match(status) or status in {"ok", "skipped", "success"}:
@@ -53,9 +53,9 @@ def same_failure(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
 
 
 def with_judgements(failures: list[dict[str, str]], judged: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """Return failures with what a classification says about each, matched by their names, else by their order.
+    """Return failures with the judgements of a classification, matched by their names, else by their order.
 
-    A classification without failures stands for them where it says where the fault lies, or has a label.
+    Without failures, each judgement with an origin or a label counts as one.
     """
     if not failures:
         return [dict(each) for each in judged if "bug_type" in each or tells_of_failure(each)]
@@ -74,7 +74,7 @@ def check_action(name: str) -> None:
     """Check the action class of a coverage hole.
 
     Raises:
-        ValueError: There is no such class; the message names those that there are.
+        ValueError: There is no such class; the message names the valid ones.
     """
     if name not in ACTIONS:
         raise ValueError(f"unknown action class {name!r}; there are {', '.join(ACTIONS)}")

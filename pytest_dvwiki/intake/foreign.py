@@ -98,7 +98,7 @@ def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list
 
     Args:
         folder: Its folder, or that of its project.
-        config: The wiki that it shall go to.
+        config: The target wiki.
 
     Returns:
         The pages, and a line for each file that cannot be read.

@@ -35,7 +35,7 @@ def task_id_of(name: str, kind: str, content: str) -> str:
     Args:
         name: The name that the caller, or the other wiki, gives the task.
         kind: What was reported.
-        content: All that tells the report from others.
+        content: What distinguishes the report from others.
     """
     digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest()[:12]
     return f"{_NO_NAME.sub('-', name).strip('-.')[:60] or 'agent'}_{kind}_{digest}"

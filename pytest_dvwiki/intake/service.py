@@ -65,7 +65,7 @@ class WikiIngestResult:
 class WikiIngestService:
     """Service that archives the findings of an agent system.
 
-    Long by the docstrings of its methods, which are the reference of the API.
+    This class is long because its docstrings are the reference of the API.
 
     Each call starts its work at once in a thread of the service, one call after the other, and returns a coroutine that
     waits for it. The event loop is never blocked, and the work is done even if nobody waits. An error is logged, not
@@ -109,7 +109,7 @@ class WikiIngestService:
         return self._begin(work, WikiIngestResult(task_id=task_id))
 
     def archive_all(self, texts: Texts, task_id: str, transcript: str | None) -> WikiIngestResult:
-        """Do at once what `ingest_session` does.
+        """Do the work of `ingest_session` at once.
 
         Raises:
             ModelError: The report is prose, and no model answered: it is kept, and the next call reads it again.
@@ -127,7 +127,7 @@ class WikiIngestService:
             task_id: The caller's task id.
 
         Returns:
-            None if the texts tell of no failure and of no coverage hole.
+            None if the texts mention no failure and no coverage hole.
 
         Raises:
             ModelError: The report is prose, and no model answered: it is kept, and the next call reads it again.

@@ -56,7 +56,7 @@ _Shape = TypeVar("_Shape")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of one page."""
+    """The outcome for one page."""
 
     page: str
     """Relative to the wiki."""
@@ -68,7 +68,7 @@ class Outcome:
 
 
 class _State(msgspec.Struct):
-    """What is known about a page since its last compile; a cache, since a proposal says the same."""
+    """The state of a page since its last compile; a cache, since proposals hold the same."""
 
     versions: tuple[str, ...] = ()
     """The version that was compiled, and the one that was made of it."""
@@ -90,7 +90,7 @@ def compile_topics(
     Args:
         settings: The settings.
         names: The topics; if there are none, all whose interval is over.
-        model: The model; without one rules do what they can.
+        model: The model; without one, rules alone are applied.
 
     Raises:
         WikiError: The wiki cannot be written.

@@ -53,7 +53,7 @@ class Contradiction(msgspec.Struct, frozen=True):
 
 
 class Relations(msgspec.Struct, frozen=True):
-    """What a model says about the lessons of a page."""
+    """A model's answer on the lessons of a page."""
 
     same: tuple[tuple[str, ...], ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
@@ -256,14 +256,14 @@ def _relate(result: CompiledLessons, relations: Relations, elsewhere: Mapping[st
 
 
 def by_rules(lessons: Sequence[Lesson], fixed: Callable[[Lesson], str]) -> CompiledLessons:
-    """Return the lessons of a page as rules make them shorter.
+    """Return the lessons of a page, shortened by rules.
 
     Of lessons with nearly the same words one stays, with the sources of all; a lesson about a cause whose fix has held
     since is superseded.
 
     Args:
         lessons: All lessons of the page.
-        fixed: Returns why a lesson does not hold any more, from the records; empty if nothing says so.
+        fixed: Returns why a lesson no longer holds, from the records; empty if it may still hold.
     """
     result = CompiledLessons([])
     for each in lessons:

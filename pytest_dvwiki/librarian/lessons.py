@@ -81,14 +81,14 @@ class _Taken(msgspec.Struct):
 
 
 class _Same(msgspec.Struct):
-    """What a model says about a comparison."""
+    """A model's answer on a comparison."""
 
     same: str | None = None
 
 
 @dataclass(slots=True)
 class Learned:
-    """What became of the lessons of a session."""
+    """The outcome for the lessons of a session."""
 
     added: list[str] = field(default_factory=list)
     """Pages with a new lesson, relative to the wiki, one entry for each lesson."""
@@ -230,7 +230,7 @@ def learn(
     Args:
         layout: Where the wiki is.
         drafts: The lessons.
-        source: What their citation holds; see `topic.source`.
+        source: The content of their citation; see `topic.source`.
         model: Decides whether two lessons that share words are one; without it only near-equal ones are.
         by: The model that wrote them: they are marked as unreviewed.
 
@@ -342,7 +342,7 @@ def _write(layout: Layout, page: str, wanted: Sequence[Lesson]) -> str | None:
 
 
 def is_noted(layout: Layout, task_id: str) -> bool:
-    """Tell whether the log says that the lessons of a session were taken."""
+    """Tell whether the log notes that the lessons of a session were taken."""
     try:
         text = reading.read_bytes(layout.wiki / "log.md").decode("utf-8", "replace")
     except OSError:
@@ -351,7 +351,7 @@ def is_noted(layout: Layout, task_id: str) -> bool:
 
 
 def note(layout: Layout, task_id: str, learned: Learned) -> None:
-    """Write into the log what became of the lessons of a session.
+    """Log the outcome for the lessons of a session.
 
     Raises:
         WikiError: It cannot be written.

@@ -1,4 +1,4 @@
-"""The names that a project has: of files and what is in them, of tests, kinds of failure and pages."""
+"""The names of a project: its files and what they declare, tests, kinds of failure and pages."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class ComparedPage:
 
 
 class _Judgement(msgspec.Struct):
-    """What a model says about one claim."""
+    """A model's answer on one claim."""
 
     claim: int = 0
     verdict: str = "unknown"

@@ -15,7 +15,7 @@ _DEEPEST = 5
 
 
 def text_of(data: str) -> str:
-    """Return a transcript as text; if it has a JSON object on each line, who says what."""
+    """Return a transcript as text; JSON lines become lines with speaker and text."""
     lines = [line for line in data.splitlines() if line.strip()]
     if not lines or not lines[0].lstrip().startswith("{"):
         return data
@@ -51,7 +51,7 @@ def tail(text: str, limit: int) -> str:
 
     Args:
         text: The transcript.
-        limit: Most characters.
+        limit: Maximum number of characters.
     """
     if len(text) <= limit:
         return text

@@ -49,7 +49,7 @@ def connect(settings: LibrarianSettings, activity: Activity | None = None) -> Mo
 
 
 def tell(model: Model | None, kind: EventKind, step: str, text: str) -> None:
-    """Report what a step does with a model, if that model reports anything."""
+    """Report an event of a step, if the model has a reporter."""
     if isinstance(model, Client):
         model.report(kind, step, text)
 

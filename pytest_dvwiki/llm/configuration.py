@@ -1,4 +1,4 @@
-"""The block `librarian:` of project.yaml: which model answers, and how much it may be asked."""
+"""The block `librarian:` of project.yaml: which model answers, and within which limits."""
 
 from __future__ import annotations
 

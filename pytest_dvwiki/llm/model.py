@@ -37,7 +37,7 @@ class LimitError(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer: text that nobody has checked."""
+    """An answer: unchecked text."""
 
     text: str
     backend: str
@@ -55,7 +55,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened on the way to an answer."""
+    """One event on the way to an answer."""
 
     kind: EventKind
     step: str

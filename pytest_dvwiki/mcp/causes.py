@@ -47,7 +47,7 @@ def in_log(settings: Settings, log: Iterator[bytes], opened: Opened) -> ToolAnsw
     Args:
         settings: The project.
         log: The content of the log in blocks of any size.
-        opened: Opens the records and pages, for as short as possible.
+        opened: Opens the records and pages, for as short a time as possible.
 
     Raises:
         OSError: The log cannot be read.
@@ -70,14 +70,14 @@ def in_newest_run(settings: Settings, opened: Opened) -> ToolAnswer:
 
 
 class _Known:
-    """Answers what is known of causes."""
+    """Looks up what is known of causes."""
 
     def __init__(self, layout: Layout, history: WikiHistory) -> None:
         self._history = history
         self._renderer = PageBlocks(layout, history, runs.today())
 
     def named(self, found: Reading) -> ToolAnswer:
-        """Return the causes in a text: the first one with all that the verdict says, then the others."""
+        """Return the causes in a text: the first one with the full verdict, then the others."""
         rows: list[Row] = []
         for each in found.causes:
             verdict = found.verdict if not rows else None

@@ -1,4 +1,4 @@
-"""The prompts that a client offers to its user, filled with what the wiki knows."""
+"""The prompts that a client offers to its user, filled with wiki knowledge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Prompt(NamedTuple):
 def _triage(path: str, known: Known) -> str:
     found = known("dvwiki_match_failure", {"path": path} if path else {})
     return f"""\
-Find out why this failed, and what to do. What the wiki knows:
+Find out why this failed, and what to do. What is known:
 
 {found}
 
@@ -59,7 +59,7 @@ Answer with what is proven, what is not, and what would decide it. A person sets
 
 PROMPTS = {
     "triage_failure": Prompt(
-        "Find out why a test failed, with what the wiki knows about it.",
+        "Find out why a test failed, with what is known about it.",
         "path",
         "a log in the project; without it the newest run",
         required=False,

@@ -260,7 +260,7 @@ class WikiServer:
         raise MCPError(types.INVALID_PARAMS, f"there is no resource {uri!r:.200}; see resources/list")
 
     def _start(self, name: str) -> str:
-        """Return what the addresses of a project's resources begin with."""
+        """Return the prefix of the addresses of a project's resources."""
         return _SCHEME if len(self._projects) == 1 else f"{_SCHEME}{name}/"
 
     # Prompts

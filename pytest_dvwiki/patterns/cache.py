@@ -52,7 +52,7 @@ def _of_user() -> Path | None:
 def read(name: str) -> bytes | None:
     """Return the content of a cached file; None if it is missing or cannot be read.
 
-    What a wiki does not have yet, the run that made the wiki has put into the user's folder.
+    If the wiki does not have it, the user's folder may: the run that made the wiki wrote there.
     """
     for where in (folder(), _of_user() if _wikis and not os.environ.get("DVWIKI_CACHE_DIR") else None):
         if where is not None:

@@ -108,7 +108,7 @@ class RegistryEntry(msgspec.Struct, frozen=True):
 
 
 class Subtype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The text of the wiki on a failure subtype, until the team improves it."""
+    """The first text of the wiki on a failure subtype, until the team improves it."""
 
     id: str
     title: str

@@ -1,4 +1,4 @@
-"""The literals that a scan looks for: few and long ones, so that a line without any is done at once.
+"""The literals that a scan looks for: few and long ones, so that a line without any is dismissed at once.
 
 Every message that an expression matches holds one literal of each of the expression's sets (`expression.Needs`). One
 set is chosen for each expression; the literals of these sets are the triggers. A line without a trigger is no

@@ -1,4 +1,4 @@
-"""The way from failures to pages, for a session's end, an ingest, and the takeover of a killed run."""
+"""The pipeline from failures to pages, for a session's end, an ingest, and the takeover of a killed run."""
 
 from __future__ import annotations
 
@@ -313,7 +313,7 @@ def recalled(run: Run, services: Services, archived_as: str) -> Archived:
 
 
 def causes_of_record(record: RunRecord, services: Services, *, is_archived: bool = False) -> tuple[Cause, ...]:
-    """Return the causes of a record, with their news against what else is on record here.
+    """Return the causes of a record, with what is new about them compared with the other records here.
 
     Args:
         record: The record.

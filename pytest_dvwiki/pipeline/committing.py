@@ -43,7 +43,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
-    """What a commit of upkeep takes besides records and the tool's parts of pages."""
+    """The files in a commit of upkeep besides records and the tool's parts of pages."""
 
     people: frozenset[str]
     """Files that differed from HEAD before, relative to the top: only of the others is every change the tool's."""
@@ -77,7 +77,7 @@ def commit(
         branch: The branch; `HEAD` for the one that is checked out.
         task_id: The run that asks for it.
         lock_timeout: Seconds to wait for another process that writes to the wiki.
-        upkeep: What else the commit takes; the branch then begins at HEAD where it has nothing that HEAD has not.
+        upkeep: Further files of the commit; the branch then begins at HEAD if it has no commit that HEAD lacks.
 
     Raises:
         RefusedError: The state of the repository does not allow it.
@@ -156,7 +156,7 @@ def _documents(data: bytes, month: Path) -> dict[str, bytes]:
 
 
 def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bool | None:
-    """Tell whether a file differs in what the tool wrote alone; None if people changed it, too."""
+    """Tell whether a file differs only in what the tool wrote; None if people changed it, too."""
     tasks, wiki = layout.tasks.resolve(), layout.wiki.resolve()
     before, data, staged = target.content(changed.path), path.read_bytes(), changed.staged
     if path.is_relative_to(tasks):
@@ -178,7 +178,7 @@ def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bo
 
 
 def _has_our_part_alone(data: bytes, before: bytes | None, staged: bytes | None, owned: Iterable[str]) -> bool | None:
-    """Tell whether a page differs from its versions in git in what the tool wrote alone; None if in both parts."""
+    """Tell whether a page differs from its versions in git only in what the tool wrote; None if in both parts."""
     if not pages.region_names(data):
         return False
     others = [version for version in (before, staged) if version is not None]

@@ -63,7 +63,7 @@ class Farm:
         Args:
             task: A function that depends on its argument alone; it must be possible to pickle it.
             items: The arguments.
-            lost: Returns the result for an item at which processes died, again and again.
+            lost: Returns the result for an item whose processes died repeatedly.
 
         Raises:
             FarmError: The cluster cannot be used.

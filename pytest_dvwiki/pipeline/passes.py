@@ -164,7 +164,7 @@ def _is_narrower(one: _FixRange, other: _FixRange) -> bool:
 
 
 def _changed(failing: StillFailing, difference: Difference) -> Change | None:
-    """Return the difference between a failure and a pass; None if the pass says nothing about the failure."""
+    """Return the difference between a failure and a pass; None if the pass proves nothing about the failure."""
     if not failing.same_config and not _rebuilds(failing.nodeid, difference):
         return None if failing.config_known else "configuration"
     if failing.one_of_several and not _names_any(failing.evidence, difference.all_files):

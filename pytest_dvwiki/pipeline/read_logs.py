@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 def read_logs(
     logs: Sequence[Artefact], registry: Registry, templates: Sequence[PathTemplate], farm: Farm
 ) -> Iterator[ReadLog | OSError]:
-    """Yield what each log says, in their order, or why it cannot be read.
+    """Yield the content of each log, in their order, or why it cannot be read.
 
     Args:
-        logs: The logs; those who read them must find them by the same paths.
+        logs: The logs; every reader must find them by the same paths.
         registry: The patterns, which decide which lines of a long log to keep.
         templates: Templates for the paths of logs, which name test and seed.
         farm: Where they are read.

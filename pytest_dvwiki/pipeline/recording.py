@@ -64,8 +64,8 @@ def record_of(run: Run, occurrences: tuple[Occurrence, ...], classifier: Classif
     Args:
         run: The run.
         occurrences: Its causes.
-        classifier: What names the failures before a test passed.
-        **parts: What the history adds.
+        classifier: Names the failures of a flaky test before it passed.
+        **parts: Fields from the history.
     """
     from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415  # masks cost 5 ms to compile
 

@@ -74,7 +74,7 @@ def scan_files(
     """Read files in processes of their own; a process that dies costs at most the file that it read.
 
     Args:
-        sources: The files; those who read them must find them by the same paths or URLs.
+        sources: The files; every reader must find them by the same paths or URLs.
         classifier_of: Makes the classifier of a process; it must be possible to pickle it.
         farm: Where they are read.
 

@@ -1,4 +1,4 @@
-"""The archive's truth: one immutable record per run, and every count that follows from them."""
+"""The archive: one immutable record per run, and every count that follows from them."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ DAYS = 90
 def is_gone(archive: Archive, cause: CauseHistory) -> bool:
     """Tell whether a test of a cause passed 90 days or more after the cause was last seen, and no fix of it holds.
 
-    A fixed cause is not absent but solved. A test that no longer runs tells nothing.
+    A fixed cause is not absent but solved. A test that no longer runs proves nothing.
     """
     since = _shifted(cause.last_seen, DAYS)
     if (archive.newest() or "") < since:
@@ -76,7 +76,7 @@ def candidates(archive: Archive, record: RunRecord) -> list[str]:
 
 
 def _passing(archive: Archive, record: RunRecord) -> set[str]:
-    """Return the tests that passed in a run, as far as its lists of tests tell."""
+    """Return the tests that passed in a run, as far as its lists of tests show."""
     failed = {test.nodeid for occurrence in record.occurrences for test in occurrence.tests}
     failed |= {test.nodeid for test in record.other}
     suites = {row.suite for row in tables.suites_of(record)}

@@ -1,4 +1,4 @@
-"""Sum up what all records together say about a cause.
+"""Sum up all records of a cause.
 
 A *run* is a record in which the cause occurred. *Tests* counts failing tests over all runs. Times are UTC.
 """
@@ -69,7 +69,7 @@ class UnprovenPass(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CauseHistory:
-    """What the records say about one cause."""
+    """The history of one cause, from the records."""
 
     fingerprint: str
     """The fingerprint of its newest occurrence."""
@@ -298,7 +298,8 @@ def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
 def _passes_needed(archive: Archive, fingerprints: Sequence[str], since: str) -> dict[str, int]:
     """Return, by test, how many passes before the first failure show that the cause was not there yet.
 
-    `since` is the moment of that failure. It says nothing of the rate: without it there would be no question.
+    `since` is the moment of that failure. That failure does not count for the rate, since the question is asked because
+    of it.
     """
     found = {}
     for nodeid, rate in archive.rates(fingerprints, since).items():

@@ -154,7 +154,7 @@ class Archive(CauseNames):
         return {name for (name,) in rows}
 
     def causes_named_in(self, task_id: str) -> set[str]:
-        """Return the causes that a run says something about, besides those that occurred in it."""
+        """Return the causes that a run mentions besides those that occurred in it."""
         of_run = "WHERE run = (SELECT id FROM runs WHERE task_id = :task) AND fingerprint IS NOT NULL"
         speaking = ("passed_again", "first_bad", "fix_rows")
         query = " UNION ".join(f"SELECT fingerprint FROM {table} {of_run}" for table in speaking)  # noqa: S608 (constants)

@@ -1,4 +1,4 @@
-"""Sum up what all records together say about the bins of covergroups."""
+"""Sum up all records of the bins of covergroups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _bin_row = msgspec.json.Decoder(BinRow)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageRow:
-    """What one run says about a bin."""
+    """The state of a bin in one run."""
 
     task_id: str
     finished: str
@@ -35,7 +35,7 @@ class CoverageRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hole:
-    """What the records say about one bin of a covergroup."""
+    """The history of one bin of a covergroup, from the records."""
 
     covergroup: str
     bin: str

@@ -184,7 +184,7 @@ class CauseRecords:
         return row
 
     def steps(self) -> list[fixes.Step]:
-        """Return the passes and statements that tell of a fix, in order of the runs."""
+        """Return the passes and statements that indicate a fix, in order of the runs."""
         asked = (json_list(self._causes),)
         steps = []
         for moment, nodeid, failed_seed, same_seed, seed_passed, task_id, finished, *on, dirty in self._db.execute(

@@ -92,10 +92,10 @@ def replace(path: Path, data: bytes, *, sync: bool = True) -> None:
 
 
 def sync(path: Path) -> None:
-    """Have the bytes of a file on the disk.
+    """Sync the bytes of a file to the disk.
 
     Raises:
-        WikiError: The disk does not take them.
+        WikiError: They cannot be written.
     """
     with explained(path):
         handle = os.open(path, os.O_RDONLY)
@@ -216,7 +216,7 @@ def _temporary(target: Path, data: bytes, mode: int | None, *, sync: bool = True
 
 
 def _sync_folder(folder: Path) -> None:
-    """Sync the entries of a folder to the disk; where the file system cannot, only the guarantee is lost."""
+    """Sync the entries of a folder to the disk; a file system without this only gives no guarantee."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

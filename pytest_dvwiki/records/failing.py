@@ -1,4 +1,4 @@
-"""Find the tests that pass and had failed, as far as their passes so far do not settle it."""
+"""Find the passing tests that had failed and whose passes so far do not settle it."""
 
 from __future__ import annotations
 

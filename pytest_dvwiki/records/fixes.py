@@ -1,4 +1,4 @@
-"""What became of the fixes of a cause, judged by the runs that followed them.
+"""The outcomes of the fixes of a cause, judged by the runs that followed them.
 
 A fix begins with the first run in which a test passes after it failed with the cause, or with the row in which somebody
 states what was done. Everything stated until the cause returns belongs to the same fix. The one exception is a pass of
@@ -69,7 +69,7 @@ ROW = msgspec.json.Decoder(FixRow)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Something in a run that tells of a fix: a test that passed again, or a statement on what was done."""
+    """An event in a run that indicates a fix: a test that passed again, or a statement on what was done."""
 
     moment: str
     """Sort key of the run."""
@@ -88,7 +88,7 @@ class Step:
 
 
 class Return(NamedTuple):
-    """An occurrence that says that a cause is back."""
+    """An occurrence that shows that a cause is back."""
 
     moment: str
     time: str
@@ -359,7 +359,7 @@ def _stated(group: list[Step]) -> Result | None:
 
 
 def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
-    """Return the text of the best informed: a person before an agent before git; the newest of several."""
+    """Return the fix text of the best source: a person before an agent before git; the newest of several."""
     stated = [step.fix for step in group if step.fix]
     span = _by_git(group, held_at, deterministic=deterministic)
     if not stated:

@@ -81,7 +81,7 @@ def flaky_tests(archive: Archive, names: Collection[str] = (), runs: int = RUNS)
 
 
 def _runs_of(archive: Archive, asked: dict[str, str]) -> dict[str, set[int]]:
-    """Return by test the runs in which it is known to have run: from the lists of tests, and by what became of it."""
+    """Return by test the runs in which it is known to have run: from the lists of tests, and from its outcomes."""
     tests = archive.db.execute("SELECT value FROM json_each(:tests)", asked)
     found: dict[str, set[int]] = {nodeid: set() for (nodeid,) in tests}
     for run, names in ran(archive, asked["runs"], found.keys()).items():

@@ -1,7 +1,7 @@
-"""On which values of a matrix's axes a cause was seen, and on which the same tests passed at the same commit.
+"""The values of matrix axes on which a cause was seen, and those on which the same tests passed at the same commit.
 
-Values are compared where all other axes are the same: a pass with another simulator and another Python says nothing of
-either. A value on which a test both passed and failed is no axis of the cause.
+Values are compared where all other axes are the same: a pass with another simulator and another Python proves nothing
+about either. A value on which a test both passed and failed is no axis of the cause.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all runs together show: their numbers, the causes in each, the failures of tests, the hours that they took."""
+"""Figures over all runs: their numbers, the causes in each, the failures of tests, the hours that they took."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def name_of(task_id: str) -> str:
 
 
 def runs_since(archive: Archive, since: str) -> int:
-    """Return the number of runs in which a test ran and that finished at a time or later."""
+    """Return the number of runs in which a test ran and that finished since a time."""
     (count,) = archive.db.execute(
         "SELECT COUNT(*) FROM runs WHERE moment >= ? AND (totals != ? OR id IN (SELECT run FROM occurrences))",
         (since, msgspec.json.encode(Totals()).decode()),
@@ -41,14 +41,14 @@ def runs_since(archive: Archive, since: str) -> int:
 
 
 def newest_run(archive: Archive) -> RunRecord | None:
-    """Return the newest run in which a test ran; the records of what people state are none."""
+    """Return the newest run in which a test ran; records of statements do not count."""
     names = archive.db.execute("SELECT task_id FROM runs ORDER BY moment DESC")
     records = (archive.record(name) for (name,) in names)
     return next((each for each in records if each and (each.occurrences or each.totals != Totals())), None)
 
 
 def causes_since(archive: Archive, since: str) -> list[str]:
-    """Return the causes that failed, or whose newest fix began or held, at a time or later."""
+    """Return the causes that failed, or whose newest fix began or held, since a time."""
     rows = archive.db.execute(
         "SELECT fingerprint FROM causes WHERE newest >= :since"
         " UNION SELECT fingerprint FROM fix_states"
@@ -59,7 +59,7 @@ def causes_since(archive: Archive, since: str) -> list[str]:
 
 
 def totals_before(archive: Archive, task_id: str) -> Totals | None:
-    """Return what the run of the same name before a run came to; None if there is none that ran tests."""
+    """Return the totals of the previous run of the same name; None if there is none that ran tests."""
     rows = archive.db.execute(
         "SELECT totals FROM runs WHERE moment < (SELECT moment FROM runs WHERE task_id = :run)"
         " AND substr(task_id, 1, length(:name)) = :name ORDER BY moment DESC",
@@ -235,7 +235,7 @@ def _most_first(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def ran(archive: Archive, asked: str, tests: Iterable[str]) -> dict[int, set[str]]:
-    """Return which of some tests ran in each run, as far as the lists of tests tell.
+    """Return which of some tests ran in each run, as far as the lists of tests show.
 
     Args:
         archive: The records.
@@ -281,7 +281,7 @@ def failing_tests(archive: Archive, first: str, last: str) -> list[FailedInPerio
 
 
 def content(archive: Archive) -> dict[str, str]:
-    """Return, by cause, a text that changes whenever the records say something else of it."""
+    """Return, by cause, a text that changes whenever its history changes."""
     parts: dict[str, list[str]] = {}
     for query in (
         "SELECT fingerprint, COUNT(*), SUM(tests), MAX(moment), SUM(regressed) FROM occurrences GROUP BY 1",

@@ -1,4 +1,4 @@
-"""Which tests passed in which runs: lists of tests say what ran, and the record what did not simply pass."""
+"""The passes of tests by run: lists of tests give what ran, and the record what did not simply pass."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Passes:
             tests: The tests.
             since: The moment of the first run that counts.
             before: The moment before which they end.
-            independent: Leave out runs that say nothing new: those in which each test that passed has a seed, sources
+            independent: Leave out runs that prove nothing new: those in which each test that passed has a seed, sources
                 and configuration with which it passed before.
         """
         run = f"r.moment, r.task_id, r.branch, r.vcs_commit || {_CHANGES}"

@@ -26,7 +26,7 @@ _SPEAKING = ("occurrences", "passed_again", "fix_rows", "waived", "first_bad")
 
 
 def _checks(record: RunRecord) -> set[str]:
-    """Return the fingerprints of the checks that a record says something about."""
+    """Return the fingerprints of the checks that a record mentions."""
     return {
         *(item.fingerprint for item in record.occurrences),
         *map(same_check.check_of, tables.names_of(record)),
@@ -34,7 +34,7 @@ def _checks(record: RunRecord) -> set[str]:
 
 
 class _File(NamedTuple):
-    """A file as the tables know it."""
+    """A file as listed in the tables."""
 
     identity: int
     size: int

@@ -337,7 +337,7 @@ def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Ch
 
 
 def change(since: str, files: Sequence[str], file_count: int, passed: Sequence[str]) -> Change:
-    """Return what a row of a record says about the changes since a fix."""
+    """Return the changes since a fix, from a row of a record."""
     return Change(since=since, files=frozenset(files), is_whole=file_count == len(files), passed=frozenset(passed))
 
 

@@ -1,4 +1,4 @@
-"""Records that belong to no run: of what a person states, and of what a report or another wiki says."""
+"""Records that belong to no run: statements of a person, a report or another wiki."""
 
 from __future__ import annotations
 

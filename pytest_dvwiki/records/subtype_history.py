@@ -1,4 +1,4 @@
-"""Sum up what all records together say about a failure subtype; the words are those of `aggregate`."""
+"""Sum up all records of a failure subtype, in the terms of `aggregate`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubtypeHistory:
-    """What the records say about one failure subtype."""
+    """The history of one failure subtype, from the records."""
 
     name: str
     error_class: str

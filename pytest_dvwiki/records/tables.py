@@ -131,7 +131,7 @@ def _insert_run(db: sqlite3.Connection, record: RunRecord, moment: str) -> int:
 
 
 def _insert_results(db: sqlite3.Connection, record: RunRecord, moment: str, run: int) -> None:
-    """Store what a run says of passes, fixes, waivers, commits and coverage."""
+    """Store the passes, fixes, waivers, commits and coverage of a run."""
     lent = _assumed_simulators(record)
     db.executemany(
         "INSERT OR IGNORE INTO other VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -205,7 +205,7 @@ def _insert_identities(db: sqlite3.Connection, record: RunRecord, run: int) -> N
 
 
 def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> None:
-    """Store what tells the causes of a check apart, and which checks may have several."""
+    """Store what distinguishes the causes of a check, and which checks may have several."""
     rows = [
         (row.fingerprint, run, row.since, json.dumps(row.files), row.file_count, json.dumps(row.passed))
         for row in record.since_fix

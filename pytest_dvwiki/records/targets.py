@@ -1,4 +1,4 @@
-"""What a test ran on: a pass counts for the same test on the same simulator in the same configuration only."""
+"""Targets of tests: a pass counts for the same test on the same simulator in the same configuration only."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Target(NamedTuple):
     config: str = ""
 
     def is_met_by(self, simulator: str, config: str) -> bool:
-        """Tell whether a run on this simulator in this configuration says something about the target."""
+        """Tell whether a run on this simulator in this configuration counts for the target."""
         return self.simulator == ANY or (self.simulator == simulator and is_same_config(self.config, config))
 
 

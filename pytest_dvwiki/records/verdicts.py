@@ -205,7 +205,7 @@ class Verdicts:
         return frozenset(named.difference(*self.groups))
 
     def is_news(self, merge: Merge) -> bool:
-        """Tell whether a merge says more than the files do."""
+        """Tell whether a merge adds to the files."""
         extended = Verdicts((*self.files, Rulings(newest="", merges=(merge,))))
         return extended.groups != self.groups
 

@@ -1,4 +1,4 @@
-"""What every output for another tool shows of a cause: chosen once, formatted by each of them."""
+"""The parts of a cause that every output for another tool shows: chosen once, formatted by each."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def briefs_of(archived: Archived, root: Path) -> list[Brief]:
 
 
 def headline(causes: Sequence[Brief | Cause]) -> str:
-    """Return how many causes there are, behind how many tests if any is named, and what they are to the run."""
+    """Return the numbers of causes and of failed tests behind them, and how many are new or known."""
     if not causes:
         return "no failure"
     tests = {test for cause in causes for test in cause.tests}

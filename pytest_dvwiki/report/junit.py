@@ -23,8 +23,8 @@ _PAIR = re.compile(
 def completed(xml: str, causes_of: Callable[[str], Sequence[Brief]]) -> str:
     """Return the text of a file with the page of each cause.
 
-    What a test was called when its report was made is replaced by what the whole run showed, which may be another
-    cause: a failure can only follow from that of another test.
+    The cause given when the report was made is replaced by that of the whole run, which may be another one: a failure
+    can only follow from that of another test.
 
     Args:
         xml: The file as pytest wrote it.

@@ -70,7 +70,7 @@ def _cause(item: AttentionItem) -> str:
 
 
 def newest(found: Attention) -> Iterator[str]:
-    """Yield which run is the newest and what it came to, and what the run of its name before it came to."""
+    """Yield the newest run with its totals, and the totals of the previous run of its name."""
     record = found.newest
     if record is None:
         yield "No run is on record"

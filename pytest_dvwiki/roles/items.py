@@ -38,7 +38,7 @@ _POPEN = subprocess.Popen
 class ItemRole:
     """Watches the tests of this process.
 
-    Long, since all its hooks share the running test, the journal and the spool.
+    This class is long because all its hooks share the running test, the journal and the spool.
 
     Args:
         config: pytest's configuration.

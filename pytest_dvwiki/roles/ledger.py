@@ -72,7 +72,8 @@ def _key(failure: Failure) -> _Key:
 class Ledger:
     """Collects a session's reports.
 
-    Long, since the states of tests that the reports leave are settled here, too, and nothing else knows them.
+    This class is long because the states of tests that the reports leave are settled here, too, and nothing else knows
+    them.
 
     Args:
         interest: Returns, at first use, the object that decides which lines of a long text to keep.

@@ -38,7 +38,7 @@ _OF_PLUGINS = ("xmlpath", "htmlpath", "allure_report_dir")
 class MainRole:
     """Collects all reports of a session and archives them at its end.
 
-    Long, since it only connects: each hook passes what it is given to the part that is loaded for it.
+    This class is long because it only connects: each hook passes what it is given to the part that is loaded for it.
 
     Args:
         config: pytest's configuration.

@@ -1,7 +1,7 @@
-"""Outputs of a session for other tools: each is rendered in `report/` from what is said about the causes.
+"""Outputs of a session for other tools: each is rendered in `report/` from the statements about the causes.
 
 pytest-html, JUnit XML and Allure show tests before the run is archived. A failed test gets its label and fingerprint
-when its report is made; what only the whole run tells is added at its end.
+when its report is made; what only the whole run shows is added at its end.
 """
 
 from __future__ import annotations
@@ -105,9 +105,9 @@ class Outputs:
         return "" if inside == "." else f"{inside}/"
 
     def _causes_of(self, fingerprint: str) -> Sequence[Brief]:
-        """Return the causes with which the tests were archived whose reports have a fingerprint.
+        """Return the archived causes of the tests whose reports have a fingerprint.
 
-        The report of a runner of cocotb's own plugin may have one that the failures of its tests take the place of.
+        The report of a runner of cocotb's own plugin may have one that the failures of its tests replace.
         """
         exact = [brief for brief in self._briefs if brief.fingerprint == fingerprint]
         tests = self._tests.get(fingerprint, set())

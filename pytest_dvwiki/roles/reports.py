@@ -74,7 +74,7 @@ class Evidence:
     sections_before: int = 0
     """Number of the report's sections that are of earlier attempts."""
     earlier: tuple[Failure, ...] = ()
-    """Failures of earlier attempts that no report told of."""
+    """Failures of earlier attempts that no report mentioned."""
     sources: tuple[tuple[str, str], ...] = ()
     """Results files that its simulations wrote: displayed name, and hash of the content."""
 

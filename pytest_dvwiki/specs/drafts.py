@@ -62,7 +62,7 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """Return the file, with what it leaves out as comments."""
+        """Return the text of the file, with the parts left out as comments."""
         notes = [f"# no expression was given, so this is not checked: {each}\n" for each in self.without]
         return "".join(notes) + yamlio.dump(self.document)
 

@@ -66,8 +66,8 @@ class SpecGenerator:
     Args:
         layout: The project: its text files, and the wiki whose review queue gets the drafts.
         model: The model; None if there is none, which is an error only where a round has to be made.
-        model_name: What the settings say about the model; results of another one are not used again.
-        activity: Called with each line of what happens.
+        model_name: The model in the settings; results of another one are not reused.
+        activity: Called with each line of progress.
         debug: Folder for the files of the rounds; None for a hidden one beside the specification.
     """
 
@@ -94,7 +94,7 @@ class SpecGenerator:
 
         Args:
             project: The root of the project, or its folders.
-            activity: Called with each line of what happens.
+            activity: Called with each line of progress.
             debug: As for the class.
 
         Raises:
@@ -283,7 +283,7 @@ class _Work:
         tell(f"{self.name}: warning: {text}")
 
     def assembled(self) -> str:
-        """Return the specification: a title, who wrote it, and the four sections."""
+        """Return the specification: title, author and the four sections."""
         sections = [self.results[each.name] for each in ROUNDS[1:]]
         about = f"> A language model wrote this from `{self.outline.path.name}`: {{DESCRIPTION}}"
         text = "\n\n".join([f"# ItemSpec: {self.name}", about, *sections])

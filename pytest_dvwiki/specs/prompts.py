@@ -174,7 +174,7 @@ def _chosen(text: str, names: Iterable[str]) -> str:
 
 
 def configuration(outline: Outline) -> str:
-    """Return the item as prompts show it: with the number of its input files, whose paths tell a model nothing."""
+    """Return the item as prompts show it: with the number of its input files instead of their paths."""
     patterns, waivers = (
         None if given is None else [each.text for each in given] for given in (outline.patterns, outline.waivers)
     )

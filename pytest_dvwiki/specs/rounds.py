@@ -1,4 +1,4 @@
-"""What the rounds of one item left behind, so that a later call continues where an earlier one ended."""
+"""The files of the rounds of one item, so that a later call continues where an earlier one ended."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class Classifier:
 
         Args:
             failure: The failure.
-            keep: Whether it will be classified again, when the archive may tell more: hooks and patterns see it once.
+            keep: Whether it will be classified again, when the archive may hold more; hooks and patterns see it once.
         """
         if keep or self._kept:
             # The end of a session may change the command; a command has no hash either.
@@ -205,7 +205,7 @@ def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, st
 
 
 def _primary_text(finding: FirstCause, parts: ReportParts) -> str:
-    """Return the first cause as it is shown: with its place if it says nothing by itself, a limit with its time."""
+    """Return the first cause as shown: with its place if the text alone is vague, and a time limit with its time."""
     text = with_place(finding.text, parts, finding.frame)
     for more in (finding.values, finding.difference):
         if more and more not in text:

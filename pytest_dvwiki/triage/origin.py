@@ -148,7 +148,7 @@ def judge(
 
 
 def _names_its_sender(pattern: Pattern | None) -> bool:
-    """Tell whether a message says what ended a run, such as a limit of its job; a bare signal may follow a hang."""
+    """Tell whether a message names what ended a run, such as a limit of its job; a bare signal may follow a hang."""
     return pattern is not None and pattern.id in INFRASTRUCTURE_PATTERNS
 
 

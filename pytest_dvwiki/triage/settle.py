@@ -21,8 +21,8 @@ def settle(
 ) -> tuple[Verdict, ...]:
     """Adjust the verdicts of one run to each other.
 
-    A failure may only follow another one of its simulation: its turn never came, or the simulation ended during it
-    without a cause of its own. It takes over the verdict of the other one. Origins learn how many seeds failed and
+    A failure may only follow another one of its simulation: it never started, or the simulation ended during it without
+    a cause of its own. It takes over the verdict of the other one. Origins learn how many seeds failed and
     passed.
 
     Args:

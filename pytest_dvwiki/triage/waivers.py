@@ -137,7 +137,7 @@ class Waivers:
         )
 
     def notes(self, day: str) -> tuple[str, ...]:
-        """Return what a person should know about the waivers whatever failed.
+        """Return the notes on the waivers that do not depend on any failure.
 
         These are the problems of the file and the expired waivers, or all waivers in the mode `global`.
         """
@@ -156,7 +156,7 @@ class Waivers:
         Args:
             used: The ids of those that did.
             day: The day of the run.
-            where: What the failures belong to: a whole regression, since a part of it says nothing of the rest.
+            where: What the failures belong to: a whole regression, since a part of it proves nothing about the rest.
         """
         ids = {*used, *(each.id for each in self.waivers if self.mode == FOR_ALL or each.is_expired(day))}
         names = ", ".join(each.id for each in self.waivers if each.id not in ids)
@@ -164,7 +164,7 @@ class Waivers:
 
 
 class Accepting:
-    """A matcher that knows the error lines that people accept, by waivers on message, pattern, or both.
+    """A matcher that also accepts error lines, by waivers on message, pattern, or both.
 
     Args:
         matcher: The matcher of the patterns.

@@ -57,7 +57,7 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
         layout: Where the wiki is.
         proposal_id: Its id, or the first digits of it.
         by: The person.
-        note: What the person had to say.
+        note: The person's remark.
 
     Returns:
         What was done, in one line.
@@ -181,7 +181,7 @@ def _pattern(layout: Layout, proposal: Proposal, _: str) -> str:
 
 
 def _noted(_: Layout, proposal: Proposal, by: str) -> str:
-    """Do nothing: the finding is a person's to act on, and the decision says that somebody took it up."""
+    """Do nothing: a person acts on the finding, and the decision records that somebody does."""
     return f"{proposal.target}: taken up by {by}"
 
 

@@ -41,7 +41,7 @@ _GUIDANCE = {
 
 
 def check_claims(text: PageText) -> Iterator[Finding]:
-    """Yield the paragraphs of people that claim something and name no source, nor does a citation for their section."""
+    """Yield people's paragraphs that claim something without a citation of their own or of their section."""
     paragraphs = list(_paragraphs(text))
     covered = {
         lines[0].section for lines in paragraphs if len(lines) == 1 and _ONLY_CITED.fullmatch(lines[0].text.strip())

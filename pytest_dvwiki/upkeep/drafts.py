@@ -1,4 +1,4 @@
-"""The way from the draft of a check to the check, which a person accepts."""
+"""Acceptance of the draft of a check, which makes it a check."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def accept(layout: Layout, proposal: Proposal, _: str) -> str:
     """Make the check of a draft: the draft's file gets the check's name, with what a person edited in it.
 
     Raises:
-        ReviewError: It is no check, or check or draft changed since it was proposed.
+        ReviewError: It is not a check, or check or draft changed since it was proposed.
         WikiError: The check cannot be written.
     """
     check = layout.root / proposal.target

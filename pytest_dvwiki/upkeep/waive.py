@@ -37,7 +37,7 @@ def add(layout: Layout, match: Mapping[str, str], keys: Mapping[str, str], *, ca
         The id of the waiver.
 
     Raises:
-        WikiError: The file cannot be read, or cannot be edited without a change of what people wrote.
+        WikiError: The file cannot be read, or cannot be edited without changing what people wrote.
     """
     path = layout.waivers
     with locked(layout.wiki, timeout):
@@ -64,7 +64,7 @@ def with_entry(text: str, entry: Mapping[str, str | Mapping[str, str]], name: st
         name: What to call the file in a message.
 
     Raises:
-        WikiError: The text is not YAML, or the entry cannot be added without a change of anything else.
+        WikiError: The text is not YAML, or the entry cannot be added without changing anything else.
     """
     refusal = WikiError(f"{name}: an entry cannot be added without changing other lines; add it by hand: {dict(entry)}")
     newline = "\r\n" if "\r\n" in text else "\n"

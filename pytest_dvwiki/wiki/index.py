@@ -85,7 +85,7 @@ def cells(page: PageSummary) -> str:
 
 
 class Top(NamedTuple):
-    """What the index says above its tables, besides the number of pages."""
+    """The text of the index above its tables, besides the number of pages."""
 
     last_updated: str | None
     """Time of the newest record; None if there is none."""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class IndexRows:
-    """What the index files hold and should hold.
+    """The rows that the index files hold, and those that they should hold.
 
     Args:
         cache: The pages.

@@ -242,7 +242,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             return NOWHERE
 
     def select(self, where: str, *values: str) -> Iterator[PageSummary]:
-        """Yield the pages that the end of a query selects."""
+        """Yield the pages that a query selects, given its end."""
         rows = self.db.execute(
             f"SELECT path, category, title, metadata, problem, opening, version, words FROM pages {where}",  # noqa: S608 (constants)
             values,

@@ -1,4 +1,4 @@
-"""The files of pages: which there are, and by which state each counts as unchanged."""
+"""The files of pages, and the state by which each counts as unchanged."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def check_category(name: str | None) -> None:
     """Check the name of a category; None stands for all.
 
     Raises:
-        ValueError: There is no such category; the message names those that there are.
+        ValueError: There is no such category; the message names the valid ones.
     """
     if name is not None and name not in CATEGORIES:
         raise ValueError(f"unknown category {name!r}; there are {', '.join(CATEGORIES)}")

@@ -50,7 +50,7 @@ _BUGS = frozenset({"RTL_BUG", "TB_BUG"})
 class WikiHistory:
     """The `causes.history.History` of one wiki, which is empty if there is no wiki.
 
-    Long, since triage asks for the whole protocol, and pages, records and answers share the same caches.
+    This class is long because triage asks for the whole protocol, and pages, records and answers share the same caches.
 
     Records archived since the first query are seen after `refresh`, at the latest. Only the caches are written, and
     only if the wiki exists.
@@ -360,7 +360,7 @@ class WikiHistory:
         return unaccepted(self._layout.wiki)
 
     def fix_template(self, failure_subtype: str) -> str:
-        """Return the fix advice on the page of a subtype; empty if nobody wrote any, or accepted that of an agent."""
+        """Return the fix advice on the page of a subtype; empty if there is none, or only an agent's unaccepted one."""
         page = self.pattern_page(failure_subtype)
         if page is None or page.problem:
             return ""

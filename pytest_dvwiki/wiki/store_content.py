@@ -1,4 +1,4 @@
-"""What may stand at a place of a page: its size, its frontmatter, the end of a part, and what the tool owns.
+"""The limits on content at a place of a page: its size, its frontmatter, the end of a part, and what the tool owns.
 
 A refusal is a value that says why, and what would be allowed.
 """

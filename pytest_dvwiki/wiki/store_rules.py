@@ -1,8 +1,8 @@
 """The rules of every store of pages: who may write what, versions, read caps and handoffs.
 
 A version is the hash of the content that was read, so that a write never overwrites what somebody else wrote in
-between. A refusal is a return value, not an exception: it gives the reason, and what would be allowed. Where the pages
-are kept, a subclass knows.
+between. A refusal is a return value, not an exception: it gives the reason, and what would be allowed. A subclass
+defines where the pages are kept.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ _LINE_BY = re.compile(r"^## \[[^\]]*\] (?:note \| - \| (?P<note>\S+):|handoff \|
 class CheckedStore(abc.ABC):
     """A session of one reader and writer, without the place where the pages are; implements `Store`.
 
-    Long by the rules of each call, which belong together. A place may raise `WikiError` if it cannot be written.
+    This class is long because the rules of its calls belong together. A place may raise `WikiError` if it cannot be
+    written.
 
     Args:
         role: A role of the schema.

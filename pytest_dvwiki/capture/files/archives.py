@@ -44,7 +44,7 @@ NotImplementedError; the rest come from malformed bytes that the libraries do no
 
 @dataclass(slots=True)
 class Budget:
-    """The bytes and files to which an archive, with all archives inside it, may still unpack."""
+    """The bytes and files that an archive, with all archives inside it, may still expand to."""
 
     bytes: int = _BYTES_LIMIT
     files: int = _FILES_LIMIT

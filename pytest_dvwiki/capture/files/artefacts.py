@@ -311,7 +311,7 @@ class _Search:
 
 
 def _with_owners(artefacts: Sequence[Artefact]) -> Iterator[Artefact]:
-    """Yield the artefacts, the logs of a runner's tests as those of the run that its file describes."""
+    """Yield the artefacts; the logs of a runner's tests belong to the run that the runner's file describes."""
     owners: dict[tuple[Path, str], str] = {}
     for artefact in artefacts:
         for pattern in artefact.runner.logs if artefact.runner is not None else ():

@@ -66,13 +66,14 @@ class Changed:
 class Branch:
     """A branch that gets a commit; a context that holds temporary files.
 
-    Long, since one commit needs the state of the repository, an index of its own and the user's index together.
+    This class is long because one commit needs the state of the repository, an index of its own and the user's index
+    together.
 
     Args:
         folder: A folder in the work tree.
         name: The branch; `HEAD` for the one that is checked out. A branch that does not exist begins at the only remote
             branch of its name, otherwise at HEAD.
-        forward: Begin at HEAD where the branch has nothing that HEAD has not.
+        forward: Begin at HEAD if the branch has no commit that HEAD lacks.
 
     Raises:
         RefusedError: There is no repository, or its state does not allow a commit.
@@ -182,10 +183,10 @@ class Branch:
         return name
 
     def _check_state(self) -> None:
-        """Refuse a repository in the middle of something.
+        """Refuse a repository with an operation in progress.
 
         Raises:
-            RefusedError: It is, or files of it are left out of the work tree.
+            RefusedError: An operation is in progress, or files are missing from the work tree.
         """
         if "GIT_INDEX_FILE" in os.environ:
             raise RefusedError("called by a git hook, while git itself is about to commit")
@@ -250,7 +251,7 @@ class Branch:
         """Move the branch to a commit if the body succeeds; nobody else can move it meanwhile.
 
         Raises:
-            MovedError: It does not lead where it did.
+            MovedError: The branch has another commit now.
         """
         old = self._tip or "0" * len(commit)
         with subprocess.Popen(

@@ -81,7 +81,8 @@ class Difference:
 class Repository:
     """The repository of a project.
 
-    Long, since revisions outside git, uncommitted changes and shallow clones each change what every question means.
+    This class is long because revisions outside git, uncommitted changes and shallow clones each change what every
+    question means.
 
     Args:
         layout: The project; files that the plugin writes in it do not count as changes.
@@ -227,7 +228,7 @@ class Repository:
         return commit != than and self._is_ancestor(commit, than)
 
     def lacks(self, fix: Fix, commit: str | None) -> bool:
-        """Tell whether a commit lacks commits of a fix, and copies of them; False if git does not answer."""
+        """Tell whether a commit has neither the commits of a fix nor copies of them; False if git does not answer."""
         if commit is not None and fix.commits is not None and is_revision(commit, *fix.commits):
             return self.is_older(commit, fix.commits[-1])
         if commit is None or fix.commits is None or not fix.log:
@@ -400,6 +401,6 @@ class _Suspects:
         return found if len(found) < len(files) and len(found) <= _MOST_PROSE else {}
 
     def first(self, files: Sequence[str]) -> tuple[str, ...]:
-        """Return as many names as are recorded, those to which the evidence points first."""
+        """Return as many names as a record keeps, those to which the evidence points first."""
         names = dict.fromkeys([*self.named(files), *self.read(files), *files])
         return tuple(map(clean_text, itertools.islice(names, MOST_FILES)))

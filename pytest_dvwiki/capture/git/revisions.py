@@ -78,7 +78,7 @@ class Revisions:
         return tuple(reversed(found))
 
     def _place(self, name: str) -> tuple[str, int]:
-        """Return how a revision is placed, by its number or in the list, and its place; an empty word if it is not."""
+        """Return what orders a revision, its number or the list, and its place; an empty word if nothing does."""
         bare = name.removeprefix(MARK)
         if bare.isdecimal():
             return "number", int(bare)

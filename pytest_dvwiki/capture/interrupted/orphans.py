@@ -144,7 +144,7 @@ def _events(descriptor: int, most: int = _MOST_OF_LINE) -> Iterator[dict[str, An
 
 
 def _event(line: bytes) -> dict[str, Any] | None:
-    """Return the event of a line; None if it is invalid, as numbers or nesting may make it."""
+    """Return the event of a line; None if it is invalid, for example in a number or in its nesting."""
     try:
         event = json.loads(line, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Detection of tools of hardware design among programs, and of what cocotb is told to run."""
+"""Detection of tools of hardware design among programs, and of what cocotb runs."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _WORD = re.compile(r"\w{1,100}")
 def run_of(log: Path) -> NamedRun | None:
     """Return the run that wrote a log; None if FuseSoC did not make its folder.
 
-    The description is written anew before each run: of a log that is older, seed and parameters are not known.
+    The description is rewritten before each run, so seed and parameters of an older log are unknown.
     """
     run = run_in(log.parent)
     if run is None or log.stat().st_mtime >= max(map(_time, log.parent.glob(f"*{_SUFFIX}"))) - _CLOCK_STEP:
@@ -93,7 +93,7 @@ def _sanitised(core: str) -> str:
 
 
 def _roots(start: Path, files: list[Path]) -> list[str]:
-    """Return the option that says where the cores are, unless a configuration file beside the command says it."""
+    """Return the option that says where the cores are, unless a configuration file beside the command gives it."""
     if not files or (start / "fusesoc.conf").is_file():
         return []
     common = Path(os.path.commonpath([file.parent for file in files]))

@@ -182,7 +182,7 @@ def _logged_trace(text: str) -> str:
 
 
 def is_silent(case: Case | None) -> bool:
-    """Tell whether a results file does not give a test's error: there is none, or it is of cocotb 1.9."""
+    """Tell whether a results file lacks a test's error: the file is missing, or it is of cocotb 1.9."""
     return case is None or _OLD_MESSAGE.match(case.message) is not None
 
 

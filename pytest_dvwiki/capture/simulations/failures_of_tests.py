@@ -148,7 +148,7 @@ def _place_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
 
 @functools.cache
 def _end_by_the_design() -> re.Pattern[str]:
-    """Return an expression for a line in which the design, or its simulator, says why the simulation ended."""
+    """Return an expression for a line of the design, or its simulator, that explains why the simulation ended."""
     return re.compile(simulators.either(lambda tool: tool.fatal, _BY_THE_DESIGN))
 
 

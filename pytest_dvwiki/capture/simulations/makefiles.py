@@ -108,7 +108,7 @@ def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
         text: Text of the Makefile; its recipe has the words if they are not printed.
 
     Returns:
-        The words, none if they are unknown, and what make logged in the folder; the whole log if it does not tell.
+        The words, none if they are unknown, and what make logged in the folder; the whole log if that is unknown.
     """
     lines = log.replace("\\\n", " ").split("\n")
     entries = [(number, found[1]) for number, line in enumerate(lines) if (found := _ENTERED.match(line))]

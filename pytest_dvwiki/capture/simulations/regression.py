@@ -168,7 +168,7 @@ def read_regressions(
 
 
 def simulator_name(text: str) -> str:
-    """Return the short name of a simulator, as 'icarus', from its own name for itself or its program."""
+    """Return the short name of a simulator, as 'icarus', from its product name or its program."""
     return simulators.owners().get(text) or simulators.name_in_banner(text) or text.lower().partition(" ")[0]
 
 

@@ -83,7 +83,7 @@ _SHORT_WITH_VALUE = re.compile(r"-[flqsvx]*[kmnr](?P<value>.*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """The command line by which tests were run, as far as running one of them again has to repeat it."""
+    """The parts of the command line of tests that a rerun of one of them has to repeat."""
 
     arguments: tuple[str, ...] = ("pytest",)
     """Program with its options, without tests."""

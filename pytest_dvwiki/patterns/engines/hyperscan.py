@@ -1,6 +1,6 @@
 """Hyperscan (Vectorscan): all literals in one pass over the block, at the speed of memory.
 
-The compiled database depends on the library and the CPU; it is kept in the cache under a name that says both.
+The compiled database depends on the library and the CPU; it is kept in the cache under a name made of both.
 """
 
 from __future__ import annotations

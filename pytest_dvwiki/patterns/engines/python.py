@@ -1,4 +1,4 @@
-"""Python alone: it first looks for substrings that many literals share, in lines of one shape only once."""
+"""Pure Python: a search for substrings that many literals share, once for lines of the same shape."""
 
 from __future__ import annotations
 

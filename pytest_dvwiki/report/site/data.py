@@ -1,4 +1,4 @@
-"""The data of the site: causes as the wiki joins them, with their sums over all runs, and what became of the runs."""
+"""The data of the site: causes as the wiki joins them, with their sums over all runs, and the outcomes of the runs."""
 
 from __future__ import annotations
 
@@ -324,5 +324,5 @@ def _shares(sums: dict[str, float], by_name: dict[str, Known]) -> list[Share]:
 
 
 def history_of(data: Data, known: Known) -> aggregate.CauseHistory | None:
-    """Return what the records say about a cause."""
+    """Return the history of a cause, from the records."""
     return aggregate.cause(data.archive, known.fingerprints)

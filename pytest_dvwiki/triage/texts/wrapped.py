@@ -1,4 +1,4 @@
-"""Texts that a terminal, a mail or a page wrapped at its width: a message continues in lines that say nothing alone.
+"""Texts that a terminal, a mail or a page wrapped at its width: a message continues in lines that mean nothing alone.
 
 A log wraps no lines, and the line below a message is not part of it. So a text is read this way in two cases only.
 Either words are cut at one column, as terminals do. Or lines end before a word that did not fit, and the text either

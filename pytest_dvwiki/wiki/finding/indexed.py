@@ -170,7 +170,7 @@ class _Index:
 class _Bm25Index(WikiSearchIndex):
     """Search by BM25 with an index on disk; one that cannot be written is kept in memory.
 
-    Long, since reading, changing and writing the index are steps under one lock.
+    This class is long because reading, changing and writing the index are steps under one lock.
     """
 
     def __init__(self, wiki_dir: Path) -> None:

@@ -110,18 +110,18 @@ def type_at_creation(page: PageSummary) -> str | None:
 
 
 def effective_type(page: PageSummary, origin: str = "") -> str:
-    """Return the type of a page's cause: what a person says, else what the tool says now.
+    """Return the type of a page's cause: a person's, else the tool's present one.
 
     Args:
         page: The page.
-        origin: What the tool says now, if the page does not say it yet.
+        origin: The tool's present type, if the page does not have it yet.
     """
     kind = page.text("type")
     return kind if is_decided(page) else origin or page.text("origin") or kind
 
 
 def facts(page: PageSummary) -> PageFacts:
-    """Return what a page says about its cause."""
+    """Return the facts on a page about its cause."""
     return PageFacts(
         path=page.path,
         status=page.text("status"),
@@ -199,7 +199,7 @@ def keys(
 
     Args:
         page: The page's name.
-        history: What the records say about the cause.
+        history: The history of the cause, from the records.
         identities: The name of the cause, then the others that it has or had.
         aliases: Ids of further pages of this cause.
         stale: Why the page is out of date; None if it is not.
@@ -252,7 +252,7 @@ def pointer_keys(page: PageSummary, keeper: PageSummary) -> dict[str, Any]:
 
 
 def is_pointer(page: PageSummary) -> bool:
-    """Tell whether a page only leads to the one that keeps its cause."""
+    """Tell whether a page only refers to the one that keeps its cause."""
     reason = page.text("stale_reason")
     return reason == _SAME_CAUSE or (reason.startswith(_REPLACED) and page.leads_to != "")
 

@@ -1,4 +1,4 @@
-"""The section Fixes of a bug page: what was done about its cause, and what became of it."""
+"""The section Fixes of a bug page: what was done about its cause, and with which outcome."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def section(
     """Return the section's content.
 
     Args:
-        history: What the records say about the cause.
+        history: The history of the cause, from the records.
         stated: The statements about it, each with its text.
         page_of: Returns the name of the bug page of a fingerprint.
     """
@@ -67,7 +67,7 @@ def link(fingerprint: str, page_of: Callable[[str], str | None]) -> str:
 
 
 def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
-    """Return a sentence on the other causes that went away with the newest fix."""
+    """Return a sentence on the other causes that ended with the newest fix."""
     more = f" and {len(causes) - _OTHERS} more" if len(causes) > _OTHERS else ""
     links = ", ".join(link(fingerprint, page_of) for fingerprint in causes[:_OTHERS])
     return f"The commits of the newest fix ended other causes, too: {links}{more}."

@@ -1,4 +1,4 @@
-"""The region of a bug page: what the records say about its cause, facts first.
+"""The region of a bug page: the history of its cause, facts first.
 
 A claim without a source of its own has the source that stands at the end of its section. Where all claims of a page
 have the same source, it stands once, in the section Citation.
@@ -72,10 +72,10 @@ def regions(
     """Return the content of the region of a bug page.
 
     Args:
-        history: What the records say about the cause.
+        history: The history of the cause, from the records.
         kind: The page's effective type.
         page_of: Name of the bug page of a fingerprint.
-        fix_of: What the registry says about fixing an occurrence.
+        fix_of: The registry's advice on fixing an occurrence.
         others: Further pages of this cause, which lead to this one.
         kin: Lines on other causes of the same check, and on pages with a version 1 fingerprint of it.
     """
@@ -221,7 +221,7 @@ def _occurrences(history: CauseHistory) -> str:
 
 
 def _commit(row: OccurrenceRow) -> str:
-    """Return the commit of an occurrence, or that only a report tells of it."""
+    """Return the commit of an occurrence, or a note that only a report mentions it."""
     if row.without_fix == REPORTED:
         return "reported"
     return (code(short(row.commit, 12)) if row.commit else "") + (", without the fix" if row.without_fix else "")

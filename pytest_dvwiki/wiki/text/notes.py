@@ -23,9 +23,9 @@ def note(text: str, role: str, day: date, commit: str = "") -> str:
     """Return a text as a marked note.
 
     Args:
-        text: What it says.
-        role: Who says it.
-        day: When.
+        text: Its text.
+        role: The role that writes it.
+        day: The day.
         commit: The commit of the fix that it proposes, in hex digits; empty if it proposes none.
     """
     head = f"- {UNREVIEWED}, by {role} on {day}:{f' fix proposed with commit `{commit}`:' if commit else ''}"

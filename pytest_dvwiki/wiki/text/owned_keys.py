@@ -57,7 +57,7 @@ def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping
         block: The frontmatter, between its two lines of dashes.
         keys: Keys with scalars or lists of scalars; those that are missing are put in.
         newline: The page's line end.
-        known: What the block is known to say.
+        known: The values that the block is known to have.
 
     Raises:
         UneditableError: A key cannot be set with certainty.

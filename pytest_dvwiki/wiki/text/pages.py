@@ -185,7 +185,8 @@ def edit(
         data: The page.
         keys: Owned keys with scalars or lists of scalars; those that are missing are put in.
         regions: Markdown of the regions; one whose marks people took out stays out.
-        known: What its frontmatter is known to say; if all keys have their values already, it is not parsed again.
+        known: The values that its frontmatter is known to have; if all keys have their values already, it is not parsed
+        again.
 
     Returns:
         The page's new bytes, equal to the old ones if nothing changed; or why it cannot be edited.

@@ -15,7 +15,7 @@ def newline_of(text: str) -> str:
 
 
 def cleaned(content: str, present: str) -> str:
-    """Return what somebody wants to write, with new lines redacted; lines that the page has already stay as they are.
+    """Return content to write with its new lines redacted; lines that the page has already stay as they are.
 
     Args:
         content: The new content of the whole page or a part of it.

@@ -32,7 +32,7 @@ class Views:
     Args:
         layout: Where the wiki is.
         archive: Its records.
-        page_cache: What its pages say about themselves.
+        page_cache: The frontmatter of its pages.
         files: Writes them.
     """
 
@@ -154,14 +154,14 @@ class Views:
                     self.files.edit(page.path, {"stale_reason": marks.left_out_reason(page.text("stale_reason"))}, {})
 
     def link_to(self, causes: Iterable[str]) -> None:
-        """Bring the bug pages up to date that name one of these causes, whose pages have changed."""
+        """Bring up to date the bug pages that name one of these causes, whose pages have changed."""
         causes = set(causes)
         of_one_check = {name for each in causes for name in self.archive.family(each)}
         for fingerprint in sorted(of_one_check | proposals.naming(self.archive.db, causes)):
             self.bug(fingerprint, may_create=False)
 
     def point(self, listed: list[PageSummary]) -> None:
-        """Make all pages of a cause except the first lead to the first."""
+        """Make all pages of a cause except the first refer to the first."""
         keeper, *rest = listed
         for page in rest:
             self.files.edit(page.path, bug.pointer_keys(page, keeper), bug.pointer_regions(page, keeper))

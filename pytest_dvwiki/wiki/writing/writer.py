@@ -36,7 +36,7 @@ class WikiWriter:
     Args:
         layout: Where it is.
         check: Write nothing; changes are only listed, and kept in memory for what depends on them.
-        progress: Called with what is done, and how often so far.
+        progress: Called with the name of each step and its count so far.
     """
 
     def __init__(self, layout: Layout, *, check: bool = False, progress: Progress | None = None) -> None:
@@ -125,7 +125,7 @@ def writing(
         layout: Where it is.
         lock_timeout: Seconds to wait for another process that writes.
         scaffolded: Make folders and files if there is no wiki yet.
-        progress: Called with what is done, and how often so far.
+        progress: Called with the name of each step and its count so far.
 
     Raises:
         WikiError: The lock could not be taken, or the cache failed during the work.
