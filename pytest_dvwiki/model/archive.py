@@ -51,7 +51,7 @@ class CoverBin:
         return self.hits >= self.goal
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FailedTest:
     """A failing test in an occurrence."""
 

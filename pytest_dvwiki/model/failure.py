@@ -20,7 +20,7 @@ Source = Literal["run", "results", "log", "stdout", "stderr", "report"]
 """
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
     """A bounded part of a text that belongs to a failure: head, lines around each candidate for a cause, tail."""
 
@@ -36,7 +36,7 @@ class Excerpt:
         return "\n".join(line for _, line in self.lines)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
     """The innermost frame of a traceback that is in the user's code, not in a library."""
 
@@ -49,7 +49,7 @@ class Frame:
     """`file:line` of the user's frames that led to it, innermost first."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """The statement that reported a cause, with its words, which tell a differing value from a different check."""
 
@@ -68,7 +68,7 @@ class Place:
     """Outer frames, as in `Frame`."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogReference:
     """A line of a log file that stays where it is."""
 
@@ -81,7 +81,7 @@ MASKED = "…"
 """Placeholder in a command for a value that is not stored."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """A command that runs a failing test again, as data; the printed text is rendered from it."""
 
@@ -97,7 +97,7 @@ class Command:
     """Node id of the test that it runs."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """One attempt of a test that ran more than once in a run."""
 
@@ -113,7 +113,7 @@ class Attempt:
     """Whether it failed by a licence, a limit, a host or a file system."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """One test that failed, with its evidence, before it is classified."""
 
@@ -152,7 +152,7 @@ class Failure:
     """Whether the test passed, and `--dvwiki-strict-logs` made it fail for an error line in its log."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """The result of one test, for the totals and the list of tests."""
 
@@ -169,7 +169,7 @@ class Result:
     """Failures of a flaky test before it passed, in order."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """The most likely location of the fault."""
 
@@ -197,7 +197,7 @@ class Clue:
     """Weight in log-odds; None for the weight of its kind."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerUp:
     """A line that was not chosen as the first cause."""
 
@@ -206,7 +206,7 @@ class RunnerUp:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Like:
     """The example of a pattern that is most similar to a message."""
 
@@ -218,7 +218,7 @@ class Like:
     """Similarity of their words, from 0 to 1."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The classification of a failure, with the reasons for it."""
 

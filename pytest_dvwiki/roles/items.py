@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from pytest_dvwiki.roles.carried import EVIDENCE, OUTCOMES
 from pytest_dvwiki.roles.running import Running
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.capture.interrupted.journal import Journal
@@ -180,20 +180,29 @@ class ItemRole:
                 running.stdout = place_of(1)
             else:  # it is run again
                 self._drop_attempt(running)
-        with self._phase():
+        try:
+            self._begin_phase()
             return (yield)
+        finally:
+            self._end_phase()
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None]:
         """Wrap the call innermost."""
-        with self._phase():
+        try:
+            self._begin_phase()
             return (yield)
+        finally:
+            self._end_phase()
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self) -> Generator[None]:
         """Wrap the teardown innermost."""
-        with self._phase():
+        try:
+            self._begin_phase()
             return (yield)
+        finally:
+            self._end_phase()
 
     def _drop_attempt(self, running: Running) -> None:
         """Drop what belongs to the attempt before, but for a failure that was not logged."""
@@ -206,24 +215,18 @@ class ItemRole:
                 running.earlier += self._evidence.failures_of(running.open)
             running.open = None
 
-    @contextmanager
-    def _phase(self) -> Iterator[None]:
-        """Spool the children's output during a phase of a test; the first child may start within the phase."""
-        try:
-            if self._spool is not None:
-                self._begin_phase()
-            yield
-        finally:
-            if self._spool is not None:
-                self._end_phase(self._spool)
-
     def _begin_phase(self) -> None:
-        if self._running is not None and self._running.children.children:
+        """Spool the children's output during a phase of a test; the first child may start within the phase.
+
+        No context manager, since its frames would be part of each traceback, and some plugins keep all tracebacks.
+        """
+        if self._spool is not None and self._running is not None and self._running.children.children:
             self._lead_to_spool(self._running)
 
-    def _end_phase(self, spool: Spool) -> None:
-        with self._guard("restoring the output"):
-            spool.detach()
+    def _end_phase(self) -> None:
+        if self._spool is not None:
+            with self._guard("restoring the output"):
+                self._spool.detach()
 
     def _begin(self, child: Child) -> None:
         """Record a child process before it starts; after the first one only simulations add something new."""
