@@ -34,6 +34,19 @@ _MOST_PROSE = 100
 _PROSE = re.compile(
     r"(?:^|/)(?:LICENSE|README|CHANGELOG|CHANGES|AUTHORS|CONTRIBUTING|CODEOWNERS)[^/]*$|\.(?:md|rst|adoc)$"
 )
+_GENERATED = (
+    "sim_build/**",
+    "obj_dir/**",
+    "__pycache__/**",
+    "results.xml",
+    "*.result.xml",
+    "*.vcd",
+    "*.fst",
+    "*.ghw",
+)
+"""What every run writes anew: no source, even where somebody committed it."""
+_PROGRESS = re.compile(r"^[ ]*(?:[\d.-]+[a-z]{1,4}[ ]+)?(?:UVM_)?(?:INFO|DEBUG)\b.*$", re.MULTILINE)
+"""A line by which a testbench tells what it does; the source that it names reported no failure."""
 _SHORT = 12
 _IN_TEXT = 3
 
@@ -94,7 +107,8 @@ class Repository:
         self.root = layout.root
         self._revision = revisions.revision(revision)
         self._revisions = Revisions(layout.root / revision_log if revision_log else None)
-        self._sources: tuple[str, ...] = ("--", ":(top)", ":(exclude,top,glob)**/.agent/**")
+        left_out = (".agent/**", *_GENERATED)
+        self._sources: tuple[str, ...] = ("--", ":(top)", *(f":(exclude,top,glob)**/{name}" for name in left_out))
         if layout.agent.name != ".agent" and layout.wiki.is_relative_to(layout.root):
             own = (layout.wiki, layout.tasks, layout.journals)
             self._sources += tuple(f":(exclude){path.relative_to(layout.root).as_posix()}" for path in own)
@@ -389,7 +403,8 @@ class _Suspects:
 
     def named(self, files: Iterable[str]) -> list[str]:
         """Return the files whose base name is in the evidence."""
-        return [name for name in files if PurePosixPath(name).name in self.text][:MOST_FILES]
+        text = _PROGRESS.sub("", self.text)
+        return [name for name in files if PurePosixPath(name).name in text][:MOST_FILES]
 
     def read(self, files: Iterable[str]) -> list[str]:
         """Return the files that were read."""

@@ -104,6 +104,19 @@ def test_what_the_plugin_writes_is_no_change(project: Project) -> None:
     assert not project.state.dirty
 
 
+def test_what_every_run_writes_anew_is_no_change(project: Project) -> None:
+    generated = ("results.xml", "tests/test_fifo.result.xml", "sim/sim_build/Vtop.cpp", "sim_build/sim.vvp", "dump.vcd")
+    for name in generated:
+        project.write(name, "old")
+    project.commit("all, with what a run made")
+    clean = project.state
+    for name in generated:
+        project.write(name, "new")
+    assert project.state == clean
+    project.commit("fifo: another depth", rtl__fifo_v="module fifo2;")
+    assert project.since(clean).all_files == ("rtl/fifo.v",)
+
+
 def test_a_wiki_in_another_place_is_none_either(project: Project) -> None:
     place = Layout(root=project.root, wiki=project.root / "docs" / "failures")
     project.commit("wiki", **{"docs__failures__index.md": "one", "docs__guide.md": "one"})
@@ -198,6 +211,20 @@ def test_commits_that_touch_what_the_simulation_read_come_first(project: Project
     assert "fifo: reset" in unread.text
     unknown = repository.difference(before, project.state)
     assert subjects(unknown) == ["docs 2", "docs 1", "docs 0", "fifo: reset", "regs: ack"]
+
+
+def test_a_line_that_reports_progress_points_to_no_file(project: Project) -> None:
+    before = project.state
+    project.commit("tb: monitor", tb__monitor_v="module monitor;")
+    for number in range(3):
+        project.commit(f"tb: monitor {number}", tb__monitor_v=f"module monitor{number};")
+    project.commit("fifo: depth", rtl__fifo_v="module fifo2;")
+    text = "   50.00ns INFO     tb/monitor.v(28) [mon]: read\n   60.00ns ERROR    tb/test.v(3) [scb]: expected 1, got 2"
+    found = Repository(layout(project.root)).came_with(
+        before.commit or "", project.state, text, ("rtl/fifo.v", "tb/monitor.v")
+    )
+    assert found is not None
+    assert subjects(found)[0] == "fifo: depth"
 
 
 def test_other_changes_at_the_same_commit(project: Project) -> None:
