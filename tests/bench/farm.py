@@ -50,7 +50,7 @@ def took(folder: Path, words: tuple[str, ...]) -> tuple[float, bytes]:
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gigabytes", type=float, default=4)
     parser.add_argument("--rounds", type=int, default=3)

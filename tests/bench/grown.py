@@ -76,17 +76,17 @@ class Numbers:
 
     @property
     def kinds(self) -> int:
-        """Pattern pages."""
+        """Return the number of pattern pages."""
         return max(5, min(_KINDS, self.pages // 10))
 
     @property
     def bins(self) -> int:
-        """Coverage pages."""
+        """Return the number of coverage pages."""
         return self.pages // 10
 
     @property
     def causes(self) -> int:
-        """Bug pages."""
+        """Return the number of bug pages."""
         return self.pages - self.kinds - self.bins
 
 
@@ -108,7 +108,7 @@ class Generator:
         ]
 
     def records(self) -> Iterator[RunRecord]:
-        """All records, by time; each cause and bin is in one at least."""
+        """Yield all records, by time; each cause and bin is in one at least."""
         dice, count = self._dice, self.numbers.records
         moments = sorted(dice.randrange(_DAYS * 86_400) for _ in range(count))
         debut: dict[int, list[int]] = {}
@@ -132,14 +132,14 @@ class Generator:
                 del failing[cause]
 
     def _any(self, seen: Sequence[int]) -> int:
-        """One of the causes seen so far, an early one more often."""
+        """Return one of the causes seen so far, an early one more often."""
         share = self._dice.random() * self._weights[len(seen) - 1]
         return seen[bisect.bisect(self._weights, share, 0, len(seen) - 1)]
 
     def record(
         self, number: int, second: int, causes: Sequence[int], bins: Sequence[int] = (), fixed: Sequence[int] = ()
     ) -> RunRecord:
-        """One run.
+        """Return one run.
 
         Args:
             number: Of the run, for its id and commit.
@@ -169,11 +169,11 @@ class Generator:
         )
 
     def suites(self) -> list[list[str]]:
-        """The lists of tests that records name."""
+        """Return the lists of tests that records name."""
         return [self.tests[: 400 + step] for step in range(self.numbers.records // 500 + 1)]
 
     def occurrence(self, cause: int, run: int) -> Occurrence:
-        """A cause as a run sees it: the same words each time, other values."""
+        """Return a cause as seen in a run: the same words each time, other values."""
         words = random.Random(f"cause {cause}")
         values = random.Random(f"cause {cause} run {run}")
         ip, unit, signal, verb = (words.choice(choice) for choice in (_IPS, _UNITS, _SIGNALS, _VERBS))
@@ -263,23 +263,23 @@ class Generator:
 
 
 def fingerprint_of(cause: int) -> str:
-    """The fingerprint of a cause, by its number."""
+    """Return the fingerprint of a cause, by its number."""
     return f"{random.Random(cause).getrandbits(48):012x}"
 
 
 def kind_of(kind: int) -> str:
-    """The name of a subtype, by its number."""
+    """Return the name of a subtype, by its number."""
     known = ("scoreboard_fail", "timeout", "assertion_fail", "x_propagation", "protocol_violation", "null_handle")
     return known[kind] if kind < len(known) else f"{_SIGNALS[kind % 12]}_{_VERBS[kind % 10].replace(' ', '_')}_{kind}"
 
 
 def layout_of(folder: Path) -> Layout:
-    """The places of the project in a folder."""
+    """Return the places of the project in a folder."""
     return Layout(root=folder, wiki=folder / ".agent" / "wiki")
 
 
 def write_records(folder: Path, numbers: Numbers) -> Layout:
-    """Writes the records, and no page."""
+    """Write the records, and no page."""
     place, generator = layout_of(folder), Generator(numbers)
     for names in generator.suites():
         write_suite(place.tasks, names)
@@ -291,7 +291,7 @@ def write_records(folder: Path, numbers: Numbers) -> Layout:
 
 
 def grow(folder: Path, numbers: Numbers, progress: Callable[[str], None] = print) -> Layout:
-    """Writes a wiki: its records, then its pages."""
+    """Write a wiki: its records, then its pages."""
     place = write_records(folder, numbers)
     progress(f"{numbers.records} records written")
     result = build(place, restore=True)
@@ -300,7 +300,7 @@ def grow(folder: Path, numbers: Numbers, progress: Callable[[str], None] = print
 
 
 def main() -> None:
-    """Grows a wiki."""
+    """Grow a wiki."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--pages", type=int, default=1_000)

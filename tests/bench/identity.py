@@ -68,7 +68,7 @@ class Report:
 
 
 def statements(folder: Path) -> Iterator[Statement]:
-    """All statements of one repository whose message can be printed."""
+    """Yield all statements of one repository whose message can be printed."""
     for path in sorted([*folder.rglob("*.sv"), *folder.rglob("*.svh")]):
         source = path.read_text("utf-8", "replace")
         # A comment that looks like one inside a string is rare enough.
@@ -99,7 +99,7 @@ def _statement(call: re.Match[str], folder: Path, path: Path) -> Statement | Non
 
 
 def _arguments(text: str, start: int) -> list[str]:
-    """The arguments of a call, from behind its opening parenthesis."""
+    """Return the arguments of a call, from behind its opening parenthesis."""
     parts, depth, at, begin = [], 0, start, start
     while at < len(text):
         char = text[at]
@@ -125,7 +125,7 @@ def _arguments(text: str, start: int) -> list[str]:
 
 
 def reports(statement: Statement, count: int, dice: random.Random) -> Iterator[Report]:
-    """Reports that a statement gives in so many runs."""
+    """Yield so many reports of a statement, one per run."""
     same = (Path(statement.file).name, statement.severity, statement.identity, *_words(statement))
     constant = random.Random(repr(same))
     widths = [constant.choice(_WIDTHS) for _ in _FORMAT.findall(statement.form)]
@@ -145,7 +145,7 @@ def reports(statement: Statement, count: int, dice: random.Random) -> Iterator[R
 
 
 def _words(statement: Statement) -> list[str]:
-    """The first line of a format, and the names of what it prints as text."""
+    """Return the first line of a format, and the names of what it prints as text."""
     first = statement.form.split("\n")[0]
     kinds = [found["kind"] for found in _FORMAT.finditer(first) if found["kind"] not in "%m"]
     return [first, *(a for kind, a in zip(kinds, statement.arguments, strict=False) if kind.lower() in "sv")]
@@ -189,12 +189,12 @@ class Field:
 
     @property
     def zeros(self) -> bool:
-        """Whether no leading zeros are printed, as by %0h."""
+        """Tell whether no leading zeros are printed, as by %0h."""
         return bool(self.given) and not self.given.strip("0")
 
     @property
     def columns(self) -> int:
-        """The width asked for."""
+        """Return the width asked for."""
         return int(self.given.strip("-").split(".")[0] or 0)
 
 
@@ -253,7 +253,7 @@ def _value(place: Field, dice: random.Random) -> str:
 
 
 def _text(place: Field, dice: random.Random) -> str:
-    """What %s prints for an argument of such a name; a word that no check compares says what happened, and stays."""
+    """Return what %s prints for an argument of such a name; words that no check compares stay."""
     index = dice.randrange(8)
     if "full_name" in place.argument or "gfn" in place.argument:
         return f"uvm_test_top.env.m_agent[{index}].driver"
@@ -274,7 +274,7 @@ def _word(argument: str) -> str:
 
 
 def ours(reports_: list[Report]) -> list[str]:
-    """Fingerprints."""
+    """Return the fingerprints of reports."""
     found = []
     for report in reports_:
         parts = parse_report(report.text)
@@ -317,7 +317,7 @@ _BUCKET = (
 
 
 def buckets(reports_: list[Report]) -> list[str]:
-    """The rule by which dvsim puts messages into buckets, as its documentation and source state it.
+    """Group messages by the rule of dvsim, as its documentation and source state it.
 
     Times and doubled blanks go; of a hierarchy the last name stays; numbers become a star where no letter touches them,
     behind a base, and at the ends of words. A sign stays, and the folder of the source file does.
@@ -332,7 +332,7 @@ def buckets(reports_: list[Report]) -> list[str]:
 
 
 def drain(reports_: list[Report]) -> list[str]:
-    """Drain3 with its defaults; a report's group is the one that it joins when it comes."""
+    """Group reports by Drain3 with its defaults; a group is the one that a report joins when it comes."""
     package = importlib.import_module("drain3")
     config = importlib.import_module("drain3.template_miner_config").TemplateMinerConfig()
     miner = package.TemplateMiner(config=config)
@@ -340,7 +340,7 @@ def drain(reports_: list[Report]) -> list[str]:
 
 
 def raw(reports_: list[Report]) -> list[str]:
-    """The text as it stands."""
+    """Return the text as it stands."""
     return [report.text for report in reports_]
 
 
@@ -364,14 +364,14 @@ class Score:
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of pairwise precision and recall."""
+        """Return the harmonic mean of pairwise precision and recall."""
         return (
             2 * self.precision * self.recall / (self.precision + self.recall) if self.precision + self.recall else 0.0
         )
 
 
 def score(truth: list[tuple[str, ...]], found: list[str]) -> Score:
-    """Compares a grouping with the truth."""
+    """Compare a grouping with the truth."""
     both = Counter(zip(truth, found, strict=True))
     true, made = Counter(truth), Counter(found)
     together = _pairs(Counter(both))
@@ -386,7 +386,7 @@ def score(truth: list[tuple[str, ...]], found: list[str]) -> Score:
 
 
 def sample(folder: Path, lines: int, most: int) -> list[Report]:
-    """Reports of one repository in random order, of at most so many of its statements."""
+    """Return reports of one repository in random order, of at most so many of its statements."""
     dice = random.Random(folder.name)
     known = {(s.file, s.line): s for s in statements(folder)}
     chosen = sorted(known.values(), key=lambda s: (s.file, s.line))
@@ -398,7 +398,7 @@ def sample(folder: Path, lines: int, most: int) -> list[Report]:
 
 
 def show_faults(reports_: list[Report], found: list[str]) -> None:
-    """Prints statements that were split, and groups that hold several."""
+    """Print statements that were split, and groups that hold several."""
     split: dict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
     merged: dict[str, dict[tuple[str, ...], str]] = defaultdict(dict)
     for report, group in zip(reports_, found, strict=True):
@@ -413,7 +413,7 @@ def show_faults(reports_: list[Report], found: list[str]) -> None:
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--lines", type=int, default=12, help="reports of each statement")

@@ -39,7 +39,7 @@ class Answer:
 
 
 def of_examples() -> Iterator[Answer | None]:
-    """Each example, with those of its tool left out; None where nothing is like it."""
+    """Yield each example, compared with all others but those of its tool; None if none is similar."""
     patterns = [
         pattern
         for pattern in load_registry()
@@ -63,7 +63,7 @@ def of_examples() -> Iterator[Answer | None]:
 
 
 def of_corpus(path: Path) -> Iterator[Answer | None]:
-    """Each failure of a corpus, compared with the examples and the failures of other repositories."""
+    """Yield each failure of a corpus, compared with the examples and the failures of other repositories."""
     registry = load_registry()
     classifier = TextClassifier(registry)
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
@@ -93,7 +93,7 @@ def _repository(record: dict[str, Any]) -> str:
 
 
 def lower_bound(right: int, of: int) -> float:
-    """The lower end of Wilson's interval at 95 %."""
+    """Return the lower end of Wilson's interval at 95 %."""
     if not of:
         return 0.0
     share = right / of
@@ -103,7 +103,7 @@ def lower_bound(right: int, of: int) -> float:
 
 
 def table(answers: Iterable[Answer | None]) -> Iterator[str]:
-    """The curve as rows of Markdown."""
+    """Yield the curve as rows of Markdown."""
     known = list(answers)
     yield "| similarity | answered | right label | precision | lower 95 % bound | right class |"
     yield "| --- | --- | --- | --- | --- | --- |"
@@ -119,7 +119,7 @@ def table(answers: Iterable[Answer | None]) -> Iterator[str]:
 
 
 def main() -> None:
-    """Prints the curves."""
+    """Print the curves."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", type=Path, help="a labelled corpus of logs, one JSON object a line")
     args = parser.parse_args()

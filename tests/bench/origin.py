@@ -61,7 +61,7 @@ class Score:
 
     @property
     def deciles(self) -> tuple[Decile, ...]:
-        """The verdicts that claim an origin, by confidence."""
+        """Return the verdicts that claim an origin, by confidence."""
         return by_decile(
             Decision(said.type, said.confidence, case.truth, case.pattern)
             for case, said in self.said
@@ -70,12 +70,12 @@ class Score:
 
     @property
     def brier(self) -> float:
-        """The mean squared error of what was said; of an unknown origin that is even odds."""
+        """Return the mean squared error of the stated confidence; an unknown origin counts as even odds."""
         return _mean((_chance_of_design(said) - (case.truth == "RTL_BUG")) ** 2 for case, said in self.said)
 
     @property
     def brier_of_base(self) -> float:
-        """The same for the constant base rate."""
+        """Return the same for the constant base rate."""
         pairs = zip(self.said, self.base, strict=True)
         return _mean((base - (case.truth == "RTL_BUG")) ** 2 for (case, _), base in pairs)
 

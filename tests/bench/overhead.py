@@ -30,7 +30,7 @@ def test_passes(n):
 
 
 def seconds(folder: Path, *arguments: str) -> float:
-    """Duration of one run of pytest."""
+    """Return the duration of one run of pytest."""
     began = time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
@@ -42,7 +42,7 @@ def seconds(folder: Path, *arguments: str) -> float:
 
 
 def compare(name: str, folder: Path, rounds: int, *arguments: str) -> None:
-    """Prints the ratio of runs with these arguments to runs without the plugin, in turn."""
+    """Print the ratio of runs with these arguments to runs without the plugin, in turn."""
     ratios = []
     for _ in range(rounds):
         without = seconds(folder, "-p", "no:dvwiki")
@@ -54,7 +54,7 @@ def compare(name: str, folder: Path, rounds: int, *arguments: str) -> None:
 
 
 def import_milliseconds(folder: Path, rounds: int) -> float:
-    """Median time that the imports of the plugin take where `--dvwiki` is absent, from Python's own measure."""
+    """Return the median time of the imports of the plugin without `--dvwiki`, from Python's own measure."""
     code = "import pytest; import pytest_dvwiki.plugin"
     found = []
     for _ in range(rounds):
@@ -67,7 +67,7 @@ def import_milliseconds(folder: Path, rounds: int) -> float:
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tests", type=int, default=2000)

@@ -58,7 +58,7 @@ class Farm(Generator):
         self.tests = [f"{module}::case_{number:04d}" for module in modules for number in range(share * 10)][:tests]
 
     def occurrence(self, cause: int, run: int) -> Occurrence:
-        """A cause that fails up to 20 tests."""
+        """Return a cause that fails up to 20 tests."""
         made = super().occurrence(cause, run)
         dice = random.Random(f"tests {cause} {run}")
         names = dice.sample(self.tests, dice.randrange(1, 21))
@@ -68,7 +68,7 @@ class Farm(Generator):
     def record(
         self, number: int, second: int, causes: Sequence[int], bins: Sequence[int] = (), fixed: Sequence[int] = ()
     ) -> RunRecord:
-        """One run of all tests."""
+        """Return one run of all tests."""
         made = super().record(number, second, causes, bins, fixed)
         failed = sum(len(each.tests) for each in made.occurrences)
         return replace(
@@ -78,7 +78,7 @@ class Farm(Generator):
         )
 
     def suites(self) -> list[list[str]]:
-        """The one list of tests."""
+        """Return the one list of tests."""
         return [self.tests]
 
 
@@ -155,7 +155,7 @@ def paints(site: Path) -> dict[str, float]:
 
 
 def main() -> int:
-    """Measure, and say whether the limits hold."""
+    """Measure, and report whether the limits hold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, default=10_000)
     parser.add_argument("--tests", type=int, default=5_000)

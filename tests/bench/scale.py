@@ -65,7 +65,7 @@ class Measure:
     unit: str = "ms"
 
     def shown(self) -> str:
-        """It with its unit."""
+        """Return it with its unit."""
         if self.unit == "":
             return f"{self.seconds:.1f} times"
         if self.unit == "s":
@@ -75,19 +75,19 @@ class Measure:
 
 
 def spent(work: Callable[[], object]) -> float:
-    """Process time of one call."""
+    """Return the process time of one call."""
     began = time.process_time()
     work()
     return time.process_time() - began
 
 
 def median(work: Callable[[], object], times: int = 5) -> float:
-    """Median process time of a few calls."""
+    """Return the median process time of a few calls."""
     return statistics.median(spent(work) for _ in range(times))
 
 
 def measures(place: Layout, numbers: Numbers, backend: str) -> Iterator[Measure]:
-    """All measures of a wiki."""
+    """Yield all measures of a wiki."""
     shutil.rmtree(place.wiki / ".cache", ignore_errors=True)
     yield Measure("build of a fresh clone", spent(lambda: build(place)), "s")
     yield Measure("build again", spent(lambda: build(place)), "s")
@@ -126,7 +126,7 @@ def _search(place: Layout, backend: str) -> Iterator[Measure]:
 
 
 def _followed(place: Layout, backend: str) -> Iterator[Measure]:
-    """A process that keeps the index: its queries alone, then 300 of each kind during 10 edits a second."""
+    """Measure a process that keeps the index: its queries alone, then 300 of each kind during 10 edits a second."""
     pages = itertools.cycle(sorted((place.wiki / "bugs").glob("[RTU]*.md")))
     stop, seen = threading.Event(), []
 
@@ -168,7 +168,7 @@ def _followed(place: Layout, backend: str) -> Iterator[Measure]:
 
 
 def _timed(work: Callable[[str], object], times: int) -> tuple[list[float], list[float]]:
-    """The process time of this thread that each query takes, and the seconds that pass meanwhile."""
+    """Return the process time of this thread for each query, and the seconds that pass meanwhile."""
     spent_alone, passed = [], []
     for query in itertools.islice(itertools.cycle(_QUERIES), times):
         began, began_alone = time.perf_counter(), time.thread_time()
@@ -187,7 +187,7 @@ def _cold(place: Layout, backend: str) -> float:
 
 
 def _archive(place: Layout, numbers: Numbers) -> Iterator[Measure]:
-    """Runs of known causes and of new ones, here and in a wiki that has no others; each run has its list of tests."""
+    """Archive runs of known and of new causes, here and in a wiki without others; each run has its list of tests."""
     generator = Generator(numbers)
     names = generator.suites()[-1]
     began = _second_after(place)
@@ -216,20 +216,20 @@ def _archive(place: Layout, numbers: Numbers) -> Iterator[Measure]:
 
 
 def _second_after(place: Layout) -> int:
-    """The second at which runs may begin, when all that are on record are over."""
+    """Return the second at which runs may begin, when all that are on record are over."""
     with Archive(place.tasks, place.wiki / ".cache" / "records.sqlite") as records:
         newest = datetime.fromisoformat(records.last_updated() or BEGAN.isoformat())
     return int((newest - BEGAN).total_seconds()) + 60
 
 
 def machine() -> str:
-    """What was measured on."""
+    """Return the machine and versions that were measured on."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return f"{os.cpu_count()} cores, {memory:.0f} GiB of memory, Python {platform.python_version()}, Linux"
 
 
 def table(found: dict[int, list[Measure]]) -> str:
-    """The measures of all sizes as a table, with the power by which each grows between the last two."""
+    """Return the measures of all sizes as a table, with the power by which each grows between the last two."""
     sizes = list(found)
     rows = [["", *(f"{size:,} pages" for size in sizes), "grows as"], ["---"] * (len(sizes) + 2)]
     rows += [
@@ -246,7 +246,7 @@ def _growth(sizes: list[int], row: tuple[Measure, ...]) -> str:
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pages", type=int, nargs="+", default=[100, 1_000])
     parser.add_argument("--backend", default="bm25")

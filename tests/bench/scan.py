@@ -45,7 +45,7 @@ SCAN: tuple[str | Path, ...] = (sys.executable, "-m", "pytest_dvwiki", "scan")
 
 
 def usual(rng: random.Random, n: int) -> str:
-    """A line that says nothing of a failure; one in 50 has words of one."""
+    """Return a line without a failure; one in 50 has words of one."""
     pick, word = rng.randint, f"0x{rng.getrandbits(32):08x}"
     test = f"@ {n}000: uvm_test_top.env"
     if rng.random() < 0.02:
@@ -70,7 +70,7 @@ def usual(rng: random.Random, n: int) -> str:
 
 
 def failing(rng: random.Random, n: int) -> str:
-    """A line that tells of a failure."""
+    """Return a line that reports a failure."""
     word = f"{rng.getrandbits(16):04x}"
     return rng.choice(
         (
@@ -82,7 +82,7 @@ def failing(rng: random.Random, n: int) -> str:
 
 
 def write_log(path: Path, megabytes: int) -> None:
-    """Makes the log."""
+    """Make the log."""
     rng = random.Random(1)
     lines = (failing(rng, n) if n % FAILURE_EVERY == FAILURE_EVERY - 1 else usual(rng, n) for n in range(BLOCK))
     block = ("\n".join(lines) + "\n").encode()
@@ -93,7 +93,7 @@ def write_log(path: Path, megabytes: int) -> None:
 
 
 def run(command: Sequence[str | Path]) -> tuple[float, float, int]:
-    """Wall time and process time of a command, in seconds, and the most memory that it held, in kilobytes."""
+    """Return the wall time and process time of a command, in seconds, and its peak memory, in kilobytes."""
     began = time.perf_counter()
     with subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL) as process:
         _, status, usage = os.wait4(process.pid, 0)
@@ -104,7 +104,7 @@ def run(command: Sequence[str | Path]) -> tuple[float, float, int]:
 
 
 def paired(name: str, one: Sequence[str | Path], other: Sequence[str | Path], rounds: int) -> None:
-    """Prints the ratios of two commands' times, run in turn."""
+    """Print the ratios of two commands' times, run in turn."""
     wall, process = [], []
     memory = 0
     for _ in range(rounds):
@@ -119,25 +119,25 @@ def paired(name: str, one: Sequence[str | Path], other: Sequence[str | Path], ro
 
 
 def plain(source: str) -> str:
-    """An expression without names of groups, which another one may have too."""
+    """Return an expression without names of groups, which another one may have too."""
     return re.sub(r"\(\?P<\w+>", "(?:", source)
 
 
 def megabytes_a_second(work: Callable[[bytes], object], data: bytes) -> float:
-    """How fast something reads."""
+    """Return the speed of a reader."""
     began = time.process_time()
     work(data)
     return len(data) / 1e6 / (time.process_time() - began)
 
 
 def exhaust(engine: Engine, data: bytes) -> None:
-    """Finds all lines that an engine would."""
+    """Find all lines that an engine would."""
     for _ in engine.offsets(data):
         pass
 
 
 def compare_engines(log: Path, sources: Sequence[str]) -> None:
-    """Prints how the engines compare with one alternation."""
+    """Print how the engines compare with one alternation."""
     data = log.open("rb").read(32 << 20)
     matcher = Matcher(load_registry())
     alternatives = (f"(?i:{source[4:]})" if source.startswith("(?i)") else f"(?:{source})" for source in sources)
@@ -159,14 +159,14 @@ def compare_engines(log: Path, sources: Sequence[str]) -> None:
 
 
 def expressions() -> Iterator[str]:
-    """All expressions that failures are found by."""
+    """Yield all expressions by which failures are found."""
     for pattern in load_registry():
         if pattern.tier != "benign":
             yield from map(plain, pattern.match)
 
 
 def compare_with_rg(log: Path, sources: Sequence[str], rounds: int) -> None:
-    """Prints how a scan compares with rg."""
+    """Print how a scan compares with rg."""
     rg = shutil.which("rg")
     if rg is None:
         print("scan     rg is not there: install ripgrep")
@@ -179,7 +179,7 @@ def compare_with_rg(log: Path, sources: Sequence[str], rounds: int) -> None:
 
 
 def compare_lines(folder: Path, log: Path, rounds: int) -> None:
-    """Prints what a line without an end costs."""
+    """Print what a line without an end costs."""
     data = log.open("rb").read(50_000_000)
     (folder / "lines.log").write_bytes(data)
     (folder / "line.log").write_bytes(data.replace(b"\n", b" "))
@@ -187,7 +187,7 @@ def compare_lines(folder: Path, log: Path, rounds: int) -> None:
 
 
 def time_classify(folder: Path, rounds: int) -> None:
-    """Prints the process time of one verdict."""
+    """Print the process time of one verdict."""
     small = folder / "small.log"
     small.write_text("compiling\n" * 50 + "dut.sv:16: syntax error\n")
     command: tuple[str | Path, ...] = (sys.executable, "-m", "pytest_dvwiki", "classify", small)
@@ -197,7 +197,7 @@ def time_classify(folder: Path, rounds: int) -> None:
 
 
 def time_flood(folder: Path, rounds: int) -> None:
-    """Prints what it costs a run to look into the output of a test that prints much."""
+    """Print what it costs a run to look into the output of a test that prints much."""
     path = folder / "flood.log"
     line = "  1234.00ns INFO     cocotb.tb                          packet {} was sent to port {}\n"
     block = "".join(line.format(n, n % 7) for n in range(20_000))
@@ -217,7 +217,7 @@ def time_flood(folder: Path, rounds: int) -> None:
 
 
 def main() -> None:
-    """Runs the benchmark."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=int, default=1024)
     parser.add_argument("--rounds", type=int, default=5)

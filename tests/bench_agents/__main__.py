@@ -97,7 +97,7 @@ class Bench:
         self.git("commit", "--quiet", "--message", subject)
 
     def harmless(self, names: Sequence[str]) -> None:
-        """Commits changes of comments, one for each file."""
+        """Commit changes of comments, one for each file."""
         for name in names:
             self._serial += 1
             mark = "//" if name.endswith(".v") else "#"
@@ -106,7 +106,7 @@ class Bench:
             self.commit(f"{Path(name).stem}: looked through")
 
     def move_lines(self) -> None:
-        """Commits a longer header in every source."""
+        """Commit a longer header in every source."""
         for name in {fault.file for fault in FAULTS}:
             file = self.root / name
             mark = "//" if name.endswith(".v") else "#"
@@ -114,7 +114,7 @@ class Bench:
         self.commit("longer headers")
 
     def test(self, *tests: str) -> bool:
-        """Runs tests with the plugin, and tells whether they pass; the output is the log."""
+        """Run tests with the plugin, and tell whether they pass; the output is the log."""
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "--dvwiki", "--dvwiki-task", "nightly", "-p", "no:cacheprovider", *tests],
             cwd=self.root,
@@ -142,7 +142,7 @@ class Tools:
         self.effort = Effort()
 
     def call(self, action: policy.Action) -> str:
-        """Carries an action out."""
+        """Carry out an action."""
         given = {name: value for name, value in action.items() if name != "tool"}
         name = str(action.get("tool"))
         self.effort.calls += 1
@@ -197,7 +197,7 @@ Agent = Callable[[Tools, str], Effort]
 
 
 def scripted(tools: Tools, name: str) -> Effort:
-    """Lets the rule act."""
+    """Run the scripted agent."""
     steps = policy.POLICIES[name]()
     result = None
     while not tools.effort.is_right and tools.effort.calls < MOST_CALLS:
@@ -210,7 +210,7 @@ def scripted(tools: Tools, name: str) -> Effort:
 
 
 def asking(model: Model) -> Agent:
-    """Returns an agent that asks a model for each action."""
+    """Return an agent that asks a model for each action."""
 
     def act(tools: Tools, _: str) -> Effort:
         listed = "\n".join(f"- {name}: {does}" for name, does in tools.known.items())
@@ -238,7 +238,7 @@ def asking(model: Model) -> Agent:
 
 @contextmanager
 def brought(bench: Bench, fault: Fault) -> Iterator[Brought]:
-    """Brings a fault among harmless commits, runs its test, and repairs it at the end."""
+    """Commit a fault among harmless commits, run its test, and repair it at the end."""
     if not bench.test(fault.test):
         raise SystemExit(f"{fault.name}: its test fails before; see {bench.root / LOG}")
     before = FAULTS.index(fault) % (len(_HARMLESS) + 1)
@@ -256,7 +256,7 @@ def brought(bench: Bench, fault: Fault) -> Iterator[Brought]:
 
 
 def main() -> None:
-    """Measures and prints tables."""
+    """Measure, and print tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--command", metavar="COMMAND", help="an agent's command, which is asked for each action")
     parser.add_argument("--faults", nargs="+", choices=[fault.name for fault in FAULTS], help="only these")
@@ -285,7 +285,7 @@ def main() -> None:
 
 
 def measured(bench: Bench, fault: Fault, agents: dict[str, Agent]) -> dict[str, tuple[Effort, ...]]:
-    """Returns what each agent needed for a fault, without the wiki and with it."""
+    """Return the effort of each agent on a fault, without the wiki and with it."""
     found = {}
     with brought(bench, fault) as state:
         for name, agent in agents.items():
@@ -299,7 +299,7 @@ def measured(bench: Bench, fault: Fault, agents: dict[str, Agent]) -> dict[str, 
 
 
 def table(faults: list[Fault], rows: list[tuple[Effort, ...]]) -> str:
-    """Returns a table with a row for each fault, and the medians of those that were found."""
+    """Return a table with a row for each fault, and the medians of those that were found."""
     lines = ["| fault | without: calls | tokens | files | with: calls | tokens | files |", f"| --- |{' --: |' * 6}"]
     for fault, row in zip(faults, rows, strict=True):
         lines.append(f"| `{fault.name}` | {' | '.join(map(str, row))} |")

@@ -172,7 +172,7 @@ _SWITCHES = (
 
 
 def copy_of_the_sample(root: Path) -> None:
-    """Copies the sample testbench without its switches: the names in them would give the faults away."""
+    """Copy the sample testbench without its switches: the names in them would give the faults away."""
     for folder in FOLDERS:
         shutil.copytree(SAMPLE / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__", "sim_build"))
     shutil.copy(SAMPLE / "pytest.ini", root)
@@ -197,18 +197,18 @@ class Brought:
     """The line as it was."""
 
     def is_at(self, name: str, line: int) -> bool:
-        """Tells whether an answer names it: its line or one beside it."""
+        """Tell whether an answer names it: its line or one beside it."""
         return name == self.fault.file and abs(line - 1 - self.at) <= 1
 
     def repair(self) -> None:
-        """Takes it out of the sources."""
+        """Remove it from the sources."""
         lines = self.file.read_text(encoding="utf-8").split("\n")
         lines[self.at : self.at + bool(self.fault.after)] = [self.line]
         self.file.write_text("\n".join(lines), encoding="utf-8")
 
 
 def bring(fault: Fault, root: Path) -> Brought:
-    """Puts a fault into the sources."""
+    """Put a fault into the sources."""
     file = root / fault.file
     lines = file.read_text(encoding="utf-8").split("\n")
     (at,) = (number for number, line in enumerate(lines) if line.strip() == fault.before)

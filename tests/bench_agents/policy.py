@@ -22,7 +22,7 @@ _NEARBY = 3
 
 
 def without_wiki() -> Steps:
-    """Looks where the log points, the last place first; then through the newest commits."""
+    """Look where the log points, the last place first; then through the newest commits."""
     log = yield {"tool": "log"}
     places = [(name, int(line)) for name, line in _PLACE.findall(log)]
     for name, line in dict.fromkeys(reversed(places)):
@@ -37,7 +37,7 @@ def without_wiki() -> Steps:
 
 
 def with_wiki() -> Steps:
-    """Asks the wiki first, and goes on as without it where the commits that it names do not help.
+    """Ask the wiki first, and continue as without it if the commits that it names do not help.
 
     What repaired the cause before comes first, then the commits with which it came.
     """
@@ -60,7 +60,7 @@ def with_wiki() -> Steps:
 
 
 def changed(patch: str) -> Iterator[tuple[str, int]]:
-    """Yields the places that a commit changed in the sources, comments left out."""
+    """Yield the places that a commit changed in the sources, without comments."""
     name, line = "", 0
     for text in patch.splitlines():
         if text.startswith("+++ "):
@@ -76,13 +76,13 @@ def changed(patch: str) -> Iterator[tuple[str, int]]:
 
 
 def taken_away(patch: str, name: str) -> list[str]:
-    """Returns the lines that a commit took out of a file."""
+    """Return the lines that a commit removed from a file."""
     part = patch.partition(f"+++ b/{name}")[2].partition("\ndiff ")[0]
     return [text[1:].strip() for text in part.splitlines() if text.startswith("-") and text[1:].strip()]
 
 
 def beside(patch: str, name: str) -> list[str]:
-    """Returns the line behind the first one that a commit added to a file."""
+    """Return the line behind the first one that a commit added to a file."""
     lines = patch.partition(f"+++ b/{name}")[2].splitlines()
     at = next((number for number, text in enumerate(lines) if text.startswith("+")), len(lines))
     return [text.strip() for text in lines[at + 1 : at + 2] if text.strip()]
@@ -92,7 +92,7 @@ POLICIES = {"without": without_wiki, "with": with_wiki}
 
 
 def main() -> None:
-    """Prints the next action for the prompt on standard input."""
+    """Print the next action for the prompt on standard input."""
     prompt = sys.stdin.read()
     steps = json.loads(prompt.rpartition(TRANSCRIPT)[2])
     policy = POLICIES["with" if "dvwiki_match_failure" in prompt.partition(TRANSCRIPT)[0] else "without"]()
