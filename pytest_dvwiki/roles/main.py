@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dvwiki.report import OUTPUT_FILES
 from pytest_dvwiki.roles.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class MainRole:
         self._outputs: Outputs | None = None
         is_github = settings.github and os.environ.get("GITHUB_ACTIONS") == "true"
         shows_tests = any(config.getoption(name, None) for name in _OF_PLUGINS)
-        if is_github or settings.codequality or shows_tests:
+        if is_github or shows_tests or any(getattr(settings, name) for name in OUTPUT_FILES):
             from pytest_dvwiki.roles.outputs import Outputs  # noqa: PLC0415  # loaded only where a tool reads one
 
             self._outputs = Outputs(

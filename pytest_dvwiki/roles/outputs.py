@@ -6,6 +6,7 @@ when its report is made; what only the whole run shows is added at its end.
 
 from __future__ import annotations
 
+import importlib
 import os
 from functools import cached_property
 from html import escape
@@ -16,7 +17,7 @@ from urllib.parse import quote
 import pytest
 
 from pytest_dvwiki import reading
-from pytest_dvwiki.report import junit
+from pytest_dvwiki.report import OUTPUT_FILES, junit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -145,13 +146,13 @@ class Outputs:
         """
         self._archived = archived
         root = self._settings.layout.root
-        if self._settings.codequality:
-            with self._guard("writing the code quality report"):
-                from pytest_dvwiki.records import disk  # noqa: PLC0415
-                from pytest_dvwiki.report import codequality  # noqa: PLC0415
+        for name in OUTPUT_FILES:
+            if file := getattr(self._settings, name):
+                with self._guard(f"writing {file}"):
+                    from pytest_dvwiki.records import disk  # noqa: PLC0415
 
-                text = codequality.render(self._briefs, self._folder)
-                disk.replace(root / self._settings.codequality, text.encode())
+                    output = importlib.import_module(f"pytest_dvwiki.report.{name}")
+                    disk.replace(root / file, output.render(self._briefs, self._folder).encode())
         if self._tests:
             with self._guard("adding pages to the JUnit XML"):
                 self._complete_junit()

@@ -2,7 +2,7 @@
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest_dvwiki
@@ -12,9 +12,10 @@ LONGEST = 200
 MOST_METHODS = 20
 
 
-def classes() -> Iterator[ast.ClassDef]:
-    for file in PACKAGE.rglob("*.py"):
-        yield from (node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ClassDef))
+@cache
+def classes() -> list[ast.ClassDef]:
+    trees = (ast.parse(file.read_text()) for file in PACKAGE.rglob("*.py"))
+    return [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
 
 
 def test_a_class_name_means_one_class() -> None:
