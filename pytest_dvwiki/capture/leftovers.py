@@ -14,16 +14,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.artefacts import Artefact
 from pytest_dvwiki.capture.files.results import EmptyResultsError, ResultsError, ResultsFile, read_results
-from pytest_dvwiki.capture.make_folders import STOPPED, folders_of, stopped_in
+from pytest_dvwiki.capture.make_folders import STOPPED, builds_in, folders_of, stopped_in
 from pytest_dvwiki.capture.processes.tools import makefiles
 from pytest_dvwiki.capture.run_logs import RunLogs, text_of
 from pytest_dvwiki.capture.run_names import native_runner, package_of, place_of, simulation_name, undated
 from pytest_dvwiki.capture.runners import fusesoc
 from pytest_dvwiki.capture.simulations.builds import Builds
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
-from pytest_dvwiki.capture.simulations.makefiles import make_call
+from pytest_dvwiki.capture.simulations.makefiles import HEAD, make_call
 from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of, named_run
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
@@ -49,6 +50,8 @@ _OLD_MESSAGE = re.compile(r"Test failed with RANDOM_SEED=")
 _BEFORE_THE_RUN = frozenset({"compile_error", "elaboration_error", "python_error", "tool_error"})
 """Classes of failures that end a make before a simulation has begun."""
 _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
+_OF_BUILD = 8
+"""Number of digits of a configuration that stand for the build."""
 _RESULTS = "results.xml"
 _SIMULATION_ENDED = "SimFailure"
 _ROLLUP = "SystemExit"
@@ -226,6 +229,7 @@ class _RunReader:
             tests = [block.name for part in parts for block in part.blocks]
             if len(tests) == len(set(tests)):  # otherwise some of its simulations may be of an earlier run
                 self._take_log(log, ReadLog([part for part in parts if part.blocks]), cases)
+                self._take_failed_builds(log, parts)
         self._drop_rollups()
         logs = [log for log in self._logs.found if not log.only_beside or log.path in self._logs.claimed]
         read = (*self._results, *logs, *self._logs.claimed.values(), *later.values())
@@ -477,6 +481,25 @@ class _RunReader:
                 self._run.results.append(_of_log(name, outcome, failed=True, seed=None))
         return found
 
+    def _take_failed_builds(self, log: Artefact, parts: Iterable[Regression]) -> None:
+        """Add the designs that failed to build before or between simulations that have results in the same folder.
+
+        One that is not known by its commands, or was built in another call, may have been mended before these.
+        """
+        built = {result.config[:_OF_BUILD] for result in self._run.results if result.config}
+        for text in (text for part in parts for lines in (part.preamble, part.rest) for text in builds_in(lines)):
+            part = read_regressions(LogText(source="log", text=text), self._interest)[0]
+            if (name := self._unit(log, part)) is None:
+                continue
+            makefile = next(iter(self._makefiles(log, [log])), None)
+            call = make_call(makefile, text, self._root) if makefile is not None else None
+            outcome = self._collected(name, part, log, call)
+            failures = [failure for failure in outcome.failures if self._has_class(failure)]
+            if failures and outcome.config and outcome.config[:_OF_BUILD] not in built:
+                built.add(outcome.config[:_OF_BUILD])
+                self._add(outcome, failures, log)
+                self._run.results.append(_of_log(name, outcome, failed=True, seed=None))
+
     def _named(self, log: Artefact, read: ReadLog) -> NamedRun | None:
         """Return the test, seed and simulator that a log or the files beside it name."""
         if not read.is_single:
@@ -540,7 +563,8 @@ class _RunReader:
         for makefile in self._makefiles(artefact, logs):
             key = makefile, *(log.path for log in logs)  # each log shows the values of its own run
             if key not in self._calls:
-                self._calls[key] = make_call(makefile, key[1:], self._root)
+                log = "\n".join(reading.start_of(path, HEAD) for path in key[1:])
+                self._calls[key] = make_call(makefile, log, self._root)
             return self._calls[key]
         return None
 

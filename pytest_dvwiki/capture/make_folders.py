@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 STOPPED = re.compile(r"^(?:g?make(?:\[\d+\])?|\S*[Mm]akefile\S*:\d+|\S+\.mk:\d+): \*\*\* ")
@@ -18,6 +18,16 @@ _READ_LIMIT = 1 << 23
 """Maximum number of bytes of a log that are searched for folders in which make stopped."""
 _START = 1 << 18
 """Maximum number of bytes of a log that are searched for the folder in which make was called."""
+
+
+def builds_in(lines: Iterable[tuple[int, str]]) -> Iterator[str]:
+    """Yield the stretches of a log that end where make stopped."""
+    stretch: list[str] = []
+    for _, line in lines:
+        stretch.append(line)
+        if STOPPED.match(line):
+            yield "\n".join(stretch)
+            stretch = []
 
 
 def folders_of(log: Path) -> set[str]:

@@ -17,7 +17,7 @@ from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.simulations.reproduce import VARIABLES, Call, relative, with_places
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 _REFERENCE = re.compile(r"\$[({]([A-Za-z_]\w*)[)}]", re.ASCII)
 _OR = re.compile(r"\$[({]or[ \t]+(\$[({]\w+[)}])[ \t]*,[^(){}$]*[)}]")
@@ -38,7 +38,8 @@ _LINES_BEFORE = 3
 _MOST_CALLS = 8
 """Calls of make in a folder, the last ones of a log, that are searched for the simulation."""
 _OLD_NAMES = {"MODULE": "COCOTB_TEST_MODULES", "TOPLEVEL": "COCOTB_TOPLEVEL", "TESTCASE": "COCOTB_TESTCASE"}
-_HEAD = 256 * 1024
+HEAD = 256 * 1024
+"""Number of bytes at the start of a file that are read for the command of make."""
 _MOST_FILES = 8
 _LONGEST_VALUE = 400
 _LEAST_LITERAL = 3
@@ -54,7 +55,7 @@ def from_outside(text: str) -> frozenset[str]:
     return frozenset(name for name in names if not _OF_MAKE.fullmatch(name))
 
 
-def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Mapping[str, str] | None = None) -> Call:
+def make_call(makefile: Path, log: str, root: Path, environment: Mapping[str, str] | None = None) -> Call:
     """Return the command line with which a Makefile was run.
 
     A variable has the value that follows from the log; any other that the Makefile takes from outside has its present
@@ -62,7 +63,7 @@ def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Map
 
     Args:
         makefile: The Makefile.
-        logs: Logs of the run.
+        log: Log of the run.
         root: The workspace root.
         environment: The present variables.
     """
@@ -71,7 +72,7 @@ def make_call(makefile: Path, logs: Iterable[Path], root: Path, environment: Map
     environment = os.environ if environment is None else environment
     top, in_repository = workspace(root)
     folder, text = makefile.parent, text_of(makefile)
-    called, log = _called("\n".join(reading.start_of(path, _HEAD) for path in logs), folder, text)
+    called, log = _called(log, folder, text)
     given = _given(called)
     names, shown = from_outside(text), _shown(log)
     solved = shown | _solved(text, names, log, shown)
@@ -275,7 +276,7 @@ def text_of(makefile: Path) -> str:
         path = waiting.pop(0)
         if path not in seen:
             seen.add(path)
-            text = _OR.sub(r"\1", reading.start_of(path, _HEAD).replace("\\\n", " "))
+            text = _OR.sub(r"\1", reading.start_of(path, HEAD).replace("\\\n", " "))
             texts.append("\n".join(line for line in text.split("\n") if not line.lstrip().startswith("#")))
             waiting += (path.parent / name for found in _INCLUDE.findall(text) for name in found.split())
     return "\n".join(texts)

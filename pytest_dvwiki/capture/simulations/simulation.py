@@ -102,7 +102,7 @@ class SimulationOutcome:
     refused: tuple[Failure, ...] = ()
     """With strict logs, failures of the tests that passed with error lines; not in `failures`."""
     is_one_of_several: bool = False
-    """Whether its logs hold tests of other simulations, too."""
+    """Whether its logs hold tests of other simulations, or a build that failed, too."""
 
 
 def collect(sim: Simulation) -> SimulationOutcome:

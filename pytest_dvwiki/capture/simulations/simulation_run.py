@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.capture.files.results import Case, ResultsError, read_results
+from pytest_dvwiki.capture.make_folders import STOPPED
 from pytest_dvwiki.capture.processes.ending import read_ending, sentence, status_in
 from pytest_dvwiki.capture.simulations import reproduce
 from pytest_dvwiki.capture.simulations.builds import UNKNOWN, setup_of_log
@@ -217,7 +218,7 @@ def _fresh_results(sim: Simulation) -> tuple[tuple[Case, ...] | None, ResultsErr
 def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regression, tuple[Regression, ...], bool]:
     """Return the part of the logs with the tests of this simulation, and the last part of each other log.
 
-    Also tell whether one of the logs holds the tests of several simulations.
+    Also tell whether one of the logs holds the tests of several simulations, or a build that failed.
     """
     names = {name for case in cases or () for name in (case.fullname, case.name)}
     failing = {
@@ -232,7 +233,9 @@ def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regress
             parts = read_regressions(log, sim.interest, names=names, failing=failing if cases is not None else None)
         except OSError:
             continue  # a log that cannot be opened
-        is_one_of_several |= sum(bool(one.blocks) for one in parts) > 1
+        is_one_of_several |= sum(bool(one.blocks) for one in parts) > 1 or any(
+            STOPPED.match(line) for one in parts for _, line in (*one.preamble, *one.rest)
+        )
         part = max(reversed(parts), key=lambda one: (_overlap(one, names), one.seed in seeds))
         if best is None or _weight(part, names) > _weight(best, names):
             others += [best] if best is not None else []

@@ -44,7 +44,7 @@ def call(root: Path, makefile: str = MAKEFILE, log: str = LOG, environment: Mapp
     (folder / "Makefile").write_text(makefile)
     (folder / "common.mk").write_text("MORE ?= 1\n")
     (folder / "make.log").write_text(log.format(root=root))
-    return make_call(folder / "Makefile", [folder / "make.log"], root, environment or {})
+    return make_call(folder / "Makefile", (folder / "make.log").read_text(), root, environment or {})
 
 
 def test_what_a_makefile_takes_from_outside(tmp_path: Path) -> None:
