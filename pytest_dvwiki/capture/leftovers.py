@@ -7,6 +7,7 @@ own name.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
@@ -198,6 +199,7 @@ class _RunReader:
         self._shared: dict[Path, Artefact] = {}
         """Logs of a results file that hold the tests of other simulations, too."""
         self._calls: dict[tuple[Path, ...], Call] = {}
+        self._folders_of = functools.cache(folders_of)
         self._run = Leftovers()
 
     def read(self) -> Leftovers:
@@ -577,7 +579,7 @@ class _RunReader:
             return []
         if beside := makefiles(artefact.path.parent):
             return beside
-        entered = {folder for log in logs for folder in folders_of(log.path)}
+        entered = {folder for log in logs for folder in self._folders_of(log.path)}
         folder = Path(entered.pop()) if len(entered) == 1 else None
         return makefiles(folder) if folder is not None and folder.is_relative_to(self._root) else []
 
