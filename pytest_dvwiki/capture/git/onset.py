@@ -71,11 +71,17 @@ def _of_failure(
     if since is not None:
         start = since
     elif known is not None and known.is_certain:
-        if not (repository.is_older(vcs.commit, known.bad) and repository.is_older(known.good, vcs.commit)):
-            return known, False
-        start = _Start(known.nodeid, known.good)
+        if repository.is_older(vcs.commit, known.bad) and repository.is_older(known.good, vcs.commit):
+            start = _Start(known.nodeid, known.good)
+        else:
+            # The more often the cause was seen, the fewer passes before it are needed to rule out chance.
+            failed = Vcs(commit=known.bad)
+            later = _start(occurrence, failed, onset, history, repository) if known.log_count > 1 else None
+            if later is None or later.passed_with != "same" or not repository.is_older(known.good, later.commit):
+                return known, False
+            vcs, start = failed, later
     else:
-        if onset.commit is not None and not repository.is_older(vcs.commit, onset.commit):
+        if onset.commit is not None and not repository.is_older(str(vcs.commit), onset.commit):
             vcs = Vcs(commit=onset.commit)
         begins = _start(occurrence, vcs, onset, history, repository)
         if begins is None:

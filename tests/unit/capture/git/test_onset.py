@@ -214,6 +214,9 @@ def test_enough_passes_with_other_seeds_begin_a_range(project: Project) -> None:
     # At 2 failures in 4 runs five passes leave 3 % to chance: from the second night on.
     assert (found.passed_with, found.bad, found.log_count) == ("same", bad, 5)
     assert "Came with one of 5 commits after" in project.page()
+    counts = [later.log_count for seed in range(10, 18) if (later := project.first_bad(seed=str(seed)))]
+    assert (sorted(counts, reverse=True), counts[-1]) == (counts, 2), "the higher the rate, the fewer passes it takes"
+    assert "Came with one of 2 commits after" in project.page()
 
 
 @pytest.mark.parametrize(
