@@ -242,15 +242,13 @@ class PageBlocks:
         """Yield sentences on a hole: since when it is open or what filled it, and a scenario that would reach it."""
         hole = bins.hole(self._history.archive, page.text("covergroup"), page.text("bin"))
         if hole is not None:
-            newest = hole.rows[0]
+            task_id, finished, newest = hole.rows[0]
             hits = f", {newest.hits} of {newest.goal} hits" if newest.hits is not None else ""
             scenario = f" ({_words(newest.scenario)})" if newest.hits is not None and newest.scenario else ""
-            times = sum(row.filled for row in hole.rows)
+            times = sum(row.state.filled for row in hole.rows)
             before = f", filled {times} times before" if times > 1 else ", filled once before" if times else ""
-            since = (
-                f"Filled on {newest.finished[:10]}" if newest.filled else f"Open since {hole.since[:10]}{hits}{before}"
-            )
-            yield f"{since}{scenario}. {cite(newest.task_id)}"
+            since = f"Filled on {finished[:10]}" if newest.filled else f"Open since {hole.since[:10]}{hits}{before}"
+            yield f"{since}{scenario}. {cite(task_id)}"
         scenario = prose(self._section(page, "Scenario"), _TITLE_LENGTH)
         if scenario and scenario != UNWRITTEN:
             yield f"Scenario: {scenario}"

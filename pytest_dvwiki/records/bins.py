@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -17,20 +17,12 @@ if TYPE_CHECKING:
 _bin_row = msgspec.json.Decoder(BinRow)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoverageRow:
+class CoverageRow(NamedTuple):
     """The state of a bin in one run."""
 
     task_id: str
     finished: str
-    action_class: str
-    feature: str
-    scenario: str
-    priority: int | None
-    filled: bool
-    hits: int | None = None
-    goal: int | None = None
-    """The number of hits from which the bin is covered."""
+    state: BinRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +42,7 @@ class Hole:
     @property
     def since(self) -> str:
         """Return the time since which the bin has been in its present state, as far as the rows go back."""
-        same = itertools.takewhile(lambda row: row.filled == self.rows[0].filled, self.rows)
+        same = itertools.takewhile(lambda row: row.state.filled == self.rows[0].state.filled, self.rows)
         return list(same)[-1].finished
 
 
@@ -76,10 +68,10 @@ def hole(archive: Archive, covergroup: str, bin_name: str) -> Hole | None:
         " WHERE c.covergroup = ? AND c.bin = ? ORDER BY c.moment DESC, c.number DESC",
         (covergroup, bin_name),
     )
-    rows = [_coverage_row(task_id, finished, _bin_row.decode(text)) for task_id, finished, text in found]
+    rows = [CoverageRow(task_id, finished, _bin_row.decode(text)) for task_id, finished, text in found]
     if not rows:
         return None
-    since_filled = list(itertools.takewhile(lambda row: row.filled, rows))
+    since_filled = list(itertools.takewhile(lambda row: row.state.filled, rows))
     return Hole(
         covergroup=covergroup,
         bin=bin_name,
@@ -87,18 +79,4 @@ def hole(archive: Archive, covergroup: str, bin_name: str) -> Hole | None:
         rows=tuple(rows[:NEWEST_ROWS]),
         total=len(rows),
         filled_by=since_filled[-1].task_id if since_filled else None,
-    )
-
-
-def _coverage_row(task_id: str, finished: str, row: BinRow) -> CoverageRow:
-    return CoverageRow(
-        task_id=task_id,
-        finished=finished,
-        action_class=row.action_class or "",
-        feature=row.feature or "",
-        scenario=row.scenario or "",
-        priority=row.priority,
-        filled=row.filled,
-        hits=row.hits,
-        goal=row.goal,
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki.yamlio import YamlError, load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 HEADINGS = ("1. Parsing Logic", "2. Check Logic", "3. Waiver Logic", "4. Implementation Guide")
 _HEADING = re.compile(r"^(#{3,5})[ \t]+(.+?)[ \t]*$", re.MULTILINE)
@@ -63,9 +63,13 @@ class Block:
 
 def sections_of(text: str) -> dict[str, str]:
     """Return the text of each of the four sections that is there, by its heading."""
+    return by_heading(re.split(rf"^## ({'|'.join(map(re.escape, HEADINGS))})[ \t]*$", text, flags=re.MULTILINE))
+
+
+def by_heading(pieces: Sequence[str]) -> dict[str, str]:
+    """Return the texts of a text split at its headings; the first of two with the same heading."""
     found: dict[str, str] = {}
-    _, *pieces = re.split(rf"^## ({'|'.join(map(re.escape, HEADINGS))})[ \t]*$", text, flags=re.MULTILINE)
-    for heading, body in zip(pieces[::2], pieces[1::2], strict=True):
+    for heading, body in zip(pieces[1::2], pieces[2::2], strict=True):
         found.setdefault(heading, body)
     return found
 

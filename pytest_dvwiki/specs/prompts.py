@@ -161,11 +161,7 @@ class Texts:
 
 def _parts(text: str) -> dict[str, str]:
     """Return the parts of a text by their headings; the first of two with the same heading."""
-    _, *pieces = _PART.split(text)
-    found: dict[str, str] = {}
-    for heading, body in zip(pieces[::2], pieces[1::2], strict=True):
-        found.setdefault(heading, body)
-    return found
+    return document.by_heading(_PART.split(text))
 
 
 def _chosen(text: str, names: Iterable[str]) -> str:

@@ -37,16 +37,16 @@ def is_of(page: PageSummary, covergroup: str, bin_name: str) -> bool:
 
 def new(page: str, hole: Hole) -> bytes:
     """Return a new coverage page with this name, with empty owned keys and regions."""
-    first = hole.first
+    first = hole.first.state
     # The scenario is for people and agents to write; the counts of a coverage report are in the history.
-    scenario = first.scenario if first.hits is None else ""
+    scenario = first.scenario or "" if first.hits is None else ""
     covergroup, bin_name = one_line(hole.covergroup, _NAME), one_line(hole.bin, _NAME)
     people = {
         "type": "coverage",
         "covergroup": covergroup,
         "bin": bin_name,
         "action_class": first.action_class if first.action_class in ACTIONS else "needs_investigation",
-        "feature": one_line(first.feature, _NAME) or None,
+        "feature": one_line(first.feature or "", _NAME) or None,
         "priority": first.priority,
     }
     sections = (
@@ -68,10 +68,10 @@ def regions(hole: Hole) -> dict[str, str]:
         (
             row.finished[:10],
             code(row.task_id, 120),
-            escape(one_line(row.action_class, 40)),
-            escape(one_line(row.scenario)),
-            "" if row.hits is None else f"{row.hits} of {row.goal}",
-            "filled" if row.filled else "unfilled",
+            escape(one_line(row.state.action_class or "", 40)),
+            escape(one_line(row.state.scenario or "")),
+            "" if row.state.hits is None else f"{row.state.hits} of {row.state.goal}",
+            "filled" if row.state.filled else "unfilled",
         )
         for row in hole.rows
     ]
@@ -89,7 +89,7 @@ def regions(hole: Hole) -> dict[str, str]:
 
 def _standing(hole: Hole) -> str:
     """Return a sentence that says whether a bin is covered, and since when."""
-    newest = hole.rows[0]
+    task_id, _, newest = hole.rows[0]
     covered = "Covered" if newest.filled else "Not covered"
     hits = f", {newest.hits} of {newest.goal} hits in the newest run" if newest.hits is not None else ""
-    return f"{covered} since {hole.since[:10]}{hits}. {cite(newest.task_id)}"
+    return f"{covered} since {hole.since[:10]}{hits}. {cite(task_id)}"
