@@ -51,7 +51,8 @@ def stored_failure(failure: Failure) -> Failure:
     `unreproducible` says why.
     """
     nodeid = redact_id(failure.nodeid)
-    if any("\udc80" <= character <= "\udcff" for character in _place(failure)):
+    place = _place(failure)
+    if not place.isascii() and any("\udc80" <= character <= "\udcff" for character in place):
         return replace(failure, nodeid=nodeid, command=None, unreproducible=UNPRINTABLE)
     if nodeid == failure.nodeid and not _STORED.search(nodeid):
         return failure

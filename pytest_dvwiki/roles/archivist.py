@@ -11,9 +11,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import pipeline
-from pytest_dvwiki.capture.files.artefacts import sha256_of
 from pytest_dvwiki.capture.interrupted import journal
-from pytest_dvwiki.capture.interrupted.orphans import find_orphans
 from pytest_dvwiki.logtext.user_frames import shown_path
 from pytest_dvwiki.model import WRITTEN, Axes, Run, RunId, SourceRow
 from pytest_dvwiki.redact import redact
@@ -120,6 +118,8 @@ class Archivist:
         written = dict(ledger.sources)
         path = path_of(self._config, "xmlpath")
         if path is not None:
+            from pytest_dvwiki.capture.files.artefacts import sha256_of  # noqa: PLC0415  # loaded only for such a file
+
             digest = sha256_of(path, since=started - 1)
             if digest is not None:
                 written[shown_path(str(path), self._settings.layout.root)] = digest
@@ -128,6 +128,8 @@ class Archivist:
 
     def take_over(self, place: JournalFolder) -> None:
         """Archive what killed runs left in a folder of journals, under their own task ids."""
+        from pytest_dvwiki.capture.interrupted.orphans import find_orphans  # noqa: PLC0415  # loaded only after a kill
+
         for orphan in find_orphans(place, except_for=self._task_id, note=self._guard.note):
             with self._guard(
                 f"taking over what a killed run left in {orphan.folder} (remove it if this happens again)"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
-from pytest_dvwiki.capture.files.coverage import read_reports
 from pytest_dvwiki.logtext.user_frames import shown_path
 from pytest_dvwiki.model import SourceRow
 
@@ -68,6 +67,8 @@ class SessionCoverage:
         reports = self.written()
         if self._globs and not reports and not self._states():
             notes.append(f"no coverage report was read: no file matches {' '.join(self._globs)} in {self._root}")
+        from pytest_dvwiki.capture.files.coverage import read_reports  # noqa: PLC0415  # loaded only with reports
+
         coverage = read_reports(reports)
         notes += (f"a coverage report was left out: {problem}" for problem in coverage.problems)
         if not coverage.bins:

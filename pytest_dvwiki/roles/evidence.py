@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, error_lines
 from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.roles import reports, strict
@@ -79,7 +78,7 @@ class EvidenceReader:
             text = reports.text_of(call.excinfo, frame)
         elif report.failed:
             text = redact(reports.shortened(report.longreprtext))
-        evidence = reports.Evidence()
+        evidence = reports.NO_EVIDENCE
         if self._is_turn(report, running):
             from pytest_dvwiki.roles import simulations  # noqa: PLC0415  # loaded only in a run with simulations
 
@@ -98,7 +97,7 @@ class EvidenceReader:
                 observed, report, root=root, interest=self._interest(), builds=self._builds()
             )
             evidence = found or evidence
-        if evidence == reports.Evidence() and report.passed and strict.applies_to(report):
+        if evidence == reports.NO_EVIDENCE and report.passed and strict.applies_to(report):
             evidence = self._errors(report, running)
         if report.failed and report.when == "setup":
             failures = self._broken_fixtures.failures_of(item, call.excinfo, evidence.failures)
@@ -110,7 +109,7 @@ class EvidenceReader:
                 kept = (reports.kept(text, self._interest()) for text in self._printed())
                 evidence = replace(evidence, excerpts=(*evidence.excerpts, *(each for each in kept if each.lines)))
             evidence = replace(evidence, frame=frame, text=text, sections_before=running.sections_before)
-        if evidence != reports.Evidence():
+        if evidence != reports.NO_EVIDENCE:
             reports.attach(report, reports.masked(evidence, self._masks()))
         if report.failed and report.when == "setup" and not evidence.failures:
             self._broken_fixtures.keep(call.excinfo, self.failures_of(report))
@@ -130,15 +129,18 @@ class EvidenceReader:
     @staticmethod
     def add_earlier(report: pytest.TestReport, failures: tuple[Failure, ...]) -> None:
         """Attach the failures of earlier attempts to a report."""
-        reports.attach(report, replace(reports.attached(report) or reports.Evidence(), earlier=failures))
+        reports.attach(report, replace(reports.attached(report) or reports.NO_EVIDENCE, earlier=failures))
 
     def _errors(self, report: pytest.TestReport, running: Running) -> reports.Evidence:
         """Return the error lines in the output of a test that ran no known simulator."""
+        # Imported here: a failing test does not need it.
+        from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, error_lines  # noqa: PLC0415
+
         errors = NO_ERRORS
         for text in self._streams(report, running):
             errors += error_lines(text, self._interest)
         if errors.count and self._settings.strict_logs:
-            return strict.refuse_lines(report, errors, reports.Evidence())
+            return strict.refuse_lines(report, errors, reports.NO_EVIDENCE)
         return reports.Evidence(noise_errors=errors.count)
 
     @staticmethod
@@ -177,7 +179,7 @@ class EvidenceReader:
             failure = reports.failure_of(report, interest=self._interest(), call=self._call(), evidence=evidence)
             failures = (self._masks().failure(failure),)
             # Their raw parts are no longer needed.
-            evidence = replace(evidence or reports.Evidence(), failures=failures, excerpts=(), frame=None, text="")
+            evidence = replace(evidence or reports.NO_EVIDENCE, failures=failures, excerpts=(), frame=None, text="")
             reports.attach(report, evidence)
         return evidence.failures
 

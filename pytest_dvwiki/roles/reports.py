@@ -79,6 +79,7 @@ class Evidence:
     """Results files that its simulations wrote: displayed name, and hash of the content."""
 
 
+NO_EVIDENCE = Evidence()
 _recent: deque[tuple[pytest.TestReport | pytest.CollectReport, Evidence]] = deque(maxlen=4)
 """The last reports from other processes with their evidence, so that it is converted once."""
 
@@ -165,7 +166,7 @@ def failure_of(
         call: Command line of the session.
         evidence: The evidence on the report.
     """
-    evidence = evidence or Evidence()
+    evidence = evidence or NO_EVIDENCE
     if evidence.refused:
         return _refused(report, evidence, call)
     phase: Phase = "collect" if isinstance(report, pytest.CollectReport) else _phase(report)

@@ -122,7 +122,7 @@ class SimulatorRole:
         elif strict.applies_to(report) and (errors := self._errors()).count:
             evidence = reports.Evidence(noise_errors=errors.count)
             if self._strict_logs:
-                evidence = strict.refuse_lines(report, errors, reports.Evidence())
+                evidence = strict.refuse_lines(report, errors, reports.NO_EVIDENCE)
             reports.attach(report, reports.masked(evidence, self._masks()))
 
     def _errors(self) -> ErrorLines:
