@@ -15,6 +15,8 @@ import logging
 import re
 import secrets
 import shutil
+import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING, TypeVar
 
@@ -39,6 +41,15 @@ MOST_CHANGES = 1000
 """Number of changed pages at which the index is rebuilt."""
 _SHARE = 50
 """The index is also rebuilt if one page in this many changed, since each page shifts a small wiki's statistics."""
+LARGE = 2_000
+"""Number of pages above which an index is rebuilt by a process of its own, if queries need not wait for it."""
+_REBUILD = """
+import os, sys
+from pathlib import Path
+from pytest_dvwiki.wiki.finding.indexed import bm25_search
+getattr(os, "nice", int)(10)
+bm25_search(Path(sys.argv[1])).refresh()
+"""
 _FORMAT = 3
 _LIST, _CHANGES = "pages.json", "changes.json"
 _FOLDER = re.compile(r"[0-9a-f]{8}")
@@ -145,7 +156,7 @@ class _Index:
     @property
     def is_worn(self) -> bool:
         """Tell whether enough pages changed for the index to be rebuilt."""
-        return len(self.changes) >= min(MOST_CHANGES, len(self.paths) // _SHARE)
+        return len(self.changes) >= max(1, min(MOST_CHANGES, len(self.paths) // _SHARE))
 
     def ranking(self, query: str) -> Iterator[tuple[str, float]]:
         """Yield the pages that share a word with a query, the best first; equal ones by name."""
@@ -178,6 +189,8 @@ class _Bm25Index(WikiSearchIndex):
         self._index: _Index | None = None
         self._writing = threading.RLock()
         """Held while the index changes; a query needs it only where it looks at the pages itself."""
+        self._rebuild: subprocess.Popen[bytes] | None = None
+        """The process that makes the next index, while this one answers and takes in changes."""
 
     def build(self, wiki_dir: Path | None = None) -> None:
         with self._writing:
@@ -198,7 +211,7 @@ class _Bm25Index(WikiSearchIndex):
         path = (self.wiki_dir / page_path).relative_to(self.wiki_dir).as_posix()
         state = self.state(path)
         if state is not None and self._take_in(index, {path: state}, set()):
-            self._index = self._settled(index)
+            self._index = self._settled(index, changed=True)
 
     def refresh(self) -> bool:
         return self._bring_up_to_date() is not None
@@ -225,23 +238,40 @@ class _Bm25Index(WikiSearchIndex):
         present = self.present()
         if not present:
             return None
-        index = self._index or self._load()
+        index = self._rebuilt(present) or self._index or self._load()
         if index is None:
-            index = self._made(present)
-        else:
-            states = index.states()
-            if present != states:
-                different = {path: state for path, state in present.items() if states.get(path) != state}
-                gone = states.keys() - present.keys()
-                if self._take_in(index, different, gone):
-                    index = self._settled(index)
+            return self._made(present)
+        states, changed = index.states(), False
+        if present != states:
+            different = {path: state for path, state in present.items() if states.get(path) != state}
+            changed = self._take_in(index, different, states.keys() - present.keys())
+        return self._settled(index, changed=changed) if changed or index.is_worn else index
+
+    def _rebuilt(self, present: dict[str, State]) -> _Index | None:
+        """Return the index that a process has made; None if none has been made since the last call."""
+        if self._rebuild is None or self._rebuild.poll() is None:
+            return None
+        self._rebuild = None
+        index = self._load()
+        before = self._index
+        if index and before and index.folder == before.folder:
+            return self._made(present, before)  # the process failed
         return index
 
-    def _settled(self, index: _Index) -> _Index:
+    def _settled(self, index: _Index, *, changed: bool) -> _Index:
         """Write the changes of an index to disk, or make a new index if there are many; return the one to use."""
-        if index.is_worn:
+        is_beside = self.look is not None and index.folder is not None and len(index.paths) > LARGE
+        if index.is_worn and not is_beside:
             return self._made(self.present(), index)
-        self._write_changes(index)
+        if changed:
+            self._write_changes(index)
+        if index.is_worn and self._rebuild is None:
+            self._rebuild = subprocess.Popen(
+                [sys.executable, "-c", _REBUILD, str(self.wiki_dir)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
         return index
 
     def _take_in(self, index: _Index, different: dict[str, State], gone: set[str]) -> bool:

@@ -20,6 +20,8 @@ from pytest_dvwiki.wiki.writing.build import archive
 from ...samples import layout, occurrence, record
 
 if TYPE_CHECKING:
+    import subprocess
+
     from pytest_dvwiki.search.relevance import Words
 
 WORDS = "fifo axi burst reset clock valid ready grant credit parity queue bridge late lost stuck overflow".split()  # noqa: SIM905
@@ -318,3 +320,43 @@ def test_queries_do_not_look_at_the_pages_where_something_else_does(wiki: Path) 
     assert list(index.ranking("0x0008")) == []
     index.look = None
     assert list(index_of(wiki).ranking("zebrafish")) == list(index.ranking("zebrafish"))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_large_index_answers_and_takes_in_changes_while_the_next_one_is_made(
+    wiki: Path, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    monkeypatch.setattr(indexed, "LARGE", 100)
+    if fails:
+        monkeypatch.setattr(indexed, "_REBUILD", "")
+    index = index_of(wiki)
+    assert isinstance(index, indexed._Bm25Index)
+
+    def finds(*numbers: int) -> None:
+        index.look = look_at(wiki, FOLDERS)
+        index.refresh()
+        assert sorted(path for path, _ in index.ranking("zebra")) == [f"specs/page_{each:03}.md" for each in numbers]
+
+    def edit(number: int) -> None:
+        (wiki / "specs" / f"page_{number:03}.md").write_text(f"# Zebra {number}\n")
+
+    def rebuild() -> subprocess.Popen[bytes] | None:
+        return index._rebuild
+
+    finds()
+    before = stored(wiki)["folder"]
+    for number in range(3):
+        edit(number)
+    finds(0, 1, 2)
+    assert rebuild() is not None
+    edit(3)
+    finds(0, 1, 2, 3)
+    if (process := rebuild()) is not None:
+        process.wait()
+    edit(4)
+    finds(0, 1, 2, 3, 4)
+    assert rebuild() is None
+    assert stored(wiki)["folder"] != before
+    assert index._index is not None
+    assert index._index.folder == wiki / ".search_index" / stored(wiki)["folder"]
+    assert list(index.ranking("zebra 0x0009")) == list(index_of(wiki).ranking("zebra 0x0009"))
