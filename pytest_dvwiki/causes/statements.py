@@ -53,7 +53,7 @@ class Regressed(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen(Statement):
-    """How often and since when a cause was seen, its status, and what became of its fixes."""
+    """The occurrences of a cause in numbers and dates, its status, and the outcomes of its fixes."""
 
     runs: int
     tests: int
@@ -68,7 +68,7 @@ class Seen(Statement):
     of_kind: bool = False
     """Whether the counts are those of the failure subtype."""
     reports: int = 0
-    """How many of the runs are sessions of which only a report tells."""
+    """Number of the runs that are known only from a report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +144,7 @@ class SeenOn(Statement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice(Statement):
-    """How such failures are fixed: in words, or by the fix of another cause of the subtype."""
+    """Advice on such failures: in words, or as the fix of another cause of the subtype."""
 
     text: str = ""
     fix: Fix | None = None

@@ -30,7 +30,7 @@ _BARE_URL = re.compile(r"https?://[\w.~:/?#@!&+=%-]+", re.ASCII)
 
 
 class Style(NamedTuple):
-    """How an output marks text that is not its own."""
+    """The markup of an output for text that is not its own."""
 
     name: Callable[[str], str] = str
     """Formats the name of a commit, a file, a test or an owner."""
@@ -340,7 +340,7 @@ def of_passes(statement: Passed) -> str:
     passed = passed_of(newest) if newest is not None and newest.needed else ""
     match statement.no_proof:
         case "new stimulus":
-            doubt = "may be chance, as what draws its stimulus may have changed too"
+            doubt = "may be chance, as the stimulus generator may have changed too"
         case "unknown seed":
             doubt = "may be chance, as the seed with which it failed is not on record"
         case "comes and goes":

@@ -56,7 +56,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """What a check is for and how it is judged, without the items that it looks for."""
+    """The purpose of a check and the rules that judge it, without the items that it looks for."""
 
     path: Path
     description: str

@@ -1,4 +1,4 @@
-"""Where a command works: the options `--root` and `--wiki-dir`, and write errors as usage errors."""
+"""The place where a command works: the options `--root` and `--wiki-dir`, and write errors as usage errors."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class ForeignPage:
 
     @property
     def summary(self) -> str:
-        """Return what becomes of it, in one line."""
+        """Return how it is imported, in one line."""
         made = count(len(self.records), "run") if self.records else "its text"
         fixes = sum(len(record.fixes) for record in self.records)
         return "; ".join([made + (f", {fixes} with a fix as reported" if fixes else ""), *self.notes])

@@ -58,7 +58,7 @@ _DAY = re.compile(r"\b(\d{4}-\d\d-\d\d)\b")
 
 @dataclass(frozen=True, slots=True)
 class PageClaim:
-    """What a page says about source files."""
+    """A claim of a page about source files."""
 
     line: int
     text: str

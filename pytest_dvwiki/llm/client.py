@@ -26,7 +26,7 @@ _MOST_LOG = 1 << 20
 
 
 class Clock(Protocol):
-    """What the client needs of the module `time`."""
+    """The part of the module `time` that the client needs."""
 
     def monotonic(self) -> float:
         """Return the time in seconds."""

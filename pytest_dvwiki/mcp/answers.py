@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
-    """What a tool found or did."""
+    """The result of a tool."""
 
     data: dict[str, Any] = field(default_factory=dict)
     """Its keys beside the list and those of all answers."""

@@ -1,4 +1,4 @@
-"""What is known of the causes in a log or in the newest run: the rows of `dvwiki_match_failure`."""
+"""The causes in a log or in the newest run, with what is known of them: the rows of `dvwiki_match_failure`."""
 
 from __future__ import annotations
 

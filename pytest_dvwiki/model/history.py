@@ -92,7 +92,7 @@ class KnownBin:
 
 @dataclass(frozen=True, kw_only=True)
 class Onset:
-    """When a cause appeared: since its last fix, or from the beginning."""
+    """The first appearance of a cause: since its last fix, or at all."""
 
     moment: str | None = None
     """Sort key of the first run that failed; None if it has not returned since the fix."""

@@ -1,4 +1,4 @@
-"""What the passes of a run prove about failures on record."""
+"""The proof that the passes of a run give about failures on record."""
 
 from __future__ import annotations
 

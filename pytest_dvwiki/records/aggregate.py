@@ -102,11 +102,11 @@ class CauseHistory:
     same_commits: tuple[str, ...]
     """Other causes that the commits of its newest fix fixed too."""
     jobs: tuple[str, ...] = ()
-    """Of a cause of infrastructure: the jobs that it hit, by their ids, else by the names of their runs."""
+    """The jobs that a cause of infrastructure hit, by their ids, else by the names of their runs."""
     hosts: tuple[str, ...] = ()
-    """Of a cause of infrastructure: the machines that it hit, where they are on record."""
+    """The machines that a cause of infrastructure hit, where they are on record."""
     reports: int = 0
-    """How many of the runs are sessions of which only a report tells."""
+    """Number of the runs that are known only from a report."""
     matrix: tuple[matrix.Split, ...] = ()
     """The axes that divide its failures at the newest commit from passes of the same tests there."""
 

@@ -102,7 +102,7 @@ class Return(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """How the tests of a cause behaved before its fix."""
+    """The behaviour of a cause's tests before its fix."""
 
     rate: Rate
     left_out: int = 0

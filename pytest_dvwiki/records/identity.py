@@ -1,4 +1,4 @@
-"""Which fingerprints on record name the same cause: former ones, and those that were learned to be one."""
+"""Fingerprints on record that name the same cause: former ones, and those that were learned to be one."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _TASK_ID = re.compile(r"^task_id: *[\"']?([\w.-]+)", re.MULTILINE)
 
 @dataclass(slots=True)
 class Repairs:
-    """What was repaired, or would be; names are relative to the folder of the records."""
+    """The repairs that were made, or would be; names are relative to the folder of the records."""
 
     changed: list[str] = field(default_factory=list)
     left: list[tuple[str, str]] = field(default_factory=list)

@@ -191,7 +191,7 @@ class TestRow:
 
 
 def tests_by_runs(archive: Archive, shown: Sequence[RunRow], most: int) -> list[TestRow]:
-    """Return the tests that failed in most of some runs, with what became of them in each."""
+    """Return the tests that failed in most of some runs, with their outcome in each."""
     asked = json_list(str(row.number) for row in shown)
     of_runs = "run IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
     failed: dict[str, dict[int, set[str]]] = {}

@@ -55,7 +55,7 @@ class FailingTest(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What changed between a fix and a run."""
+    """The changes between a fix and a run."""
 
     since: str
     """Sort key of the run that showed the fix; empty if it is not on record."""

@@ -1,4 +1,4 @@
-"""What needs attention: causes that are open, new, regressed or fixed since a day, waivers that end, who should look.
+"""Causes and waivers that need attention: open, new, regressed or fixed since a day, expiring; and who should look.
 
 Everything comes from the records, the pages and the waivers; the screen of `dvwiki status`, the summary and the site
 format it.
@@ -117,14 +117,14 @@ class AttentionItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attention:
-    """What needs attention on a day."""
+    """The causes and waivers that need attention on a day."""
 
     day: date
     since: date
     newest: RunRecord | None
     """The newest run in which a test ran."""
     before: Totals | None
-    """What the run of the same name before it came to."""
+    """The totals of the previous run of the same name."""
     runs: int
     """Number of runs since then."""
     news: tuple[AttentionItem, ...]
@@ -173,7 +173,7 @@ class ProjectData:
         return People(Git(self.layout.root))
 
     def attention(self, day: date, since: date | None = None) -> Attention:
-        """Return what needs attention.
+        """Return the causes and waivers that need attention.
 
         Args:
             day: The present day.

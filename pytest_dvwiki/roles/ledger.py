@@ -229,7 +229,7 @@ class Ledger:
         return len(self._failed_reports)
 
     def unsettled(self) -> list[str]:
-        """Return the tests with a failed report that belongs to none of the failures of the session's end."""
+        """Return the tests with a failed report that belongs to none of the session's settled failures."""
         failures = self.settle()[0]
         settled, failing = set(map(_key, failures)), {failure.nodeid for failure in failures}
         return [

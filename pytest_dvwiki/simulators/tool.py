@@ -15,7 +15,7 @@ Does = Literal["build", "run", "both"]
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """How to read the command line of a program."""
+    """The syntax of a program's command line."""
 
     does: Does | None = None
     """What it does; None if only an option of `decided_by` or a subcommand decides that."""

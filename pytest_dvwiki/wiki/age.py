@@ -1,4 +1,4 @@
-"""How long something has been known, in words.
+"""Ages in words: how long something has been known.
 
 An age depends on the day of reading, so it appears only in answers: prompts, lists, search results. Files of the wiki
 hold dates instead, so that the same records give the same bytes on any day.

@@ -15,7 +15,7 @@ _SHARES = ("pattern_context_tokens", "bug_context_tokens", "coverage_context_tok
 
 @dataclass(frozen=True)
 class WikiConfig:
-    """Where a wiki is, and how much of it goes into a prompt; the block `wiki:` of project.yaml.
+    """The place of a wiki, and its share of a prompt; the block `wiki:` of project.yaml.
 
     `WikiQueryService` and `PromptLoader` answer only where `enabled` is true. The other services work all the same; for
     `WikiIngestService` the caller decides, by `enabled` and `auto_ingest`.

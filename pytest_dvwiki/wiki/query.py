@@ -356,7 +356,7 @@ class WikiHistory:
 
     @cached_property
     def unaccepted(self) -> dict[str, str]:
-        """Return what agents wrote over other text and no person has accepted, each address with the role."""
+        """Return the addresses of unaccepted text that agents wrote over other text, each with the role."""
         return unaccepted(self._layout.wiki)
 
     def fix_template(self, failure_subtype: str) -> str:

@@ -63,7 +63,7 @@ class Proposal:
     decided_by: str = ""
     decided_on: str = ""
     note: str = ""
-    """What the person who decided had to say."""
+    """The remark of the person who decided."""
 
     @property
     def path(self) -> str:

@@ -28,7 +28,7 @@ class PageEntry:
     age: str = ""
     """How long its content has been known, as of today."""
     summary: str = ""
-    """What it says first, on one line."""
+    """Its first sentence, on one line."""
     version: str = ""
     last_author: str = ""
     """The role that last wrote it through a store; `ingest` where only runs did; empty where that is not on record."""
@@ -110,7 +110,7 @@ class HandedOff:
 
 
 class Turn:
-    """What one reader has read since its last write; it ends with a commit, an append or a handoff."""
+    """The reads of one reader since its last write; a turn ends with a commit, an append or a handoff."""
 
     def __init__(self) -> None:
         self._read: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""What agents wrote over other text, and no person has accepted: it stays out of prompts.
+"""Text that agents wrote over other text and no person has accepted: it stays out of prompts.
 
 The log says who wrote a page or a part of one last. A part that is only added to marks each note by itself.
 """

@@ -2,7 +2,7 @@
 
     python tests/bench/nearest.py [--corpus LOGS.jsonl]
 
-Each message is taken for one that no pattern knows. First every example of every pattern, with all examples of its tool
+Each message is taken for an unknown one. First every example of every pattern, with all examples of its tool
 left out; then, with `--corpus`, every failure of a labelled corpus (one JSON object a line with `source`, `text`,
 `is_failure`, `error_class`, `failure_subtype` and `accept`), compared with the examples and with the failures of all
 other repositories. `docs/naming.md` has what came out.

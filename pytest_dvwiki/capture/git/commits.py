@@ -1,7 +1,7 @@
-"""Commits of single files, beside whatever the user of the repository does.
+"""Commits of single files that leave the work of the repository's user alone.
 
-Nothing of the user's is touched: what is staged stays staged, byte for byte, and files that are not named stay as they
-are. Plumbing makes the commit, so that hooks do not run and nothing is signed. Either branch and index both know the
+Staged content stays staged, byte for byte, and files that are not named stay as they are. Plumbing makes the commit, so
+that hooks do not run and nothing is signed. Either branch and index both know the
 commit, or neither does.
 """
 

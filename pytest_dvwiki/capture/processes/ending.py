@@ -1,4 +1,4 @@
-"""How the processes of a simulation ended, and the sentence that describes it."""
+"""The end of a simulation's processes, and the sentence that describes it."""
 
 from __future__ import annotations
 

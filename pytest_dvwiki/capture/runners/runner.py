@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
-    """How to recognise and read what one regression runner leaves behind."""
+    """A regression runner: how to recognise and read the files that it leaves behind."""
 
     recognises: Callable[[str, bytes], bool]
     """Tells whether it wrote a file, by the file's name and its first bytes."""

@@ -41,7 +41,7 @@ _FIELD = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedRun:
-    """What a log, or its path, says about the run that wrote it."""
+    """The facts in a log, or in its path, about the run that wrote it."""
 
     test: str
     """Node id: the test, after the folders and log names that belong to no single run."""

@@ -17,9 +17,9 @@ _READ_LIMIT = 1 << 20
 _TAKES_SEED = frozenset(
     {"default_rng", "RandomState", "SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 )
-"""What draws from the system where it is called without a seed."""
+"""Functions that draw from the system if called without a seed."""
 _STATE = frozenset({"seed", "set_state"})
-"""What sets the state that the functions of the module share."""
+"""Functions that set the state shared by the module's functions."""
 _NO_DRAW = frozenset({"Generator", "BitGenerator", "get_state", "get_bit_generator", "set_bit_generator"})
 
 

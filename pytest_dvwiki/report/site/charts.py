@@ -134,7 +134,7 @@ class Chart:
 
 
 def _is_left_out(element: Element) -> bool:
-    """Tell whether an element of a picture is for the library's script alone, or a column without height."""
+    """Tell whether an element of a picture only serves the library's script, or is a column without height."""
     classes = element.get("class", "").split()
     return element.tag == "desc" or "tooltip-overlay" in classes or ("bar" in classes and element.find("title") is None)
 

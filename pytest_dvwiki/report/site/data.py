@@ -71,7 +71,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """How long the runs of a name took to be free of failures again."""
+    """The times that the runs of a name took to be free of failures again."""
 
     name: str
     newest: RunRow
@@ -79,7 +79,7 @@ class Recovery:
     """The first of the failing runs that no failure-free run has followed; empty if the newest run is free of them."""
     failing_runs: int
     hours: tuple[float, ...]
-    """Of each earlier stretch of failing runs: from its first run to the failure-free run after it."""
+    """The hours of each earlier stretch of failing runs, from its first run to the failure-free run after it."""
 
     @property
     def median(self) -> float | None:
@@ -248,7 +248,7 @@ class Data:
         return [each for each in charts if each.key != "flaky" or not each.is_empty]
 
     def recovery(self, name: str) -> Recovery:
-        """Return how long the runs of a name took to be free of failures again."""
+        """Return the times that the runs of a name took to be free of failures again."""
         runs = [run for run in self.runs if run.name == name and (run.ended or run.totals.failed)]
         runs = runs or [run for run in self.runs if run.name == name]
         failing = _stretches([not run.is_failure_free for run in runs])

@@ -1,4 +1,4 @@
-"""Why a page is marked as stale: its cause is gone without a fix, or its text cites missing code (drift)."""
+"""The reasons why a page is stale: its cause is gone without a fix, or its text cites missing code (drift)."""
 
 from __future__ import annotations
 

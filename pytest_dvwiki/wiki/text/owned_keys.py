@@ -35,7 +35,7 @@ class _Entry:
     reason: str | None
     """Why its value cannot be replaced, None if it can."""
     events: list[yaml.Event]
-    """What the parser saw."""
+    """The value that the parser read."""
 
 
 def says(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

@@ -99,7 +99,7 @@ class _Border:
     """Its start and end, in characters of the text."""
     line: str
     level: int
-    """Of the heading; 0 for the mark of a region."""
+    """Level of the heading; 0 for the mark of a region."""
     words: str = ""
 
 

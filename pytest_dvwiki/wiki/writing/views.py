@@ -87,7 +87,7 @@ class Views:
     def part(self, formers: Iterable[str]) -> None:
         """Give pages of their own to causes that version 1 took for one; the old page keeps what was known then.
 
-        Where people merged that page with another one, they named all of them: these count on the page that was kept.
+        If people merged that page with another one, all of these causes count on the page that was kept.
 
         Args:
             formers: Fingerprints of version 1.
