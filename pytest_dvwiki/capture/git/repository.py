@@ -42,6 +42,8 @@ _GENERATED = (
     "*.result.xml",
     "*.vcd",
     "*.fst",
+    "*.hier",
+    "*.vvp",
     "*.ghw",
 )
 """What every run writes anew: no source, even where somebody committed it."""

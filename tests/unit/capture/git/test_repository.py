@@ -105,7 +105,14 @@ def test_what_the_plugin_writes_is_no_change(project: Project) -> None:
 
 
 def test_what_every_run_writes_anew_is_no_change(project: Project) -> None:
-    generated = ("results.xml", "tests/test_fifo.result.xml", "sim/sim_build/Vtop.cpp", "sim_build/sim.vvp", "dump.vcd")
+    generated = (
+        "results.xml",
+        "tests/test_fifo.result.xml",
+        "sim/sim_build/Vtop.cpp",
+        "sim_build/sim.vvp",
+        "dump.vcd",
+        "tb/dump.fst.hier",
+    )
     for name in generated:
         project.write(name, "old")
     project.commit("all, with what a run made")
