@@ -7,7 +7,6 @@ A package adds one by an entry point of the group `dvwiki.search`: its name, and
 from __future__ import annotations
 
 import importlib
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,10 +18,7 @@ _BUILT_IN = {
     "bm25": f"{_HOME}.indexed:bm25_search",
     "keyword": f"{_HOME}.search:KeywordIndex",
     "none": f"{_HOME}.search:NoIndex",
-    "tantivy": f"{_HOME}.tantivy:TantivyIndex",
 }
-_NEEDED = {"tantivy": "tantivy"}
-"""Package that a backend needs; an extra of the same name installs it."""
 
 
 class BackendError(ValueError):
@@ -51,9 +47,6 @@ def load(name: str) -> Any:
         BackendError: There is none of this name, or it cannot be loaded.
     """
     check(name)
-    needed = _NEEDED.get(name)
-    if needed is not None and find_spec(needed) is None:
-        raise BackendError(f"{name!r} needs a package: pip install 'pytest-dvwiki[{needed}]'")
     if name in _BUILT_IN:
         module, _, attribute = _BUILT_IN[name].partition(":")
         return getattr(importlib.import_module(module), attribute)

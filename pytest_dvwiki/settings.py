@@ -456,8 +456,8 @@ class Settings:
         "string",
         default="bm25",
         check=_check_backend,
-        help="How pages are searched: `bm25`, `keyword` (without an index), `tantivy` (an extra, for 100,000 pages "
-        "and more), `none` (not at all), or a name that another package provides.",
+        help="How pages are searched: `bm25`, `keyword` (without an index), `none` (not at all), or a name "
+        "that another package provides.",
     )
     lint_on_startup: bool = option("bool", default=True, help="Run a quick check of the wiki when a session starts.")
     lint_interval_sessions: int = option("int", default=10, help="Number of sessions between full checks of the wiki.")

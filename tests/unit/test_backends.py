@@ -55,13 +55,11 @@ def test_an_unknown_one_names_file_key_and_what_there_is(tmp_path: Path) -> None
     place = tmp_path / ".agent" / "project.yaml"
     with pytest.raises(SettingsError) as raised:
         resolve(tmp_path, environ={})
-    assert str(raised.value) == (
-        f"{place}: wiki.search_backend: expected one of bm25, keyword, none, tantivy, got 'qmd'"
-    )
+    assert str(raised.value) == f"{place}: wiki.search_backend: expected one of bm25, keyword, none, got 'qmd'"
 
 
 def test_another_package_adds_one(tmp_path: Path, package: None, capsys: pytest.CaptureFixture[str]) -> None:
-    assert backends.names() == ["bm25", "keyword", "none", "tantivy", "broken", "first"]
+    assert backends.names() == ["bm25", "keyword", "none", "broken", "first"]
     assert resolve(project(tmp_path, "first"), environ={}).search_backend == "first"
     assert main(["search", "whatever", "--root", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "Reset\n  specs/reset.md  score 1.00\n  # Reset\n"
@@ -79,16 +77,3 @@ def test_one_that_cannot_be_loaded_is_a_mistake_of_who_searches(
         assert main([command, "reset", "--root", str(tmp_path)]) == 2
         said = capsys.readouterr().err
         assert "search_backend: 'broken', entry point dvwiki.search: dvwiki_first:Missing, cannot be loaded: " in said
-
-
-def test_an_extra_that_is_missing_is_named_where_somebody_searches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(backends, "find_spec", lambda name: None)
-    project(tmp_path, "tantivy")
-    assert resolve(tmp_path, environ={}).search_backend == "tantivy"
-    for name, argument in (("search", "reset"), ("build", "--reindex")):
-        assert main([name, argument, "--root", str(tmp_path)]) == 2
-        assert capsys.readouterr().err == (
-            f"dvwiki {name}: search_backend: 'tantivy' needs a package: pip install 'pytest-dvwiki[tantivy]'\n"
-        )

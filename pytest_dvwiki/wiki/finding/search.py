@@ -1,6 +1,6 @@
 """Search in the pages of a wiki: what all backends share, and the two that need no index.
 
-`pytest_dvwiki.backends` lists the backends; `indexed` and `tantivy` have an index on disk.
+`pytest_dvwiki.backends` lists the backends; `indexed` has an index on disk.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class WikiSearchIndex(abc.ABC):
         """Return a search of the given kind.
 
         Args:
-            backend: `bm25`, which searches without an index if bm25s is not installed; `keyword`; `tantivy`; `none`,
+            backend: `bm25`, which searches without an index if bm25s is not installed; `keyword`; `none`,
                 which finds nothing; or a backend of another package.
             wiki_dir: The wiki's folder.
 

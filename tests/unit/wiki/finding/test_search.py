@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,8 +17,7 @@ from ...samples import layout, occurrence, record
 if TYPE_CHECKING:
     from pathlib import Path
 
-needs_tantivy = pytest.mark.skipif(importlib.util.find_spec("tantivy") is None, reason="tantivy is not installed")
-BACKENDS = ("bm25", "keyword", pytest.param("tantivy", marks=needs_tantivy))
+BACKENDS = ("bm25", "keyword")
 CAUSES = (
     occurrence(failure_subtype="scoreboard_fail"),
     occurrence("a" * 12, failure_subtype="timeout", primary="SimTimeoutError: waiting for RisingEdge(dut.bvalid)"),
@@ -70,7 +68,7 @@ def test_search_that_is_off_finds_nothing(wiki: Path) -> None:
 
 
 def test_an_unknown_search_is_a_mistake(wiki: Path) -> None:
-    with pytest.raises(ValueError, match="search_backend: expected one of bm25, keyword, none, tantivy, got 'qmd'"):
+    with pytest.raises(ValueError, match="search_backend: expected one of bm25, keyword, none, got 'qmd'"):
         WikiSearchIndex.create("qmd", wiki)
 
 
