@@ -205,7 +205,7 @@ def _reproduce(statement: of.Reproduce, style: Style = PLAIN) -> str:
 @text.register
 def _unseeded(statement: of.Unseeded, style: Style = PLAIN) -> str:
     file = style.name(statement.file)
-    return f"the same seed may give another run, since {file} draws from numpy.random without a seed"
+    return f"the same seed may give another run, since {file} draws numbers that cocotb's seed does not repeat"
 
 
 @text.register

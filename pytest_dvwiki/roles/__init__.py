@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,8 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
         return
     workerinput: dict[str, dict[str, Any]] | None = getattr(config, "workerinput", None)
     sent = (workerinput or {}).get("dvwiki", {})
-    call = functools.cache(lambda: _call(config, sent))
+    began_with = dict(os.environ)  # tests may change it
+    call = functools.cache(lambda: _call(config, sent, began_with))
     task_id = sent.get("task_id") or new_task_id(settings.task_name, time.time())
     places = _journal_places(config, settings)
     items = ItemRole(
@@ -147,13 +149,13 @@ def _services(config: pytest.Config, settings: Settings, guard: Guard) -> Servic
     )
 
 
-def _call(config: pytest.Config, sent: Mapping[str, Any]) -> Call:
+def _call(config: pytest.Config, sent: Mapping[str, Any], environment: Mapping[str, str]) -> Call:
     """Return the command line of the session; the user did not start an xdist worker but its main process."""
     if "call" in sent:
         return Call(**sent["call"])
     from pytest_dvwiki.roles.call import call_of  # noqa: PLC0415  # a run without failures needs none
 
-    return call_of(config)
+    return call_of(config, environment)
 
 
 class _WorkerEnd:

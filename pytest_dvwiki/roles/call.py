@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.capture.simulations.reproduce import pytest_call
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pytest
 
     from pytest_dvwiki.capture.simulations.reproduce import Call
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 _PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?")
 
 
-def call_of(config: pytest.Config) -> Call:
-    """Return the command line of a session."""
+def call_of(config: pytest.Config, environment: Mapping[str, str]) -> Call:
+    """Return the command line of a session, which began with these environment variables."""
     params = config.invocation_params
     return pytest_call(
         [str(word) for word in params.args],
@@ -27,7 +28,7 @@ def call_of(config: pytest.Config) -> Call:
         here=params.dir,
         configuration=config.inipath,
         items=config.getoption("file_or_dir", None) or (),
-        environment=os.environ,
+        environment=environment,
         program=_program(),
     )
 

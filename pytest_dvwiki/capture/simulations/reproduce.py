@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import reading
 from pytest_dvwiki.settings import OPTIONS
 
 if TYPE_CHECKING:
@@ -46,6 +47,17 @@ VARIABLES = (
     "PYTEST_PLUGINS",
 )
 """Environment variables of cocotb, pytest, Python or common runner files that affect what a test does."""
+_READ = re.compile(
+    r"""(?:\benviron(?:\.(?:get|pop|setdefault))?|\bgetenv)\s*[\[(]\s*["'](\w+)["']|["'](\w+)["']\s+(?:not\s+)?in\s+os\.environ"""
+)
+"""A place where Python asks for an environment variable."""
+_OF_MACHINE = re.compile(
+    r"(?:PATH|HOME|HOSTNAME|USER|LOGNAME|PWD|OLDPWD|SHELL|TERM|LANG|TMPDIR|TMP|TEMP|DISPLAY|VIRTUAL_ENV|CI"
+    r"|(?:COCOTB_)?RANDOM_SEED|(?:DVWIKI|PYTEST|GITHUB|CONDA|SSH|XDG|LC)_.*|_.*)"
+)
+"""Names of variables that say where a test runs, or that a command gets in another way."""
+_LONGEST_VALUE = 400
+_MOST_READ = 1 << 18
 _CONFIGURATIONS = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 _SECRET_NAME = re.compile(r"(?i)token|passw|secret|credential|licen[cs]e|(?:^|_)key(?:_|$)")
 _KEYWORD = re.compile(r"(?!(?:and|or|not|None|True|False)$)[\w:+.\[\]\\/-]+")
@@ -88,6 +100,8 @@ class Call:
     arguments: tuple[str, ...] = ("pytest",)
     """Program with its options, without tests."""
     variables: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    """Further variables of the session, of which a command gets those that the test's files ask for."""
     folder: str = "."
     """Folder in which it ran, relative to the top of the repository, else to the workspace root."""
     in_repository: bool = True
@@ -121,7 +135,8 @@ class Call:
         if path:
             configured = _configuration(file, tuple(self.arguments), self.here, self.configuration, self.items)
         words = (*program, *path, *own, *configured, *options)
-        names = dict(self.variables)
+        asked = _asked_for(file, self.here, self.items) if file and self.here and self.environment else ()
+        names = {name: self.environment[name] for name in asked if name in self.environment} | self.variables
         for name, value in (variables or {}).items():
             names.pop(name, None)
             names[name] = value
@@ -150,6 +165,15 @@ def _path(file: str, folder: str, items: str) -> str:
     """Return the path of a test's file, which is relative to `items`, from the folder of a call."""
     absolute = posixpath.join("/", folder)
     return posixpath.relpath(posixpath.join(absolute, items, file), absolute)
+
+
+@functools.lru_cache(maxsize=256)
+def _asked_for(file: str, here: str, items: str | None) -> tuple[str, ...]:
+    """Return the environment variables that a test's file and the conftest files above it ask for."""
+    path, top = (Path(os.path.normpath(f"{here}/{each}")) for each in (file, items or "."))
+    above = (folder / "conftest.py" for folder in path.parents if folder.is_relative_to(top))
+    texts = (reading.start_of(each, _MOST_READ) for each in (path, *above))
+    return tuple(sorted({"".join(found) for text in texts for found in _READ.findall(text)}))
 
 
 @functools.lru_cache(maxsize=256)
@@ -206,10 +230,16 @@ def pytest_call(
     if not here.is_relative_to(top):
         here = root
     added = shlex.split(environment.get("PYTEST_ADDOPTS", ""))
+    further = {
+        name: _masked_value(name, value)
+        for name, value in environment.items()
+        if value and len(value) < _LONGEST_VALUE and name not in VARIABLES and not _OF_MACHINE.fullmatch(name)
+    }
     options = (_placed(word, top, lambda path: relative(path, here)) for word in options_of((*added, *words), items))
     return Call(
         arguments=(*program, *options),
         variables=with_places({name: environment[name] for name in VARIABLES if environment.get(name)}, top, here),
+        environment=with_places(further, top, here),
         folder=relative(here, top),
         in_repository=in_repository,
         items=relative(root, here),

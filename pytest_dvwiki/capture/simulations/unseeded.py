@@ -1,8 +1,9 @@
-"""Stimulus that no seed repeats: numbers of `numpy.random`, of which cocotb sets no seed."""
+"""Stimulus that cocotb's seed does not repeat: of `numpy.random`, and of a testbench that has a seed of its own."""
 
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,17 @@ _TAKES_SEED = frozenset(
 """Functions that draw from the system if called without a seed."""
 _STATE = frozenset({"seed", "set_state"})
 """Functions that set the state shared by the module's functions."""
+_OWN_SEED = re.compile(r"""(?:environ\.get\(|environ\[|getenv\()\s*["'](?!(?:COCOTB_)?RANDOM_SEED["'])\w*SEED""")
+"""A place where Python asks for another seed than cocotb's."""
+_SETS_SEED = re.compile(r"\brandom\.(?:seed|Random)\(\s*[^\s\d)]")
 _NO_DRAW = frozenset({"Generator", "BitGenerator", "get_state", "get_bit_generator", "set_bit_generator"})
 
 
 def draws_unseeded(files: Iterable[str], top: Path) -> str:
-    """Return the first file that draws numbers from numpy without a seed; empty if no file does.
+    """Return the first file that draws numbers which cocotb's seed does not repeat; empty if no file does.
+
+    These are numbers of numpy without a seed, and of `random` with a seed that a variable of the environment gives: a
+    runner mostly draws its value anew for each run.
 
     Args:
         files: The files that a simulation read, relative to the top of the repository.
@@ -34,6 +41,8 @@ def draws_unseeded(files: Iterable[str], top: Path) -> str:
     is_set = False
     for file in files:
         text = reading.start_of(top / file, _READ_LIMIT) if file.endswith(".py") else ""
+        if _SETS_SEED.search(text) and _OWN_SEED.search(text):
+            return file
         for name, has_seed in _calls(text):
             if name in _TAKES_SEED:
                 if not has_seed:

@@ -131,6 +131,32 @@ def test_the_variables_that_choose_are_kept(repository: Path) -> None:
     assert command.arguments == ("pytest", NODEID, "--timeout", "30")
 
 
+def test_the_variables_that_the_files_of_a_test_ask_for_are_kept(repository: Path) -> None:
+    fifo = repository / "blocks/fifo"
+    (fifo / "test_fifo.py").write_text(
+        "LEVEL = os.environ.get('REG_LEVEL', 'FUNC')\nif \"API_TOKEN\" in os.environ: os.getenv('HOME')\n"
+        "os.environ['MODEL']\nseed = os.getenv(\n    'SEED')\n"
+    )
+    (fifo / "conftest.py").write_text("waves = 'FULL_WAVES' not in os.environ\n")
+    environment = {
+        "REG_LEVEL": "GATE",
+        "API_TOKEN": "abcdef123456",
+        "HOME": "/home/x",
+        "MODEL": f"{repository}/lib/model.so",
+        "FULL_WAVES": "1",
+        "EDITOR": "vi",
+    }
+    call = called(fifo, fifo, environment=environment)
+    assert call.command("test_fifo.py::test_fifo[a]").variables == {
+        "API_TOKEN": "…",
+        "FULL_WAVES": "1",
+        "MODEL": "$PWD/../../lib/model.so",
+        "REG_LEVEL": "GATE",
+    }
+    assert call.command("test_other.py::test_x").variables == {"FULL_WAVES": "1"}
+    assert "abcdef123456" not in str(call)
+
+
 def test_a_secret_among_the_options_is_masked(repository: Path) -> None:
     command = called(repository, repository, "--api-key=abcdef123456", "--token", "x").command(NODEID)
     assert command.arguments[2] == "--api-key=…"

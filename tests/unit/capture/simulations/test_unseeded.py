@@ -1,4 +1,4 @@
-"""Stimulus drawn from numpy without a seed is recognised, and nothing else is taken for it."""
+"""Stimulus that cocotb's seed does not repeat is recognised, and nothing else is taken for it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         "import numpy as np\nrng = np.random.Generator(np.random.PCG64())",
         "import numpy as np\nnp.random.seed()\nx = np.random.rand()",
         "import numpy as np\nnp.random.seed(1)\nrng = np.random.default_rng()",
+        "import os, random\nseed = int(os.environ.get('SEED', '12345'))\nrandom.seed(seed)",
+        "import os, random\nrng = random.Random(int(os.environ['TEST_SEED']))",
     ],
 )
 def test_it_is_drawn_without_a_seed(tmp_path: Path, text: str) -> None:
@@ -37,6 +39,10 @@ def test_it_is_drawn_without_a_seed(tmp_path: Path, text: str) -> None:
     "text",
     [
         "import random\nx = random.randint(0, 9)",
+        "import os, random\nrandom.seed(int(os.environ['COCOTB_RANDOM_SEED']))",
+        "import os, random\nrandom.seed(int(os.getenv('RANDOM_SEED', '1')))",
+        "import os, random\nprint(os.getenv('SEED'))\nrandom.seed(42)",
+        "import cocotb, random\nrandom.seed(cocotb.RANDOM_SEED)",
         "import numpy as np\nx = np.zeros(4)",
         "import numpy as np, cocotb\nnp.random.seed(cocotb.RANDOM_SEED)\nx = np.random.rand()",
         "import numpy as np\nrng = np.random.default_rng(seed=7)\nx = rng.integers(9)",
