@@ -279,7 +279,8 @@ class Ledger:
                 yield failure
                 continue
             strict = STRICT[-1] in failure.command.arguments
-            is_hang = failure.exception == LIMIT or self._unfinished_of([failure.nodeid]) is not None
+            test = self._tests.get(failure.nodeid)  # a log may name it in another way than its report
+            is_hang = failure.exception == LIMIT or (test is not None and test.unfinished is not None)
             command = native(
                 self._call(),
                 failure.nodeid if strict else self._chosen(failure.nodeid, runner, is_hang=is_hang),
