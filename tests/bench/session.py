@@ -1,6 +1,6 @@
 """What failures cost a session: runs with the plugin against runs without it, in turn.
 
-    python tests/bench/session.py [--rounds N] [--failures N] [--only NAME]
+    python tests/bench/session.py [--rounds N] [--failures N] [--only NAME] [--no-summary]
 
 Prints for each case the process time (user and system) and the peak memory of a run, what `--dvwiki` adds to both, for
 one test too, and the ratio of its time to what pytest takes:
@@ -10,6 +10,9 @@ one test too, and the ratio of its time to what pytest takes:
     passing    tests that pass at once; the cost is printed as a share of tests of 0, 10 and 100 ms, too
     one        one failing test
     one-pass   one passing test
+
+For each failure in its summary pytest 9 goes through the reports of all phases that passed. From some thousand failures
+on that is most of what pytest takes, and hides what the plugin adds; `--no-summary` leaves it out of all runs.
 """
 
 from __future__ import annotations
@@ -87,17 +90,17 @@ def suite(tests: int, causes: int) -> str:
     return FAILING.format(tests=tests, causes=words(causes), count=causes)
 
 
-def cost(name: str, text: str, tests: int, rounds: int) -> None:
-    """Print what `--dvwiki` adds to runs of one file."""
+def cost(name: str, text: str, tests: int, rounds: int, *more: str) -> None:
+    """Print what `--dvwiki` adds to runs of one file; `more` are further options of all of them."""
     seconds, megabytes, base, memory = [], [], [], []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as made:
             folder = Path(made)
             (folder / "test_bench.py").write_text(text, encoding="utf-8")
             if name == "known":
-                run(folder, "--dvwiki")
-            without = run(folder, "-p", "no:dvwiki")
-            with_it = run(folder, "--dvwiki")
+                run(folder, "--dvwiki", *more)
+            without = run(folder, "-p", "no:dvwiki", *more)
+            with_it = run(folder, "--dvwiki", *more)
         seconds.append(with_it.seconds - without.seconds)
         megabytes.append(with_it.megabytes - without.megabytes)
         base.append(without.seconds)
@@ -124,6 +127,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--failures", type=int, default=10_000)
     parser.add_argument("--only")
+    parser.add_argument("--no-summary", action="append_const", const="--no-summary", default=[], dest="more")
     options = parser.parse_args()
     many = options.failures
     cases = {
@@ -139,7 +143,7 @@ def main() -> None:
         run(Path(made), "--dvwiki")  # compiles the modules
     for name, (text, tests) in cases.items():
         if options.only in {None, name}:
-            cost(name, text, tests, max(options.rounds, 5) if tests == 1 else options.rounds)
+            cost(name, text, tests, max(options.rounds, 5) if tests == 1 else options.rounds, *options.more)
 
 
 if __name__ == "__main__":
