@@ -4,6 +4,7 @@
 
 Prints
     scan      whole processes, in turn: `dvwiki scan` against `rg -c` with ten of the same expressions
+    alone     `dvwiki scan` against its engine alone on the same file, and on an empty one
     memory    the most that a scan holds
     python    the engine in Python alone against one alternation of all expressions, tried on each line
     line      a line of 50 MB without a line feed against the same bytes in lines
@@ -32,6 +33,7 @@ from pytest_dvwiki.logtext.logs import LogStream, LogText
 from pytest_dvwiki.patterns.engines import load
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.triage.texts.sieve import watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -178,6 +180,26 @@ def compare_with_rg(log: Path, sources: Sequence[str], rounds: int) -> None:
     paired("scan", [*SCAN, log], command, rounds)
 
 
+def compare_with_engine(folder: Path, log: Path, rounds: int) -> None:
+    """Prints how a scan compares with the engine that it uses."""
+    triggers = load_registry().triggers
+    engine = load((*triggers.rules, *watched(), *triggers.company))
+    (folder / "empty.log").write_text("\n")
+    ratios, start = [], []
+    for _ in range(rounds):
+        began = time.process_time()
+        with log.open("rb") as file:
+            while data := file.read(1 << 20):
+                exhaust(engine, data)
+        alone = time.process_time() - began
+        whole, empty = run([*SCAN, log])[1], run([*SCAN, folder / "empty.log"])[1]
+        ratios.append(whole / alone)
+        start.append((whole - empty) / alone)
+        print(f"alone    {whole:.2f} s, of an empty file {empty:.2f} s, engine {alone:.2f} s", file=sys.stderr)
+    print(f"alone    ratio of process time: median {statistics.median(ratios):.2f}, ", end="")
+    print(f"beyond that of an empty file {statistics.median(start):.2f}")
+
+
 def compare_lines(folder: Path, log: Path, rounds: int) -> None:
     """Print what a line without an end costs."""
     data = log.open("rb").read(50_000_000)
@@ -230,6 +252,7 @@ def main() -> None:
         write_log(log, options.megabytes)
         sources = list(expressions())
         compare_with_rg(log, sources, options.rounds)
+        compare_with_engine(folder, log, options.rounds)
         compare_engines(log, sources)
         compare_lines(folder, log, options.rounds)
         time_classify(folder, options.rounds)
