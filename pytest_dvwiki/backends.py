@@ -22,7 +22,7 @@ _BUILT_IN = {
 
 
 class BackendError(ValueError):
-    """A search backend that does not exist or cannot be loaded; the text says why and lists the others."""
+    """A search backend that does not exist or cannot be loaded; the text gives the reason and lists the others."""
 
 
 def names() -> list[str]:

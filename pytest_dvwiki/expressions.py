@@ -35,7 +35,7 @@ _REMEDIES = (
 
 
 class ExpressionError(ValueError):
-    """An expression that cannot be used; its text says why, and what to write instead."""
+    """An expression that cannot be used; its text gives the reason, and what to write instead."""
 
 
 @dataclass(frozen=True, slots=True)

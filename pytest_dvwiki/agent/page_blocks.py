@@ -70,7 +70,7 @@ _logger = logging.getLogger(__name__)
 class PageBlocks:
     """Formats pages as blocks of a prompt.
 
-    Long, since each kind of page has a block of its own, and all are made of the same lines and pages.
+    This class is long because each kind of page has a block of its own, and all are made of the same lines and pages.
 
     Args:
         layout: Where the wiki is.

@@ -515,7 +515,7 @@ class _RunReader:
         return replace(facts, simulator=named.simulator or of_core.simulator)
 
     def _as_named(self, outcome: SimulationOutcome, named: NamedRun, log: Artefact) -> SimulationOutcome:
-        """Return the outcome of a log with what it says about its run."""
+        """Return the outcome of a log with the facts in it about its run."""
         simulator = named.simulator or outcome.simulator
         command = command_of(named, named.folder or log.path.parent, self._root) if log.lasting else None
         failures = (

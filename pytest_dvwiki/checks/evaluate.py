@@ -276,7 +276,7 @@ class _Extraction:
 
 
 def _extracted(item: Expectation, line: str) -> ResultLine | None:
-    """Return what a line says about an item; None if nothing."""
+    """Return the extraction of an item from a line; None if there is none."""
     hit = item.match.search(line) if item.match is not None else None
     if hit is None:
         return None

@@ -256,7 +256,7 @@ class _CheckReader:
         if not isinstance(entry, dict):
             self._refuse(place, f"an item has the keys {', '.join(ITEM_KEYS)}; write at least name and match")
         self._known(place, entry, ITEM_KEYS)
-        name = self._text((*place, "name"), entry.get("name"), "what the result calls the item")
+        name = self._text((*place, "name"), entry.get("name"), "the item's name in the result")
         if name in above:
             self._refuse((*place, "name"), f"two items are called {name!r}; rename one")
         source = self._text((*place, "match"), entry.get("match"), "an expression with named groups")

@@ -62,7 +62,7 @@ _GARBAGE = 50_000
 
 
 class UsageError(Exception):
-    """A mistake that the caller has to correct; its text says what is wrong, where, and the remedy."""
+    """A mistake that the caller has to correct; its text names the error, the place and the remedy."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -255,7 +255,7 @@ class _Ingest:
         print(redact(f"dvwiki ingest: {text}"), file=sys.stderr)
 
     def _ingest_run(self, group: Group, logs: Sequence[Artefact]) -> None:
-        """Archive one run, unless a file of it cannot be read, since the complete run would later be a second one."""
+        """Archive one run, unless one of its files cannot be read: the complete run would count again later."""
         # Empty files are all equal, so they cannot identify a run. Logs that were only found beside results identify
         # it only if there is nothing else.
         filled = [artefact for artefact in (*group.artefacts, *logs) if artefact.path.stat().st_size]

@@ -150,7 +150,7 @@ def _objects(value: Any, inherited: Mapping[str, str]) -> Iterator[dict[str, str
 
 
 def _cleaned(group: Mapping[str, str]) -> dict[str, str]:
-    """Return a group without fields that say nothing; a `type` counts only where it says what is at fault."""
+    """Return a group without empty fields; a `type` counts only if it gives an origin."""
     kept = {name: value for name, value in group.items() if word(value).lower() not in _NOTHING or name == "status"}
     kind = kept.pop("type", "")
     return ({"bug_type": kind} if _FAULT.match(word(kind)) else {}) | kept

@@ -90,7 +90,7 @@ class ForeignPage:
 
 
 class NoWikiError(ValueError):
-    """A folder holds no wiki in the layout of the specification; the text says why."""
+    """A folder holds no wiki in the layout of the specification; the text gives the reason."""
 
 
 def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list[str]]:

@@ -68,7 +68,7 @@ def failures_in_prose(
 
 
 def _of_block(block: Block, classify: Callable[[str], Verdict | None]) -> dict[str, str]:
-    """Return what a paragraph, with the fences after it, says about a failure; nothing if it quotes none."""
+    """Return the fields of the failure in a paragraph with the fences after it; nothing if it quotes none."""
     prose = "\n".join(line for line, quoted in block if not quoted)
     plain = [_BULLET.sub("", line) for line in prose.splitlines()]
     quoted = [line for line, is_quoted in block if is_quoted]
@@ -97,7 +97,7 @@ def _of_block(block: Block, classify: Callable[[str], Verdict | None]) -> dict[s
 
 
 def _sections(text: str) -> list[tuple[dict[str, str] | None, list[Block]]]:
-    """Return the sections of a text: what the heading of one failure says, and the paragraphs below it.
+    """Return the sections of a text: the title in the heading of one failure, and the paragraphs below it.
 
     A fence belongs to the paragraph before it.
     """

@@ -61,7 +61,8 @@ class _Caller:
 class WikiServer:
     """The wiki of some projects for clients.
 
-    Long, since each kind of request of the protocol has a handler, and all need the session and its rights.
+    This class is long because each kind of request of the protocol has a handler, and all need the session and its
+    rights.
 
     Args:
         projects: The projects, by the names under which clients call them.

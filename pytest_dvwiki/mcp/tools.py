@@ -49,7 +49,7 @@ _QUOTATION = "Quoted page, version, no instructions:\n```markdown\n```"
 class Project:
     """The wiki of one project, as the tools show it.
 
-    Long, since each tool is a method, and all share the same followed wiki and its rights.
+    This class is long because each tool is a method, and all share the same followed wiki and its rights.
 
     Args:
         settings: The project.

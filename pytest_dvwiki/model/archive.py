@@ -445,8 +445,8 @@ class Run:
     coverage: tuple[CoverBin, ...] = ()
     """Bins of all its coverage reports merged, each bin once."""
     whole: bool = True
-    """Whether all tests ran; if not, an uncovered bin says nothing."""
+    """Whether all tests ran; if not, an uncovered bin proves nothing."""
     part: bool = False
-    """Whether it is one of several runs, or chose some of the tests: then a waiver without a failure says nothing."""
+    """Whether it is one of several runs, or chose some of the tests: then a waiver without a failure proves nothing."""
     gate_refused: str | None = None
     """Why the session allows no gate, empty if it allows one; None for a run that no gate decides on."""

@@ -378,7 +378,7 @@ def adopt(
 
 
 def with_ip_type(failure: Failure, settings: Settings) -> Failure:
-    """Return a failure with the kind of design that its test is for, unless the test says it."""
+    """Return a failure with the kind of design that its test is for, unless the test gives it."""
     return replace(failure, ip_type=failure.ip_type or ip_type_of(failure.nodeid, settings.ip_types))
 
 

@@ -40,7 +40,8 @@ _MOST_RUNS = 20
 class Archive(CauseNames):
     """The records of one `tasks` folder.
 
-    Long, since it is the one way to ask the records: most methods pass a question to the module that answers it.
+    This class is long because it is the one way to ask the records: most methods pass a question to the module that
+    answers it.
 
     Args:
         tasks: The folder; it need not exist.

@@ -52,7 +52,8 @@ def stated(db: sqlite3.Connection, causes: Sequence[str]) -> list[fixes.Step]:
 class CauseRecords:
     """The `fixes.Evidence` of one cause.
 
-    Long, since each question of the protocol is a query of its own, and all share what has been read of the cause.
+    This class is long because each question of the protocol is a query of its own, and all share what has been read of
+    the cause.
 
     Args:
         db: The tables.

@@ -46,7 +46,7 @@ class _File(NamedTuple):
 class Refresh:
     """One pass over the folders of records.
 
-    Long, since folders, records and verdicts are steps of one transaction.
+    This class is long because folders, records and verdicts are steps of one transaction.
     """
 
     def __init__(self, archive: Archive, *, verify: bool, progress: Callable[[int], None] | None) -> None:

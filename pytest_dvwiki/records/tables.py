@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FailedTest, Occurrence, OtherTest, RunRecord
 
 REPORTED = 2
-"""The value of `without_fix` for a failure that only a report tells of: it is no evidence on fixes."""
+"""The value of `without_fix` for a failure that only a report mentions: it is no evidence on fixes."""
 SLASH = "/"
 """Separates check and run in the name of a further cause of a check: `fingerprint/task_id`, the run that opened it."""
 _NAMES = 3

@@ -190,7 +190,7 @@ class Verdicts:
         return (names[0], *sorted(names[1:])) if len(names) >= _FEWEST else ()
 
     def are_apart(self, one: Collection[str], other: Collection[str]) -> bool:
-        """Tell whether people said that two causes, given by all their fingerprints, are not one."""
+        """Tell whether people separated two causes, given by all their fingerprints."""
         return any(
             not (set(first).isdisjoint(each.kept) or set(second).isdisjoint(each.other))
             for each in self.apart
@@ -205,7 +205,7 @@ class Verdicts:
         return frozenset(named.difference(*self.groups))
 
     def is_news(self, merge: Merge) -> bool:
-        """Tell whether a merge adds to the files."""
+        """Tell whether the files of verdicts lack a merge."""
         extended = Verdicts((*self.files, Rulings(newest="", merges=(merge,))))
         return extended.groups != self.groups
 

@@ -110,7 +110,7 @@ class AttentionItem:
         return from_anywhere(self.cause.command) if self.cause.command is not None else ""
 
     def sentences(self, style: Style, kinds: tuple[type, ...] = _SHOWN) -> list[str]:
-        """Return what is said about it, in reading order, without the command."""
+        """Return the sentences about it, in reading order, without the command."""
         stated = (text(each, style) for each in statements(self.cause) if isinstance(each, kinds))
         return [sentence(words) for words in stated if words]
 

@@ -35,7 +35,7 @@ class Brief:
     primary: str
     tests: tuple[str, ...]
     statements: tuple[str, ...]
-    """What is said about it, a sentence each, in reading order."""
+    """The sentences about it, in reading order."""
     command: str = ""
     page: str = ""
     """Path of its page relative to the root; empty if there is none on disk."""

@@ -36,7 +36,7 @@ VERSION = "0.2"
 """The version of the Open Knowledge Format."""
 _MANIFEST = ".dvwiki-export.json"
 _SUMMARIES = ("Symptom", "Description", "Scenario", "Clarifications")
-"""Sections whose first line says what a page is about."""
+"""Sections whose first line is the subject of a page."""
 _LONGEST = 200
 _EVENT = re.compile(r"## \[(\d{4}-\d\d-\d\d)\] (.+)")
 _DONE = frozenset({"closed", "wont_fix", "rejected"})

@@ -114,7 +114,7 @@ class Ledger:
         return self._add(nodeid, test, report)
 
     def _add(self, nodeid: str, test: _Test, report: pytest.TestReport) -> tuple[Failure, ...]:
-        """Add a report that says more than that a test passed; the modules that read it are loaded at first use."""
+        """Add a report that holds more than a pass; the modules that read it are loaded at first use."""
         from pytest_dvwiki.roles.reports import attached  # noqa: PLC0415
 
         evidence = attached(report)

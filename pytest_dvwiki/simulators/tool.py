@@ -147,7 +147,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     unbound: str = ""
     """Expression for the warning of a component without an entity, with groups `place` and `name`."""
     success: str = ""
-    """Expression for a line that says that a run ended without errors."""
+    """Expression for a line that reports the end of a run without errors."""
     success_words: tuple[str, ...] = ()
     """Lower-case words, one of which is in every such line."""
     mention: str = ""

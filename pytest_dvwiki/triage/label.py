@@ -78,7 +78,7 @@ def _compares(statement: str, shown: str) -> bool:
 
 
 def _severity(text: str, default: str) -> str:
-    """Return the class of a UVM report by its severity, whatever its text says."""
+    """Return the class of a UVM report by its severity, whatever its text."""
     return _SEVERITIES.get(parse_report(text).report_class, "uvm_fatal" if "UVM_FATAL" in text else default)
 
 

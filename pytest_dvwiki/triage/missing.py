@@ -1,4 +1,4 @@
-"""The name that a message says is missing, or the line that cannot be parsed: the same for every tool.
+"""The missing name in a message, or the line that cannot be parsed: the same for every tool.
 
 A missing name is one cause, whichever statement asked for it, whichever component caught and reported the exception,
 and whichever simulator reports it. A syntax error is identified by its line: its words only tell what the parser of a

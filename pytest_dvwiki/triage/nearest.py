@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.registry import Registry
 
 LEAST = 0.3
-"""A similarity below this says nothing."""
+"""A similarity below this is meaningless."""
 _WORD = re.compile(r"[a-z][a-z'-]+")
 _EMPTY = frozenset({"the", "an", "of", "to", "in", "at", "is", "on", "for", "and", "by", "error", "fatal", "warning"})
 

@@ -55,7 +55,7 @@ _MISMATCHES = frozenset(
     {"port_mismatch", "parameter_error", "interface_mismatch", "missing_module", "unresolved_reference"}
 )
 _BUILD = frozenset({"missing_file", "missing_library", "missing_timescale", "unsupported_construct"})
-"""Build failures whose place says nothing about their origin."""
+"""Build failures whose place is no evidence of their origin."""
 _KINDS = {
     "handle_not_found": "handle",
     "x_propagation": "unknown value",
@@ -81,7 +81,7 @@ _READINGS = {
 }
 """Both readings of failures that look the same whichever side is wrong; such a failure alone decides nothing."""
 _ANY = _READINGS.keys() - {"handle", "top level"}
-"""Kinds that many different faults share: the fix of the last one says nothing about the next."""
+"""Kinds that many different faults share: the fix of the last one is no evidence for the next."""
 _HDL = re.compile(r"\.(?:sv|svh|v|vh|vhd|vhdl)$", re.IGNORECASE)
 _BENCH_WORDS = (
     r"tb|tbs|tests?|testbench(?:es)?|bench|uvm|verif(?:ication)?|dv|sim|agents?|env|envs|seq|seqs|sequences?"

@@ -96,7 +96,7 @@ def frame_in_excerpt(excerpt: Excerpt, line: int) -> Frame | None:
 
 
 def with_place(text: str, parts: ReportParts, frame: Frame | None) -> str:
-    """Return the text of an exception, with its place if the text says nothing by itself."""
+    """Return the text of an exception, with its place if the text alone is vague."""
     if frame is None or not (_is_bare(parts) or _WORDLESS.fullmatch(mask(parts.text))):
         return text
     where = f"{frame.file}:{frame.function or frame.line}"

@@ -72,7 +72,7 @@ _CAUGHT = frozenset({"pyuvm.unknown_value_report", "pyuvm.handle_report"})
 _CONSEQUENCES = frozenset({"assertion_fail", "scoreboard_fail", "coverage_miss", "timeout", "x_propagation"})
 """Subtypes that an operation of the testbench that never ran may cause."""
 _EMPTY_CHECK = re.compile(r"AssertionError(?:: (?:assert )?(?:False|0))?")
-"""An assertion that only says that something was found before it."""
+"""An assertion that only reports an earlier finding."""
 _WARNING = r"(?:[^\s:]{1,300}:\d+(?::\d+)?: ?)?[Ww]arning\b(?! as error| treated)|[^\s:]{1,300}:\d+(?::\d+)?: ?warning:"
 """The beginning of a compiler's warning."""
 _STOP = re.compile(

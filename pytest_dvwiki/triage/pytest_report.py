@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PLACE = re.compile(r"(?P<file>[^\s:][^:]{0,1000}\.py):(?P<line>\d+): ?(?:in (?P<function>\S+)|(?P<type>[\w.]+))?$")
 _SAID = re.compile(r"E {1,}\S")
 _EXIT = re.compile(r"E {1,}SystemExit\b")
-"""A SystemExit raised in an `except` clause says nothing: the caught exception is the fault."""
+"""A SystemExit raised in an `except` clause is not the fault: the caught exception is."""
 
 
 def only_messages(lines: Sequence[str]) -> list[str]:

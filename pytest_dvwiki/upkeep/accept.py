@@ -194,4 +194,4 @@ _WAYS: Mapping[Kind, Callable[[Layout, Proposal, str], str]] = {
     "compiled": compiled.accept,
     "drift": _noted,
 }
-"""A function for each kind, which changes the wiki and says what it did; it raises `ReviewError` to refuse."""
+"""A function for each kind, which changes the wiki and returns what it did; it raises `ReviewError` to refuse."""

@@ -57,7 +57,7 @@ class PageSummary:
     opening: str = ""
     """The first line of its text that is not a heading."""
     version: str = ""
-    """A hash of its content, by which a writer says what it has read."""
+    """A hash of its content, by which a writer names the version that it has read."""
     words: int = 0
 
     @property

@@ -40,7 +40,7 @@ _TAKEN = frozenset({"flaky", "index", "review", "schema", "wiki"})
 
 
 class SchemaError(ValueError):
-    """An invalid `schema.yaml`; its text says file, line and remedy."""
+    """An invalid `schema.yaml`; its text names file, line and remedy."""
 
 
 @dataclass(frozen=True, slots=True)

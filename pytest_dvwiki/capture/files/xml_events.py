@@ -30,7 +30,7 @@ class FileError(Exception):
 
 
 class UnfitError(Exception):
-    """Raised by a listener for an unexpected element; its text says what is wrong."""
+    """Raised by a listener for an unexpected element; its text describes the error."""
 
 
 class Listener(Protocol):

@@ -42,11 +42,11 @@ _NAMELESS = {
     for role in ("AUTHOR", "COMMITTER")
     for part, value in (("NAME", "pytest-dvwiki"), ("EMAIL", "pytest-dvwiki@localhost"))
 }
-"""Who commits where git knows no name, as on a fresh CI machine."""
+"""The author of commits if git has no name, as on a fresh CI machine."""
 
 
 class RefusedError(Exception):
-    """Nothing was committed; the text says why."""
+    """Nothing was committed; the text gives the reason."""
 
 
 class MovedError(RefusedError):

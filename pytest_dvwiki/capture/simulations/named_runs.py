@@ -83,7 +83,7 @@ class PathTemplate:
 
 
 def named_run(log: LogText, shown: str, templates: Iterable[PathTemplate] = ()) -> NamedRun | None:
-    """Return what a log says about its run; None if neither the log nor its path names one test.
+    """Return the facts about its run in a log; None if neither the log nor its path names one test.
 
     Args:
         log: The log.
@@ -194,7 +194,7 @@ def _command(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _seed(lines: Sequence[str], words: Sequence[str]) -> str | None:
-    """Return the seed that the simulator says it used, else the number on its command line."""
+    """Return the seed that the simulator reports, else the number on its command line."""
     for line in lines:
         if found := _seed_line().search(line):
             return next(filter(None, found.groups()), None)

@@ -241,7 +241,8 @@ class _OpenBlock:
 class _Splitter:
     """Splits a log that is fed chunk by chunk.
 
-    Long, since each kind of line changes the same state: the open simulation, its tests and what is between them.
+    This class is long because each kind of line changes the same state: the open simulation, its tests and what is
+    between them.
     """
 
     def __init__(self, interest: Interest | None, names: Collection[str], failing: Collection[str] | None) -> None:

@@ -133,7 +133,7 @@ class SimulationRun:
         )
 
     def sentence(self, test: str | None, time: str | None, *, finished: bool) -> str | None:
-        """Return a sentence on how the simulation ended; None if nothing is to be said."""
+        """Return a sentence on how the simulation ended; None if there is none."""
         name = self.simulator.name if self.simulator is not None else None
         return sentence(self.ending, simulator=name, test=test, time=time, finished=finished)
 

@@ -37,7 +37,7 @@ class Engine(Protocol):
 
 
 class EngineError(ValueError):
-    """An engine that was asked for by name cannot be used; the message says why, and the remedy."""
+    """An engine that was asked for by name cannot be used; the message gives the reason and the remedy."""
 
 
 class Engines:

@@ -95,7 +95,8 @@ def make(layout: Layout, folder: Path, day: date) -> Made:
 class _Site:
     """One making of the site.
 
-    Long, since each kind of page has a method, and all share the data and the addresses of the other pages.
+    This class is long because each kind of page has a method, and all share the data and the addresses of the other
+    pages.
     """
 
     def __init__(self, sources: ProjectData, files: MadeFiles, day: date) -> None:

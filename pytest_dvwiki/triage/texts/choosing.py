@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def choose_in_text(
     lines: Sequence[tuple[int, str]], matcher: Matcher, among: Container[int] | None = None
 ) -> Choice | None:
-    """Choose the first cause in a bare text; return None if nothing says that something failed.
+    """Choose the first cause in a bare text; return None if nothing in it reports a failure.
 
     Args:
         lines: Numbered lines, with gaps in the numbers for lines left out.

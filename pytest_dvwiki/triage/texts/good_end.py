@@ -1,4 +1,4 @@
-"""Cancel messages that prove little by themselves, if the run itself says that it ended well.
+"""Cancel messages that prove little by themselves, if the run itself reports a good end.
 
 Words that belong to no tool ("ERROR: …", "timed out") also occur in tests that pass, and a tool goes on if an optional
 library or licence is missing. If a log holds nothing stronger, its own end decides. In the log of a place-and-route
@@ -60,7 +60,7 @@ _NOT_CONFIGURED = re.compile(r"^configure:(?:\d+:)? error: (?!in `)|^CMake Error
 
 @functools.cache
 def words() -> tuple[str, ...]:
-    """Return lower-case words, one of which is in every line that says that a run or a test ended successfully."""
+    """Return lower-case words, one of which is in every line that reports the success of a run or a test."""
     return (*_WORDS, *(word for tool in simulators.tools() for word in tool.success_words))
 
 

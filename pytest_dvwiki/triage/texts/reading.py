@@ -46,7 +46,7 @@ class Reading:
     """The result for a bare text."""
 
     verdict: Verdict | None = None
-    """The verdict; None if nothing in the text says that something failed."""
+    """The verdict; None if nothing in the text reports a failure."""
     causes: tuple[Sighting, ...] = ()
     """The first cause, then the other causes in the order of the text."""
     left_out: int = 0
@@ -60,7 +60,7 @@ class TextClassifier(Classifier):
     watched = staticmethod(watched)
 
     def classify_text(self, text: str) -> Verdict | None:
-        """Return the verdict on a bare text, such as a log; None if nothing in it says that something failed.
+        """Return the verdict on a bare text, such as a log; None if nothing in it reports a failure.
 
         Args:
             text: Any text; in a huge one only the lines of interest are matched.

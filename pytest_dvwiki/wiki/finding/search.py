@@ -60,7 +60,7 @@ class SearchResult:
 
     @property
     def warning(self) -> str:
-        """Return what a reader has to know about a page with unreviewed text; a proposal's status says it already."""
+        """Return what a reader has to know about a page with unreviewed text; a proposal's status shows it already."""
         is_page = not self.page_path.startswith(f"{FOLDER}/")
         return f"holds {UNREVIEWED} text" if self.unreviewed and is_page else ""
 

@@ -158,7 +158,7 @@ def _result(fingerprint: str | None, fix: Fix) -> str:
 
 
 def _shown(what: str, rows: Sequence[object]) -> str:
-    """Return the caption of a table, which says whether older rows may be missing."""
+    """Return the caption of a table, which notes whether older rows may be missing."""
     return f"The newest {len(rows)} {what}" if len(rows) >= NEWEST_ROWS else f"{what.capitalize()}, newest first"
 
 

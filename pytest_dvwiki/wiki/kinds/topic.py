@@ -276,7 +276,7 @@ def with_summary(data: bytes, listed: Iterable[Lesson]) -> bytes:
 
 
 def _with_status(data: bytes, listed: Iterable[Lesson]) -> bytes:
-    """Return a topic page whose status says whether a lesson on it waits for a person; other pages stay."""
+    """Return a topic page whose status shows whether a lesson on it waits for a person; other pages stay."""
     metadata = pages.read(data).metadata
     wanted = UNREVIEWED if any(each.unreviewed for each in listed) else None
     if metadata.get("type") != "topic" or metadata.get("status") == wanted:

@@ -53,7 +53,7 @@ def set_apart(views: Views, causes: Iterable[str]) -> None:
 
 
 def keep_apart(views: Views) -> None:
-    """Remove the links between pages that people said are not of one cause."""
+    """Remove the links between pages that people separated as different causes."""
     rulings = views.archive.rulings()
     for page in views.page_cache.causes.superseded() if rulings.apart else ():
         target = views.page_cache.get(f"bugs/{page.leads_to}.md")
