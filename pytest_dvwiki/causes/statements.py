@@ -222,7 +222,9 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
     # The source of a cause of the present run is the run itself.
     record = cause.history if cause.news is None else None
     newest = record.rows[0].task_id if record is not None else ""
-    yield from (SeenOn(split=split, task_id=newest) for split in cause.matrix)
+    any_seed = is_deterministic(cause.occurrence)
+    for split in cause.matrix:
+        yield SeenOn(split=split._replace(seeds="same") if any_seed else split, task_id=newest)
     count = len(cause.tests)
     for waived in cause.waived:
         yield Accepted(waived=waived, tests=count, task_id=newest)

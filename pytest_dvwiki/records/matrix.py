@@ -33,7 +33,7 @@ class Split(NamedTuple):
     passed: tuple[str, ...]
     commit: str
     seeds: Literal["same", "other", "unknown"]
-    """Whether a pass had the seed of a failure; `unknown` where that is not on record."""
+    """Whether a pass had the seed of a failure, or no seed matters; `unknown` where that is not on record."""
 
 
 class _Result(NamedTuple):

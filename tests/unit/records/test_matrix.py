@@ -110,6 +110,14 @@ def test_a_seed_that_is_not_on_record_may_be_any(tmp_path: Path) -> None:
     assert [words.rpartition(", ")[2] for words in said(place)] == ["maybe with other seeds"]
 
 
+def test_a_seed_is_not_mentioned_where_none_can_change_the_failure(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    tests = (replace(failed(), simulator="verilator"),)
+    missing = replace(occurrence(tests=tests), error_class="compile_error", failure_subtype="missing_module")
+    archive_all(place, run(1, "verilator 5.036", occurrences=(missing,)), run(2, "icarus 12.0"))
+    assert said(place) == ["seen on verilator 5.036 alone; the same test passed on icarus 12.0 at ccccccc"]
+
+
 def on_terminal(root: Path, hour: int, simulator: str, *, fails: bool = True, vcs: Vcs | None = None) -> str:
     """Archive a run on a simulator, and return what its terminal says."""
     name, _, version = simulator.partition(" ")
