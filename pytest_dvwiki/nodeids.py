@@ -48,7 +48,7 @@ def stored_failure(failure: Failure) -> Failure:
     """Return a failure with its name as stored, and a command that names the test without its parameters.
 
     Where the name still holds a secret without its parameters, or bytes that are not UTF-8, there is no command, and
-    `unreproducible` says why.
+    `unreproducible` has the reason.
     """
     nodeid = redact_id(failure.nodeid)
     place = _place(failure)

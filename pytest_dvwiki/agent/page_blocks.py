@@ -278,7 +278,7 @@ def family(history: WikiHistory, page: PageSummary) -> list[PageSummary]:
 
 
 def _outdated(page: PageSummary) -> tuple[str, ...]:
-    """Return a line that says that a page cites code that is gone."""
+    """Return a line on missing code that a page cites."""
     reason = drifted(page)
     return (f"Out of date in part: {prose(reason, _TITLE_LENGTH)}.",) if reason else ()
 

@@ -44,7 +44,7 @@ class ResultLine:
 
     @property
     def place(self) -> str:
-        """Return file and line, as far as there are any."""
+        """Return file and line; either may be missing."""
         return f"{self.source_file or ''}{f':{self.line_number}' if self.line_number else ''}"
 
     def cleaned(self) -> ResultLine:

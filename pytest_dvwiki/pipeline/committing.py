@@ -70,12 +70,12 @@ def changed_by_people(layout: Layout, branch: str) -> frozenset[str]:
 def commit(
     layout: Layout, branch: str, task_id: str, *, lock_timeout: float, upkeep: Upkeep | None = None
 ) -> Committed:
-    """Commit the records that git does not have yet, and the pages that differ in the tool's parts alone.
+    """Commit the records that git does not have yet, and the pages that differ only in the tool's parts.
 
     Args:
         layout: Where the wiki is.
         branch: The branch; `HEAD` for the one that is checked out.
-        task_id: The run that asks for it.
+        task_id: The run that commits.
         lock_timeout: Seconds to wait for another process that writes to the wiki.
         upkeep: Further files of the commit; the branch then begins at HEAD if it has no commit that HEAD lacks.
 

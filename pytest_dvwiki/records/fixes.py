@@ -223,7 +223,7 @@ def _earlier(one: Return | None, other: Return | None) -> Return | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Since:
-    """Since when a cause has been present, in moments."""
+    """The moments since which a cause has been present."""
 
     came: str
     """When it was first seen, or seen again after a fix held or was certain."""
@@ -247,7 +247,7 @@ def _state(group: list[Step], presence: _Since, returned: Return | None, records
 
     Args:
         group: The steps that belong to it.
-        presence: Since when the cause was there.
+        presence: The moments since which the cause was there.
         returned: The occurrence with which it returned.
         records: The records of the cause.
     """

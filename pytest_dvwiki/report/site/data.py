@@ -33,7 +33,7 @@ _WORDS: tuple[Word, ...] = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A cause on record, as its page joins it, with its sums over all runs."""
+    """A cause on record: all that share a page are one, with their sums over all runs."""
 
     name: str
     fingerprints: tuple[str, ...]

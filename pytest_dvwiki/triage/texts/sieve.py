@@ -1,6 +1,6 @@
 """Keep the lines of a text that a verdict needs: all lines of a small text, few of a huge one.
 
-Kept are the lines around each message that a pattern matches, while its kind is new since the last test began; the
+A sieve keeps the lines around each message that a pattern matches, while its kind is new since the last test began; the
 neighbouring marks of cocotb's log, which show whether it belongs to a test that passed; the last line that reports a
 good end; and the first lines, which show what kind of log it is. Lines left out leave a gap in the numbers, and their
 messages are counted.
