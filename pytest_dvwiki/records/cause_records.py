@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import fixes, targets
@@ -168,12 +169,17 @@ class CauseRecords:
 
     def all_tests(self, before: str) -> list[Target]:
         """Return all tests that failed with the cause before a moment."""
+        return [test for test, first in self._first_failures if first < before]
+
+    @cached_property
+    def _first_failures(self) -> list[tuple[Target, str]]:
+        """Return each test that failed with the cause, and when first; read once, since each fix asks for them."""
         rows = self._db.execute(
-            "SELECT DISTINCT nodeid, simulator, config FROM failed WHERE moment < ?"
-            " AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY 1, 2, 3",
-            (before, json_list(self._causes)),
+            "SELECT nodeid, simulator, config, MIN(moment) FROM failed"
+            " WHERE fingerprint IN (SELECT value FROM json_each(?)) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+            (json_list(self._causes),),
         )
-        return [Target(*row) for row in rows]
+        return [(Target(*row[:3]), row[3]) for row in rows]
 
     def _previous(self, moment: str) -> tuple[int, str] | None:
         """Return the run id and moment of the last occurrence up to a moment."""
