@@ -89,7 +89,7 @@ class Ledger:
         self._simulators: dict[Simulator, None] = {}
         self.sources: dict[str, str] = {}
         """Hashes of the results files that simulations wrote, by name; for an overwritten file the last hash."""
-        self._failed_reports: list[tuple[str, str | None, frozenset[_Key]]] = []
+        self._failed_reports: list[tuple[str, str | None, tuple[_Key, ...]]] = []
         """Node id and phase of each failed report, with its failures."""
         self._runners: dict[str, dict[str, None]] = {}
         """Runners of cocotb's own plugin, each with the tests that reported through it, in order."""
@@ -178,7 +178,7 @@ class Ledger:
         # pytest fails a test for its subtests while it shows the report, in xdist's workers before it is sent.
         if test.failures and isinstance(report.longrepr, str) and _SUBTESTS.fullmatch(report.longrepr):
             test.worsen("failed")
-            self._failed_reports.append((report.nodeid, report.when, frozenset(map(_key, test.failures))))
+            self._failed_reports.append((report.nodeid, report.when, tuple(map(_key, test.failures))))
             return ()
         failures = self._failures_of(report, test, evidence)
         if evidence is not None and evidence.native_runner:
@@ -188,7 +188,7 @@ class Ledger:
             )
         test.worsen("error" if report.when in {"setup", "teardown"} else "failed")
         test.failures += failures
-        self._failed_reports.append((report.nodeid, report.when, frozenset(map(_key, failures))))
+        self._failed_reports.append((report.nodeid, report.when, tuple(map(_key, failures))))
         return failures
 
     def _failures_of(self, report: pytest.TestReport, test: _Test, evidence: Evidence | None) -> tuple[Failure, ...]:
@@ -236,7 +236,9 @@ class Ledger:
             nodeid
             for nodeid, when, keys in self._failed_reports
             # A runner of cocotb's own plugin fails because its tests do.
-            if not (keys <= settled or (when == "call" and not failing.isdisjoint(self._runners.get(nodeid, ()))))
+            if not (
+                settled.issuperset(keys) or (when == "call" and not failing.isdisjoint(self._runners.get(nodeid, ())))
+            )
         ]
 
     @property
