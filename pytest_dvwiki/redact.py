@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])"
-    r"|\x9b[0-?]*[ -/]*[@-~]"
+    r"|\x9b[0-?]*[ -/]*[@-~]|#x1B\[[0-9;]*m"  # the last: a colour in a results file, where XML allows no escape
 )
 # C0 except tab and line feed, DEL, C1, zero-width and bidirectional controls, line and paragraph
 # separators, lone surrogates: none of them is visible, and each can make a text appear different from what it is.
@@ -40,7 +40,7 @@ _FILE_PATH = re.compile(rf"(?<![\w./:~-])/(?:{_PART}/){{1,30}}({_PART}/{_PART}\.
 
 def strip_escapes(text: str) -> str:
     """Remove terminal escape sequences from a text."""
-    return _ESCAPES.sub("", text) if "\x1b" in text or "\x9b" in text else text
+    return _ESCAPES.sub("", text) if "\x1b" in text or "\x9b" in text or "#x1B" in text else text
 
 
 def clean(text: str) -> str:
@@ -48,7 +48,7 @@ def clean(text: str) -> str:
 
     CRLF and CR become a line feed.
     """
-    if text.isascii() and text.isprintable():
+    if text.isascii() and text.isprintable() and "#x1B" not in text:
         return text
     text = strip_escapes(text)
     if "\r" in text:

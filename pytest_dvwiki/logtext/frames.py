@@ -24,7 +24,7 @@ _SOURCE = re.compile(r">? {3,}\S")
 _LIBRARY = re.compile(
     r"/(?:site|dist)-packages/|/lib(?:64)?/python\d[^/]*/|^<|/\.?pyenv/versions/[^/]+/lib/"
     r"|^[A-Za-z]:/(?:[^/]+/)*Lib/(?!site)"
-    r"|/(?:cocotb_tools|pygpi|_pytest|pluggy)/[\w/]+\.py$"
+    r"|/(?:cocotb_tools|pygpi|_pytest|pluggy|pytest_dvwiki)/[\w/]+\.py$"
     r"|/cocotb/(?:_\w+|decorators|handle|log|outcomes|queue|regression|result|scheduler|task|triggers|types/\w+)\.py$"
     r"|/pyuvm/(?:_\w+|s\d\d_\w+|extension_classes|error_classes|utility_classes)\.py$"
 )

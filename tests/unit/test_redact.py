@@ -52,6 +52,10 @@ def test_what_a_log_says_stays(text: str) -> None:
     assert redact(text) == text
 
 
+def test_colours_in_a_results_file_are_removed() -> None:
+    assert clean("#x1B[91mMISMATCH! Exp: 165#x1B[0m, colour #x1B2F") == "MISMATCH! Exp: 165, colour #x1B2F"
+
+
 def test_escape_codes_and_control_characters_are_taken_out() -> None:
     assert clean("\x1b[31mFAILED\x1b[0m\x07 a\x00b \x1b]8;;http://x\x07link\x1b]8;;\x07\tend\r\nnext\rlast") == (
         "FAILED ab link\tend\nnext\nlast"
