@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import fixes, targets
 from pytest_dvwiki.records.chance import Rate
+from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 from pytest_dvwiki.records.passes import LOOKED_BACK
 from pytest_dvwiki.records.tables import REPORTED, SLASH, json_list
 from pytest_dvwiki.records.targets import ANY, Target, meets, share_a_test
@@ -245,10 +246,11 @@ class CauseRecords:
         """Return the rate at which tests failed in the newest runs between two moments.
 
         A repeated failure with a seed that had failed before does not count, nor does a pass that repeats a seed on the
-        same sources, unless the tests come and go with one seed.
+        same sources, unless the tests come and go with one seed. If no seed decides the stimulus, each failure counts.
         """
+        seed = f"CASE WHEN o.unseeded AND f.seed = '{UNKNOWN_SEED}' THEN '' ELSE f.seed END"
         rows = self._db.execute(
-            f"SELECT f.moment, json_group_array(DISTINCT f.seed) FROM json_each(:tests) t JOIN failed f ON {meets('f')}"  # noqa: S608
+            f"SELECT f.moment, json_group_array(DISTINCT {seed}) FROM json_each(:tests) t JOIN failed f ON {meets('f')}"  # noqa: S608
             " AND f.fingerprint IN (SELECT value FROM json_each(:causes)) AND f.moment >= :since AND f.moment < :before"
             " JOIN occurrences o ON o.fingerprint = f.fingerprint AND o.moment = f.moment"
             f" AND o.without_fix != {REPORTED}"

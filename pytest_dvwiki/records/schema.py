@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 25
+VERSION = 26
 """Incremented with every change of the tables or of their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
@@ -33,7 +33,7 @@ CREATE TABLE places (run INTEGER, file INTEGER, PRIMARY KEY (run, file)) WITHOUT
 CREATE INDEX places_by_file ON places (file);
 CREATE TABLE occurrences (
   fingerprint TEXT, moment TEXT, run INTEGER, subtype TEXT, error_class TEXT, pattern TEXT, tests INTEGER, names TEXT,
-  seeds TEXT, without_fix INTEGER, regressed INTEGER, deterministic INTEGER, seconds REAL,
+  seeds TEXT, without_fix INTEGER, regressed INTEGER, deterministic INTEGER, seconds REAL, unseeded INTEGER,
   PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
 CREATE INDEX occurrences_by_subtype ON occurrences (subtype, moment);
 CREATE INDEX occurrences_by_label ON occurrences (subtype, pattern, moment);

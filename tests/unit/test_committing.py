@@ -163,7 +163,7 @@ def test_nothing_is_committed_in_the_middle_of_something(place: Layout, what: st
 
 def test_a_hook_of_git_commits_nothing(place: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_INDEX_FILE", str(place.root / ".git" / "index"))
-    with pytest.raises(RefusedError, match="a hook of git runs this"):
+    with pytest.raises(RefusedError, match="called by a git hook"):
         committed(place)
 
 

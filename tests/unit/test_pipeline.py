@@ -29,9 +29,15 @@ DESIGN_CHANGED = re.compile("of its sources only design files changed since it p
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    git(tmp_path, "init", "--quiet", "--initial-branch=main")
-    change(tmp_path, "rtl/fifo.sv", "tb/sb.sv", "README.md")
-    return tmp_path
+    return project(tmp_path)
+
+
+def project(folder: Path) -> Path:
+    """Make a repository with a design and a testbench."""
+    folder.mkdir(exist_ok=True)
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    change(folder, "rtl/fifo.sv", "tb/sb.sv", "README.md")
+    return folder
 
 
 def change(root: Path, *files: str) -> None:
@@ -232,6 +238,37 @@ def test_a_pass_with_the_seed_that_failed_proves_nothing_where_the_seed_does_not
     assert passed.cause is not None
     assert passed.cause.newest_fix is not None
     assert passed.cause.newest_fix.counts is counts
+
+
+def test_each_failure_with_stimulus_that_no_seed_decides_counts(tmp_path: Path) -> None:
+    """Three runs that drew their stimulus anew and failed are three failures, as with three seeds."""
+    needed = []
+    for name, seeds, unseeded in (("seeds", "123", ""), ("draws", "444", "tb/gen.py"), ("seed", "444", "")):
+        root = project(tmp_path / name)
+        for number, seed in enumerate(f"{seeds}9", start=1):
+            change(root, "rtl/fifo.sv")
+            passes = number == len(seeds) + 1
+            result = Result(nodeid=TEST, outcome="passed" if passes else "failed", simulator="icarus", seed=seed)
+            failure = Failure(
+                nodeid=TEST,
+                in_simulator=True,
+                simulator="icarus",
+                seed=seed,
+                seeded=True,
+                unseeded=unseeded,
+                excerpts=(Excerpt(source="log", lines=((1, REPORT),)),),
+            )
+            moment = f"2026-11-21T{number:02d}:00:00Z"
+            failures = () if passes else (failure,)
+            done = Run(task_id=f"n_{number}", started=moment, finished=moment, failures=failures, results=(result,))
+            with Services(resolve(root), note=pytest.fail) as services:
+                done = replace(done, vcs=repository.Repository(services.settings.layout).state())
+                archived = pipeline.process(done, services)
+        (passed,) = archived.passed
+        assert passed.cause is not None
+        assert passed.cause.newest_fix is not None
+        needed.append(passed.cause.newest_fix.needed)
+    assert needed[0] == needed[1] < needed[2]
 
 
 def test_git_is_not_asked_where_nothing_failed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
