@@ -150,7 +150,7 @@ class Passes:
     def _seeds_of_passes(self, run: int, test: Target, build: str) -> Iterator[tuple[str | None, str | None]]:
         """Yield the seeds with which a run passed a test on its simulator, in any configuration of a build.
 
-        Each comes with its mark; where a list ran with several seeds, only the mark of those of the test is known.
+        A mark follows each seed. If a list of tests ran with several seeds, only the mark is known.
         """
         again = self._db.execute(
             "SELECT seed FROM passed_again WHERE run = :run AND (:any OR simulator = :simulator)"

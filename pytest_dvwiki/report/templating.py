@@ -18,7 +18,7 @@ class MissingError(Exception):
     """A package of the extra `report` is not installed; the text has the command that installs it."""
 
     def __init__(self, package: str | None) -> None:
-        super().__init__(f"{package} is not installed: `pip install 'pytest-dvwiki[report]'` brings what reports need")
+        super().__init__(f"{package} is not installed: `pip install 'pytest-dvwiki[report]'` installs it")
 
 
 @functools.cache

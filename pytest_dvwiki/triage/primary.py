@@ -313,7 +313,7 @@ def _report_rule(raised: Candidate, report: Candidate) -> str | None:
 
 
 def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return the exception that a component caught before a check that shows no two values, with the rule."""
+    """Return the exception that a component caught before a failed check without values, and the reason in words."""
     if _tells_values(report):
         return None
     before = (c for c in noise if c.pattern.id in _CAUGHT and c.source == report.source and c.line < report.line)

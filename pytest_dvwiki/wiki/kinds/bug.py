@@ -94,9 +94,9 @@ def has_page(occurrence: Occurrence) -> bool:
 
 
 def is_decided(page: PageSummary) -> bool:
-    """Tell whether people decided what a page's cause is: by another type than the tool gave, or by its status.
+    """Tell whether people decided the type of a page: by changing the one that the tool gave, or by the status.
 
-    A page that was confirmed or closed and still says UNKNOWN, as the tool wrote it, decides nothing.
+    A page that was confirmed or closed while its type is still the tool's UNKNOWN decides nothing.
     """
     kind, made_as = page.text("type"), type_at_creation(page)
     if kind == made_as == "UNKNOWN" or not kind:
@@ -152,7 +152,7 @@ def with_keys(data: bytes, keys: Mapping[str, Any]) -> bytes | pages.Refused:
 
 
 def words_of_title(page: PageSummary) -> str:
-    """Return the title of a page without the origin that those of earlier versions begin with."""
+    """Return the title of a page; the origin that earlier versions put before it is left out."""
     title = page.title
     for origin in ORIGINS.values():
         title = title.removeprefix(f"{origin}: ")

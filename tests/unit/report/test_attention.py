@@ -261,6 +261,6 @@ def test_without_the_extra_the_message_says_what_to_install(
     monkeypatch.setattr(builtins, "__import__", without)
     templating.environment.cache_clear()
     assert main(["report", "--summary", "--format", "html"]) == 2
-    told = "dvwiki report: jinja2 is not installed: `pip install 'pytest-dvwiki[report]'` brings what reports need\n"
+    told = "dvwiki report: jinja2 is not installed: `pip install 'pytest-dvwiki[report]'` installs it\n"
     assert capsys.readouterr().err == told
     assert main(["report", "--summary"]) == 0
