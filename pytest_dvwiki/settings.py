@@ -268,7 +268,7 @@ def options_of(settings: type[DataclassInstance]) -> tuple[Option, ...]:
 class Settings:
     """All settings, checked: the rows of the table, and what follows from them.
 
-    Long by the texts of its rows.
+    This class is long because each row has its help text.
     """
 
     layout: Layout

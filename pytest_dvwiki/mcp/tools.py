@@ -76,7 +76,7 @@ class Project:
         return WikiStore(self.config, role, pages=self._wiki.pages)
 
     def call(self, name: str, arguments: dict[str, Any], store: WikiStore) -> ToolAnswer:
-        """ToolAnswer a call.
+        """Answer a call.
 
         Args:
             name: The tool.

@@ -10,7 +10,7 @@ from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.model import FailedTest, Occurrence
 from pytest_dvwiki.records.kinds import is_deterministic_kind, seed_is_unknown
 from pytest_dvwiki.redact import shorten_paths
-from pytest_dvwiki.triage.origin import of_changes, with_clues
+from pytest_dvwiki.triage.origin import knows_changes, of_changes, with_clues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -119,8 +119,6 @@ def with_onset(
         repository: Lists the changed files.
         root: Root of the project; paths below it are shown relative to it.
     """
-    from pytest_dvwiki.triage.origin import knows_changes, of_changes, with_clues  # noqa: PLC0415
-
     (failure, verdict), came = member, cause.first_bad
     if came is None or not came.is_certain or knows_changes(verdict):
         return cause

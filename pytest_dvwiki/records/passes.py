@@ -39,7 +39,7 @@ class SuiteOfRun(NamedTuple):
 class Passes:
     """The passes on record.
 
-    Long by its queries: passes are on record by test and by list of tests, and each question reads both.
+    This class is long because passes are on record by test and by list of tests, and each query reads both.
 
     Args:
         db: The tables.

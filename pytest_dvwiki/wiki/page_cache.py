@@ -60,7 +60,7 @@ CREATE TABLE index_files (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER)
 class PageCache(contextlib.AbstractContextManager["PageCache"]):
     """The pages of one wiki.
 
-    Many methods, since each question about pages is one; most are a query of a few lines.
+    This class has many methods because each question about pages is one; most are a query of a few lines.
 
     Args:
         wiki: Its folder; it need not exist.

@@ -20,7 +20,7 @@ from .samples import git
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_dvwiki.model import Origin
+    from pytest_dvwiki.model import Fix, Origin
 
 TEST = "tests/test_fifo.py::test_fifo::overflow"
 REPORT = "UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] Mismatch: expected 12 got 13"
@@ -217,58 +217,47 @@ def test_of_many_tests_of_a_cause_each_question_is_asked_once(root: Path, monkey
     assert asked.count("newest_occurrence") < 10
 
 
-@pytest.mark.parametrize(("unseeded", "counts"), [("", True), ("tb/gen.py", False)])
-def test_a_pass_with_the_seed_that_failed_proves_nothing_where_the_seed_does_not_decide_the_stimulus(
-    root: Path, unseeded: str, counts: bool
-) -> None:
-    result = Result(nodeid=TEST, outcome="failed", simulator="icarus", seed="42")
-    excerpts = (Excerpt(source="log", lines=((1, REPORT),)),)
-    failure = Failure(
-        nodeid=TEST, in_simulator=True, simulator="icarus", seed="42", seeded=True, unseeded=unseeded, excerpts=excerpts
-    )
-    runs = (((failure,), result), ((), replace(result, outcome="passed")))
-    for number, (failures, each) in enumerate(runs, start=1):
+def mended(root: Path, seeds: str, unseeded: str) -> Fix:
+    """Archive a run for each seed, all but the last with a failure and a change before each; return the fix."""
+    for number, seed in enumerate(seeds, start=1):
         change(root, "rtl/fifo.sv")
+        is_last = number == len(seeds)
+        result = Result(nodeid=TEST, outcome="passed" if is_last else "failed", simulator="icarus", seed=seed)
+        failure = Failure(
+            nodeid=TEST,
+            in_simulator=True,
+            simulator="icarus",
+            seed=seed,
+            seeded=True,
+            unseeded=unseeded,
+            excerpts=(Excerpt(source="log", lines=((1, REPORT),)),),
+        )
         moment = f"2026-11-21T{number:02d}:00:00Z"
-        done = Run(task_id=f"n_{number}", started=moment, finished=moment, failures=failures, results=(each,))
+        failures = () if is_last else (failure,)
+        done = Run(task_id=f"n_{number}", started=moment, finished=moment, failures=failures, results=(result,))
         with Services(resolve(root), note=pytest.fail) as services:
             done = replace(done, vcs=repository.Repository(services.settings.layout).state())
             archived = pipeline.process(done, services)
     (passed,) = archived.passed
     assert passed.cause is not None
     assert passed.cause.newest_fix is not None
-    assert passed.cause.newest_fix.counts is counts
+    return passed.cause.newest_fix
+
+
+@pytest.mark.parametrize(("unseeded", "counts"), [("", True), ("tb/gen.py", False)])
+def test_a_pass_with_the_seed_that_failed_proves_nothing_where_the_seed_does_not_decide_the_stimulus(
+    root: Path, unseeded: str, counts: bool
+) -> None:
+    assert mended(root, "44", unseeded).counts is counts
 
 
 def test_each_failure_with_stimulus_that_no_seed_decides_counts(tmp_path: Path) -> None:
     """Three runs that drew their stimulus anew and failed are three failures, as with three seeds."""
-    needed = []
-    for name, seeds, unseeded in (("seeds", "123", ""), ("draws", "444", "tb/gen.py"), ("seed", "444", "")):
-        root = project(tmp_path / name)
-        for number, seed in enumerate(f"{seeds}9", start=1):
-            change(root, "rtl/fifo.sv")
-            passes = number == len(seeds) + 1
-            result = Result(nodeid=TEST, outcome="passed" if passes else "failed", simulator="icarus", seed=seed)
-            failure = Failure(
-                nodeid=TEST,
-                in_simulator=True,
-                simulator="icarus",
-                seed=seed,
-                seeded=True,
-                unseeded=unseeded,
-                excerpts=(Excerpt(source="log", lines=((1, REPORT),)),),
-            )
-            moment = f"2026-11-21T{number:02d}:00:00Z"
-            failures = () if passes else (failure,)
-            done = Run(task_id=f"n_{number}", started=moment, finished=moment, failures=failures, results=(result,))
-            with Services(resolve(root), note=pytest.fail) as services:
-                done = replace(done, vcs=repository.Repository(services.settings.layout).state())
-                archived = pipeline.process(done, services)
-        (passed,) = archived.passed
-        assert passed.cause is not None
-        assert passed.cause.newest_fix is not None
-        needed.append(passed.cause.newest_fix.needed)
-    assert needed[0] == needed[1] < needed[2]
+    cases = (("seeds", "1239", ""), ("draws", "4449", "tb/gen.py"), ("seed", "4449", ""))
+    of_seeds, of_draws, of_one_seed = (
+        mended(project(tmp_path / name), seeds, unseeded).needed for name, seeds, unseeded in cases
+    )
+    assert of_seeds == of_draws < of_one_seed
 
 
 def test_git_is_not_asked_where_nothing_failed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,7 @@
 """Commits of single files that leave the work of the repository's user alone.
 
 Staged content stays staged, byte for byte, and files that are not named stay as they are. Plumbing makes the commit, so
-that hooks do not run and nothing is signed. Either branch and index both know the
-commit, or neither does.
+that hooks do not run and nothing is signed. Branch and index both get the commit, or neither does.
 """
 
 from __future__ import annotations
