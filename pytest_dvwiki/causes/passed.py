@@ -9,7 +9,7 @@ from pytest_dvwiki.records.command import with_seed
 from pytest_dvwiki.records.fixes import same_seed, stated_fix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.model import Change, Command, Fix, PassedAgain, RunRecord
@@ -52,6 +52,7 @@ def passed(
     known: Mapping[str, Cause],
     held: Sequence[str] = (),
     *,
+    reported: Container[tuple[str, str]] = (),
     written: bool,
 ) -> Iterator[Passed]:
     """Yield the statements on causes whose tests pass in a run.
@@ -61,6 +62,7 @@ def passed(
         causes: The causes that occur in it.
         known: By fingerprint the causes whose tests pass again, or whose fix holds now, as of the end of the run.
         held: The causes whose fix holds since this run.
+        reported: Tests with the name of their cause whose fix was reported before it was committed.
         written: Whether the run is on record, so that the records tell the result of each fix.
     """
     if record is None:
@@ -68,6 +70,8 @@ def passed(
     rows = {row.fingerprint: stated_fix(row, record.finished) for row in record.fixes}
     groups: dict[str, list[PassedAgain]] = {}
     for each in record.passed_again:
+        if (each.nodeid, each.fingerprint) in reported:
+            continue
         page = known[each.fingerprint].page if each.fingerprint in known else None
         groups.setdefault(page.path if page is not None else each.fingerprint, []).append(each)
     for group in groups.values():
@@ -76,7 +80,7 @@ def passed(
         is_present = any(cause.name == name for cause in causes)
         yield _passed(group, fix, known.get(name), is_present=is_present, written=written)
     for name in held:
-        if name not in rows:
+        if not any(each.fingerprint == name for group in groups.values() for each in group if name in rows):
             cause = known.get(name)
             yield Passed(
                 word="HELD",

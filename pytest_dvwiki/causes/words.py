@@ -148,12 +148,12 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     files = ", ".join(map(style.name, found.files[:_FILES]))
     more = f" and {found.file_count - _FILES} more" if found.file_count > _FILES else ""
     owners = f"; owners {' '.join(map(style.name, found.owners))}" if found.owners else ""
+    where = f" in {files}{more}" if files and not found.log_count else ""
     if found.passed_with != "same":
-        edits = " with uncommitted changes" if found.dirty else ""
+        edits = f" with uncommitted changes{where}" if found.dirty else ""
         seed = "with another seed at" if found.passed_with == "other" else "maybe by chance at"
         return f"first seen at {bad}{edits}, last passed {seed} {good}{owners}"
     if found.dirty:
-        where = f" in {files}{more}" if files and not found.log_count else ""
         uncommitted = f"came with uncommitted changes{where} at {bad}"
         if found.good == found.bad:
             return f"{uncommitted}, where it had passed without them{owners}"

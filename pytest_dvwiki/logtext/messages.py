@@ -27,6 +27,11 @@ MOST_JOINED = 12
 _WORDS_BELOW = 3
 """Number of lines below a message without text that may hold its text."""
 
+_CELL = r"[\w.:/<>-]{1,60}"
+_COLUMNS = rf"[ ]*(?:\|[ ]*{_CELL}[ ]*){{1,6}}\|[ ](?=[ ]*\S)(?!.*\|$)"
+"""What runners put between the level and the message: job, step, index."""
+_QUIET = "DEBUG|INFO|NOTICE|SUCCESS"
+"""Levels that say nothing of a message that a runner passes on."""
 _PREFIXES = (
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?[ \t]"  # CI, ISO time
     r"(?:\d\d[OE][ +])?"  # GitLab's stream
@@ -38,6 +43,9 @@ _PREFIXES = (
     r"|[^\t]{1,80}\t[^\t]{1,80}\t(?=\d{4}-\d\d-\d\dT\d)"  # gh run view --log
     r"|-[ ](?:[\w.]{1,60}[ ]-[ ])?(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)[ ]-[ ]"  # Python's logging, after the time
     r"|\[(?!error|fail|fatal|warn|info|note|debug|pass|ok)[a-z][\w-]{0,30}\][ ](?=\S)"  # Jenkins, a parallel branch
+    rf"|(?:\|[ ])?(?:{_QUIET}){_COLUMNS}"  # SiliconCompiler
+    rf"|(?:{_QUIET})[ ]*\|[ ]{_CELL}:\d+[ ]-[ ]"  # loguru
+    rf"|(?:\[{_CELL}\][ ]?)*\[(?:{_QUIET})[ ]*\](?:[ ]?\[{_CELL}\])+[ ]"
     r"|\#\#\[error\]|::error[^:]{0,200}::"  # GitHub, Azure
     r"|[a-z][\w.]{0,30}[-_]\d{1,3}[ ]+\|[ ]"  # docker compose
     r"|\[gw\d+\](?:[ ]\[[ \d]+%\])?[ ]"  # xdist
@@ -45,8 +53,11 @@ _PREFIXES = (
     r"|(?:>[ ]?)+(?=[ ]{0,5}\S|[ ]*$|[ \t]+\#[ ])"  # quotes in mails and forums; pytest marks code with > and seven
     r"|[ ]*\|[ ](?=[ ]*\S)(?![ ]*[~^])"  # exception groups, boxes
 )
-_BEFORE_HEADS = r"[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+|[ ]*[`_*]{1,3}(?!ERROR:)"
-"""Comments, lists, line numbers and Markdown emphasis, which are removed before a tool's message.
+_BEFORE_HEADS = (
+    r"[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+|[ ]*[`_*]{1,3}(?!ERROR:)"
+    rf"|(?:\|[ ])?(?:WARN(?:ING)?|ERROR|CRITICAL|FATAL){_COLUMNS}"
+)
+"""Comments, lists, line numbers, Markdown emphasis and runners' columns, which are removed before a tool's message.
 
 Innovus begins its own messages with `**ERROR:`.
 """

@@ -15,7 +15,7 @@ from pytest_dvwiki.causes.statements import Flaky, statements
 from pytest_dvwiki.model import Gate, Run, Vcs
 from pytest_dvwiki.nodeids import stored_run
 from pytest_dvwiki.pipeline.causes import causes_of, with_changes, with_onset
-from pytest_dvwiki.pipeline.passes import passed_again, passing, with_owners
+from pytest_dvwiki.pipeline.passes import is_reported, passed_again, passing, with_owners
 from pytest_dvwiki.pipeline.recording import lists_of, record_of
 from pytest_dvwiki.pipeline.returns import Returns
 from pytest_dvwiki.records.kinds import is_beyond_sources
@@ -169,7 +169,9 @@ def _processed(run: Run, services: Services) -> Archived:
     causes = _as_one(archived.causes, history)
     if archived.written and vcs.commit is not None and not vcs.dirty:
         causes = tuple(replace(each, matrix=history.matrix(each.name, vcs.commit)) for each in causes)
-    return replace(archived, causes=causes, passed=tuple(passed(record, causes, known, held, written=archived.written)))
+    reported = {(each.nodeid, history.reference(each.fingerprint)) for each in failing if is_reported(each)}
+    of_passes = passed(record, causes, known, held, reported=reported, written=archived.written)
+    return replace(archived, causes=causes, passed=tuple(of_passes))
 
 
 @dataclass(frozen=True, slots=True)

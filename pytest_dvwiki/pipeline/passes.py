@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.capture.git.repository import is_prose
 from pytest_dvwiki.model import FixRow, PassedAgain, Passing
-from pytest_dvwiki.records.fixes import MAYBE_LATER, PROVES, proof
+from pytest_dvwiki.records.fixes import MAYBE_LATER, OF_EDITS, PROVES, proof
 from pytest_dvwiki.records.units import parents_of
 from pytest_dvwiki.triage.origin import side_of
 
@@ -128,13 +128,23 @@ class _FixRange(NamedTuple):
     difference: Difference
 
 
+def is_reported(failing: StillFailing) -> bool:
+    """Tell whether a test was reported as fixed by uncommitted changes, which a commit can only name now."""
+    known = failing.fixed
+    return failing.proof == OF_EDITS and known is not None and known.counts and bool(known.files) and not known.log
+
+
 def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> _FixRange:
     """Return the difference that fixed a failure: the fix on record, if that lies between failure and pass.
 
     Commits after the first passing run then do not widen the range. If that run alone may be chance, its commits are
-    used only if they touch a file that the failing simulation read, or if it is unknown what it read.
+    used only if they touch a file that the failing simulation read, or if it is unknown what it read. If the fix on
+    record had not been committed, it is the commit that alone touches its files.
     """
     known = failing.fixed
+    if known is not None and known.files and not known.log and known.file_count == len(known.files):
+        brought = repository.only_commit(known.files, failing.vcs, vcs)
+        return _FixRange((failing.vcs.commit, vcs.commit), difference) if brought is None else _FixRange(*brought)
     if (
         known is None
         or known.commits is None

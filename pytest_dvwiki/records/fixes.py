@@ -53,6 +53,8 @@ PASSES_TO_HOLD = 3
 Result = Literal["open", "held", "failed"]
 PROVES: frozenset[Change] = frozenset({"commit", "uncommitted", "unrecorded"})
 """Differences between failure and pass that can make the pass a fix."""
+OF_EDITS = 2
+"""The proof of a pass with changes that no commit names."""
 ANY_SEED = 3
 """The proof of a pass at a commit, with another seed than the one that failed."""
 CERTAIN = 4
@@ -413,7 +415,7 @@ def proof(again: PassedAgain, *, dirty: bool) -> int:
     if again.changed not in PROVES:
         return 1
     if dirty or again.changed == "unrecorded":
-        return 2
+        return OF_EDITS
     return CERTAIN if same_seed(again) else ANY_SEED
 
 

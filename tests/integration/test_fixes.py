@@ -136,10 +136,19 @@ def test_a_fix_in_the_working_tree_learns_its_commit_later(design: Project) -> N
     assert "  by     uncommitted changes in design.txt" in run(design)
     assert run(design) == "", "a second pass with the same changes is no news"
     git(design.path, "commit", "-qam", "design: right value")
-    assert "design: right value (design.txt)" in run(design)
-    assert [row["commits"] for row in rows(design)] == [[failed_at, failed_at], [failed_at, head(design)]]
+    brought = head(design)
+    commit(design, "tests: a note", 1)
+    git(design.path, "commit", "-q", "--allow-empty", "-m", "nothing")
+    (design.path / "more.txt").write_text("x")
+    git(design.path, "add", "more.txt")
+    git(design.path, "commit", "-qm", "more")
+    text = run(design)
+    assert "archived as" in text
+    assert "FIXED" not in text, "it was reported when the test passed first"
+    assert [row["commits"] for row in rows(design)] == [[failed_at, failed_at], [failed_at, brought]]
     assert passes(design) == ["uncommitted", "commit"]
     assert page(design).count("| git | open, fixed: passed 2 of 4 runs needed to call it held |") == 1
+    assert f"Fixed by `{brought[:7]}` design: right value" in page(design)
     assert run(design) == ""
 
 

@@ -246,11 +246,12 @@ def _between(
         dirty=failed.dirty,
         passed_with=start.passed_with,
     )
-    if start.passed_with != "same":
+    # Where the pass proves nothing, no commit is named, but the files with uncommitted changes are.
+    if start.passed_with != "same" and not failed.dirty:
         return found
     difference = repository.came_with(start.commit, failed, named, reads)
     if difference is None:
-        return None
+        return None if start.passed_with == "same" else found
     return replace(
         found,
         log=difference.log,

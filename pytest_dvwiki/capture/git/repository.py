@@ -258,6 +258,22 @@ class Repository:
         """Return the difference between two commits, given by their full names."""
         return self._commits(Vcs(commit=first), Vcs(commit=last), self._files(first, last) or (), _Suspects())
 
+    def only_commit(self, files: Sequence[str], before: Vcs, now: Vcs) -> tuple[tuple[str, str], Difference] | None:
+        """Return the only commit between two states that touches some files, if it touches all of them.
+
+        Returns:
+            The commit before it and itself, and the difference between the two; None if there is no such commit.
+        """
+        if before.commit is None or now.commit is None or is_revision(before.commit, now.commit):
+            return None
+        span = f"{before.commit}..{now.commit}"
+        paths = ("--", *(f":(top,literal){name}" for name in files))
+        found = (self._git.ask("rev-list", "--no-merges", "--max-count=2", span, *paths) or "").split()
+        parent = self.commit(f"{found[0]}^") if len(found) == 1 else None
+        if parent is None or not set(files) <= set(self._files(parent, found[0]) or ()):
+            return None
+        return (parent, found[0]), self.between(parent, found[0])
+
     def _between_revisions(self, before: str, now: str) -> Difference:
         """Return the difference between two revisions of which at least one is outside git."""
         if before == now:

@@ -183,6 +183,16 @@ def test_a_pass_with_another_seed_narrows_nothing(project: Project) -> None:
     assert [each.good for each in archived.record.first_bad] == [commits[0]]
 
 
+def test_after_a_pass_with_another_seed_the_edited_files_are_named(project: Project) -> None:
+    project.run(seed="1")
+    with (project.root / "rtl/fifo.sv").open("a") as stream:
+        stream.write("// edited\n")
+    found = project.first_bad(seed="2")
+    assert found is not None
+    assert (found.passed_with, found.dirty, found.log, found.files) == ("other", True, (), ("rtl/fifo.sv",))
+    assert "with uncommitted changes in `rtl/fifo.sv`, last passed with another seed at " in project.page()
+
+
 def test_of_an_old_fault_that_few_seeds_show_no_commit_is_named(project: Project) -> None:
     for night in range(1, 6):
         project.run(seed=str(night), named=True)
