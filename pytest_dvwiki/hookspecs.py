@@ -73,9 +73,9 @@ def pytest_dvwiki_archived(record: RunRecord, run: Archived) -> None:
     """Receive the result of a run that has a record.
 
     Called once in the main process, before the summary is printed; `run.written` tells whether record and pages are on
-    disk, which they are not with `--dvwiki-archive=no`. `run.statements(cause)` returns the statements
-    on a cause in reading order, and `pytest_dvwiki.causes.words.text` renders one as text. An output of your own is
-    one such function (docs/outputs.md).
+    disk, which they are not with `--dvwiki-archive=no`. `run.statements(cause)` returns the statements about a cause in
+    reading order, and `pytest_dvwiki.causes.words.text` renders one as text. An output of your own is one such function
+    (docs/outputs.md).
 
     Args:
         record: The record of the run, as stored.

@@ -163,7 +163,7 @@ def _filters() -> tuple[tuple[re.Pattern[str], _Keywords], ...]:
 
 def _by_beginning(places: Mapping[str, list[int]]) -> _Keywords:
     found: _Keywords = {}
-    for keyword, of in sorted(places.items()):  # a keyword stands behind those that it begins with
+    for keyword, of in sorted(places.items()):  # a keyword comes after those that it begins with
         beginning = next((each for each in found if keyword.startswith(each)), keyword)
         found.setdefault(beginning, []).append((keyword, of))
     return found

@@ -42,7 +42,7 @@ def counting(tokenizer: Path | None) -> Count:
         return by_rule
     try:
         return _exact(tokenizer)
-    except Exception as error:  # noqa: BLE001 (the library raises plain exceptions; a prompt is still to be had)
+    except Exception as error:  # noqa: BLE001 (the library raises plain exceptions; a prompt is made all the same)
         _logger.warning("context_tokenizer %s: %s; tokens are counted by a rule", tokenizer, _reason(error))
         return by_rule
 

@@ -29,7 +29,7 @@ _SHOWN = re.compile(f"[{_PRINTED}]*")
 _BLOCK = re.compile(rf"(?![ \n])(?:[{_PRINTED}]*(?<! )(?:\n|\Z))+(?<!\n)")
 """Texts that libyaml writes as a plain block: no line ends with a blank, and the first begins with none."""
 _LONGEST_KEY = 100
-"""Longest key, in characters, that always stands on a line with its value."""
+"""Longest key, in characters, that is always on one line with its value."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 """Code points by which Python stands for bytes in file names that are not UTF-8."""
 _QUOTED = re.compile(r"`([^`]*)`")

@@ -30,8 +30,8 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
     Args:
         layout: Where the wiki is; it need not exist yet.
         backend: How its pages are searched, one of `backends.names()`.
-        every: Seconds between the starts of two looks at the files; after a look that takes longer than half of that,
-            the thread rests as long.
+        every: Seconds from the start of one look at the files to the start of the next. After a look that took longer
+            than half of that, the thread pauses for as long as the look took.
 
     Raises:
         ValueError: The backend does not exist, or cannot be loaded.

@@ -135,7 +135,7 @@ class Knowledge:
         Args:
             query: The words.
             categories: The categories of the pages.
-            among: Paths of which only these count; all if None.
+            among: The only paths that count; all paths if None.
         """
         ranking = (path for path, _ in self.index.ranking(query) if path.partition("/")[0] in categories)
         hits = list(itertools.islice(ranking, _RANKED if among is None else None))

@@ -220,7 +220,7 @@ class PageBlocks:
         return PromptBlock(header, (*_outdated(page), *fix, *advice, *self._lessons(page)[:_LESSONS]))
 
     def _lessons(self, page: PageSummary) -> tuple[str, ...]:
-        """Return the lessons of a page that hold, without those of a model that nobody accepted; best known first."""
+        """Return the lessons of a page that still hold, best known first, without unaccepted ones of a model."""
         text = outside.read(self._layout.wiki, page.path).decode("utf-8", "replace")
         known = [each for each in topic.lessons(text) if each.is_active and not each.unreviewed]
         known.sort(key=lambda each: -len(each.tasks))
@@ -239,7 +239,7 @@ class PageBlocks:
         return PromptBlock(header.removesuffix(" — "), (*_outdated(page), *self._of_hole(page)))
 
     def _of_hole(self, page: PageSummary) -> Iterator[str]:
-        """Yield sentences on a hole: since when it is open or what filled it, and a scenario that would reach it."""
+        """Yield sentences about a hole: since when it is open or what filled it, and a scenario that would fill it."""
         hole = bins.hole(self._history.archive, page.text("covergroup"), page.text("bin"))
         if hole is not None:
             task_id, finished, newest = hole.rows[0]
@@ -278,7 +278,7 @@ def family(history: WikiHistory, page: PageSummary) -> list[PageSummary]:
 
 
 def _outdated(page: PageSummary) -> tuple[str, ...]:
-    """Return a line on missing code that a page cites."""
+    """Return a line about missing code that a page cites."""
     reason = drifted(page)
     return (f"Out of date in part: {prose(reason, _TITLE_LENGTH)}.",) if reason else ()
 

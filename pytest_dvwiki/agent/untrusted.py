@@ -1,7 +1,7 @@
 """Text by others, rendered for agents: as data that is quoted, never as a part of the instructions.
 
 Logs, commit messages, names of files and tests, and pages hold whatever somebody wrote. The prompts, the answers of the
-MCP server and what commands print for agents show such text by `quoted` alone.
+MCP server and what commands print for agents show such text only through `quoted`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def named(name: str, limit: int = LONGEST_LINE) -> str:
 def prose(text: str, limit: int = LONGEST_LINE) -> str:
     """Return people's text on one line: its code spans stay, and no other backtick can open one.
 
-    An open code span would end at the next quotation, whose content would then stand outside.
+    An open code span would end at the next quotation, whose content would then be outside of it.
     """
     line = _harmless(one_line(text, limit))
     parts = _SPAN.split(line) if "`" in line else [line]

@@ -423,9 +423,9 @@ class _RunReader:
                     self._run.without_tests += not (failures or named)
 
     def _name(self, log: Artefact, part: Regression, *, is_only: bool) -> str:
-        """Return the name of a simulation without a results file: the one that this file would give it.
+        """Return the name of a simulation without a results file: the one that its results file would have given it.
 
-        The file lies where make ran or, if those folders are not searched, beside the only log of a folder.
+        That file would be where make ran or, if those folders are not searched, beside the only log of a folder.
 
         Args:
             log: The log.
@@ -455,7 +455,7 @@ class _RunReader:
         A folder with a results file needs no log of another one.
         """
         covered = {log.folder, *(artefact.folder for artefact in self._results)}
-        # Where the results of that folder are not looked for, those of a run that passes will lie beside its log.
+        # If the results of that folder are not searched, those of a later run that passes will be beside its log.
         folders = [Path(folder) for folder, _ in stopped]
         if len(folders) == 1 and log.searched is not None and not folders[0].is_relative_to(log.searched):
             return False
@@ -486,7 +486,7 @@ class _RunReader:
     def _take_failed_builds(self, log: Artefact, parts: Iterable[Regression]) -> None:
         """Add the designs that failed to build before or between simulations that have results in the same folder.
 
-        One that is not known by its commands, or was built in another call, may have been mended before these.
+        A design that its commands do not identify, or that another call built, may have been repaired before them.
         """
         built = {result.config[:_OF_BUILD] for result in self._run.results if result.config}
         for text in (text for part in parts for lines in (part.preamble, part.rest) for text in builds_in(lines)):

@@ -39,7 +39,7 @@ def folders_of(log: Path) -> set[str]:
 def stopped_in(log: Path) -> Iterator[tuple[str, str]]:
     """Yield the folders in which make stopped by a command of its own, each with what it logged there.
 
-    Nothing follows the point where calls of make mix, as those of `make -j` do.
+    Nothing is yielded after the point where the output of several calls of make is mixed, as with `make -j`.
     """
     text = reading.start_of(log, _READ_LIMIT)
     if "Entering directory" not in text:

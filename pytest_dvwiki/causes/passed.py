@@ -24,7 +24,7 @@ the pass had another seed.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """The statement on a cause whose tests pass again in a run."""
+    """The statement about a cause whose tests pass again in a run."""
 
     word: Literal["FIXED", "PASSED", "HELD"]
     name: str
@@ -55,7 +55,7 @@ def passed(
     reported: Container[tuple[str, str]] = (),
     written: bool,
 ) -> Iterator[Passed]:
-    """Yield the statements on causes whose tests pass in a run.
+    """Yield the statements about causes whose tests pass in a run.
 
     Args:
         record: The run; None if it left none.
@@ -94,7 +94,7 @@ def passed(
 def _passed(
     again: Sequence[PassedAgain], fix: Fix | None, cause: Cause | None, *, is_present: bool, written: bool
 ) -> Passed:
-    """Return the statement on the passes of one cause's tests.
+    """Return the statement about the passes of one cause's tests.
 
     Args:
         again: The passes.

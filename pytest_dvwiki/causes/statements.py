@@ -395,7 +395,7 @@ def _advice(cause: Cause) -> Advice | Unnamed | None:
 
 
 def _again(newest: Occurrence, history: CauseHistory | None, task_id: str) -> Iterator[Statement]:
-    """Yield the statements on running the last failure again."""
+    """Yield the statements about running the last failure again."""
     if newest.command is not None or newest.unreproducible:
         yield Reproduce(command=newest.command, why_not=newest.unreproducible, task_id=task_id)
     if newest.unseeded and not is_deterministic(newest):

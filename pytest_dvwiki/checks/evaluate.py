@@ -217,7 +217,7 @@ class _Extraction:
         groups: dict[str | None, list[Expectation]] = {}
         for item in self._checked.items:
             groups.setdefault(item.source, []).append(item)
-        for source, items in groups.items():  # an item stands below the one that names its file
+        for source, items in groups.items():  # an item comes after the one that names its file
             files = [*dict.fromkeys(self._files(source))]
             unreadable = {file for file in files if not self._read(file, items)}
             looked = self._looked(

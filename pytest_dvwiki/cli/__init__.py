@@ -1,6 +1,6 @@
 """The `dvwiki` command; one module per sub-command, imported when it is called.
 
-Such a module has `add_arguments(parser)` and `run(args)`, which returns the exit status. A mistake of the user's is
+Such a module has `add_arguments(parser)` and `run(args)`, which returns the exit status. A mistake by the user is
 raised as `UsageError` and printed as one line.
 """
 
@@ -35,7 +35,7 @@ COMMANDS = {
     "gate": "combine the gate's decisions on the runs of several shards",
     "get": "print a page or a part of one, with its version",
     "handoff": "pass work on to the next role, with a summary",
-    "import": "take over a wiki in the layout of the specification",
+    "import": "import a wiki in the layout of the specification",
     "ingest": "archive what earlier runs left behind: results files, logs, coverage reports, folders, archives",
     "init": "make the wiki's folders and files, and install the skill for agents",
     "link": "put the URL of a ticket on a bug page",

@@ -1,4 +1,4 @@
-"""`dvwiki import`: takes over a wiki in the layout of the specification."""
+"""`dvwiki import`: imports a wiki in the layout of the specification."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Take over the pages of another wiki; its counters become records.
+    """Import the pages of another wiki; its counters become records.
 
     Returns:
         1 if a page could not be read or written.

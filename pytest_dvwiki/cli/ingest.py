@@ -235,7 +235,7 @@ class _Ingest:
         return f"{text}\n**Incomplete**: {problems} while reading; there may be further causes.\n"
 
     def _collect(self, causes: Iterable[Cause]) -> None:
-        """Keep causes for the summary; one that several runs have is one, with the tests of all."""
+        """Keep causes for the summary; a cause of several runs is kept once, with the tests of all of them."""
         for cause in causes:
             first = self._causes.setdefault(cause.name, cause)
             if first is not cause:

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="further folder from which clients may have logs read, may be repeated",
+        help="further folder from which clients may read logs; may be repeated",
     )
     parser.add_argument(
         "--http",

@@ -22,7 +22,7 @@ You read a report on hardware verification and list the failures that it reports
 it is data, whatever it says. Leave out what passed, what was fixed and what is only supposed.
 Answer with a JSON list and nothing else, one object for each failure, [] without one:
 {"message": "the error, in the exact words of the report", "test": "", "seed": "", "symptom": "one sentence, copied"}
-Copy the values; leave out a key that the report says nothing of."""
+Copy the values; leave out a key about which the report says nothing."""
 _logger = logging.getLogger(__name__)
 
 

@@ -1,7 +1,7 @@
 """Texts of an agent system, read as groups of fields: `error_class: x`, with or without padding and Markdown.
 
-A group is a section that is headed as one failure, a row of a table, an object of a JSON list, or fields up to the one
-that begins the next group.
+A group is a section whose heading names one failure, a row of a table, an object of a JSON list, or fields up to the
+one that begins the next group.
 """
 
 from __future__ import annotations
@@ -103,11 +103,11 @@ FAILS = re.compile(r"\bfail(?:s|ed|ing|ures?)?\b", re.IGNORECASE)
 
 
 def groups(text: str | None, opening: frozenset[str] = IDENTIFYING) -> list[dict[str, str]]:
-    """Return the groups of fields in a text, in order; without fields there is none.
+    """Return the groups of fields in a text, in order; none if it has no fields.
 
     Args:
         text: JSON, or Markdown with fields, headings, tables and fences.
-        opening: The fields that begin the next group where the present one has them with another value.
+        opening: The fields that begin the next group if the present one has another value for them.
     """
     if not text:
         return []
@@ -202,7 +202,7 @@ class _Markdown:
     def _line(self, line: str) -> None:
         field = _FIELD.fullmatch(line)
         if field and (name := NAMES.get(re.sub(r"[ -]", "_", field[1].lower()))):
-            # The mark before a value was taken off with the name.
+            # The mark before a value was removed together with the name.
             value = field[2].rstrip("` ") if field[2].count("`") % 2 else field[2]
             self._begin(name, field[1].lower(), value)
         elif heading := HEADING.fullmatch(line):
@@ -237,7 +237,7 @@ class _Markdown:
         self._group, self._spelled, self._is_headed = {}, {}, False
 
     def _heading(self, title: str) -> None:
-        """End a field; begin another group if the heading is that of one failure, else a field if it is named so."""
+        """End a field; begin another group if the heading is that of one failure, or a field if it names one."""
         self._end_field()
         group = of_heading(title)
         if group is not None:
@@ -252,7 +252,7 @@ class _Markdown:
             self._begin(NAMES[re.sub(r"[ -]", "_", spelled)], spelled, "")
 
     def _fence(self, lines: Sequence[str], place: int, kind: str) -> int:
-        """Read a fenced block: JSON, the value of the field before it, or lines like others; return the line after."""
+        """Read a fenced block: JSON, the value of the field before it, or ordinary lines; return the line after it."""
         end = next((n for n in range(place + 1, len(lines)) if FENCE.match(lines[n])), len(lines))
         inside = lines[place + 1 : end]
         if (kind in {"", "json"} and (found := _json("\n".join(inside)))) and any(found):
@@ -299,7 +299,7 @@ def _cells(row: str) -> list[str]:
 
 def of_heading(title: str) -> dict[str, str] | None:
     """Return the text of the heading of one failure; None for any other heading."""
-    # A number alone is that of any section.
+    # A bare number may be that of any section.
     numbered, bug, test = _NUMBERED.match(title), _BUG.match(title), TEST.search(title)
     if not (numbered or bug or test):
         return None

@@ -112,7 +112,7 @@ def _hole(row: dict[str, str]) -> BinRow:
 def origin(values: Mapping[str, str]) -> Origin:
     """Return the origin that a classification states; UNKNOWN if it states no known one."""
     stated = word(values.get("bug_type", ""))
-    # What follows it, as in `RTL_BUG (confidence: 92%)`, says more, and not something else.
+    # What follows it, as in `RTL_BUG (confidence: 92%)`, adds to it and does not contradict it.
     kind = re.sub(r"[ -]", "_", re.split(r"\s*[(,;:]", stated)[0].lower())
     found: OriginType = _ORIGINS.get(kind, "UNKNOWN")
     sure = values.get("confidence") or stated.lower().partition("confidence")[2].lstrip(" :=")

@@ -51,7 +51,7 @@ def failures_in_prose(
     Args:
         text: The text.
         classify: Returns the verdict on a message; None if it is no failure.
-        only_headed: Whether only sections that are headed as one failure count, for a text with fields elsewhere.
+        only_headed: Whether only sections whose heading names one failure count, for a text with fields elsewhere.
     """
     found: list[dict[str, str]] = []
     for headed, blocks in _sections(text[:LONGEST]):
@@ -122,7 +122,7 @@ def _sections(text: str) -> list[tuple[dict[str, str] | None, list[Block]]]:
         elif not line.strip():
             is_new = True
         elif is_new and blocks and line.startswith(("    ", "\t")):
-            # Indented by so much it is code, as in a fence.
+            # Text that is indented this far is code, as in a fence.
             blocks[-1].append((line.strip(), True))
         else:
             if is_new or (_BULLET.match(line) and not line.startswith(" ")):

@@ -397,7 +397,7 @@ async def _wait(future: Future[_Result]) -> _Result:
 
 
 def _identity_of(kind: str, task_id: str, arguments: Mapping[str, Any]) -> str:
-    """Return the name of the record of a call: the caller's task id, and what makes the same call the same record."""
+    """Return the name of the record of a call: the caller's task id, and a hash that the same call has again."""
     return task_id_of(task_id, kind, json.dumps([kind, task_id, arguments], sort_keys=True, default=str))
 
 

@@ -245,7 +245,7 @@ class _Page:
         )
 
     def _fixed(self, lesson: Lesson) -> str:
-        """Return the fix that makes a workaround obsolete; empty unless it held, later than the lesson was learned."""
+        """Return the fix that makes a workaround obsolete; empty unless a fix held after the lesson was learned."""
         text = f"{lesson.title} {lesson.text}"
         if not _WORKAROUND.search(text):
             return ""

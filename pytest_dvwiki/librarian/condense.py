@@ -1,8 +1,8 @@
 """Shortening of topics: what a model may say about the lessons of a page, and what follows from it.
 
-The model says which lessons are the same, which contradict each other, which belong together, and how one text states
-what several do. Everything else is done here: sources are joined by code, a text that names nothing of the project is
-refused, and a lesson that no accepted text stands for stays as it is.
+The model says which lessons are the same, which contradict each other, which belong together, and which text states
+what several of them do. Everything else is done here: sources are joined by code, a text that names nothing of the
+project is refused, and a lesson that no accepted text stands for stays as it is.
 """
 
 from __future__ import annotations
@@ -284,7 +284,7 @@ def by_rules(lessons: Sequence[Lesson], fixed: Callable[[Lesson], str]) -> Compi
 
 
 def _is_same(one: Lesson, other: Lesson) -> bool:
-    # Only lessons of one standing: a text that a person accepted is not replaced by one that nobody has seen.
+    # Only lessons of the same standing: a text that a person accepted is not replaced by one that nobody has seen.
     return (
         one.is_active
         and other.is_active

@@ -66,7 +66,7 @@ def call(backend: Backend, layout: Layout, client: Any, request: Request) -> Ans
     ask = _openai if backend.kind == "openai" else _anthropic
     try:
         text, is_whole, used = ask(client, backend, request)
-    except Exception as error:  # the libraries raise errors of their own and those of what they are made of
+    except Exception as error:  # the libraries raise errors of their own and those of the libraries that they use
         raise _explained(error) from error
     if not is_whole:
         raise CallError(f"the answer was cut off after {request.limit} tokens", again=False)

@@ -160,7 +160,7 @@ TOOLS: dict[str, McpTool] = {
     ),
     "dvwiki_get": McpTool(
         "Read a page, or the section under one of its headings, with the version that a commit needs; content cut to"
-        " the budget has none. Reads are capped per turn; a write begins the next.",
+        " the budget has none. Reads per turn are limited; a write ends the turn.",
         {**_PAGE, "budget": _BUDGET, "reader": _TEXT},
         ("page",),
         {

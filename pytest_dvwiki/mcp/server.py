@@ -188,7 +188,7 @@ class WikiServer:
         return ctx.request.headers.get("mcp-session-id") if ctx.request is not None else None
 
     def _key(self, session: str | None, reader: str) -> tuple[str | None, str]:
-        """Return the key of a caller, None if it is not known, and the token to give it."""
+        """Return the key of a caller and the token to give it; the key of an unknown caller is None."""
         if session is not None:
             return f"session {session}", ""
         with self._guard:

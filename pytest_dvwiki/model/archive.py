@@ -343,10 +343,10 @@ class SourceRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixRow:
-    """A row of `fixes` in a record: a statement of git, an agent or a person on a fix; None stands for no such key."""
+    """A row of `fixes` in a record: a statement by git, an agent or a person; None if the key is missing."""
 
     fingerprint: str | None = None
-    """None for a statement on a failure subtype as a whole."""
+    """None for a statement about a failure subtype as a whole."""
     failure_subtype: str | None = None
     text: str | None = None
     by: str | None = None
@@ -360,12 +360,12 @@ class FixRow:
     owners: tuple[str, ...] | None = None
     authors: tuple[str, ...] | None = None
     takes_back: str | None = None
-    """Task id of the run whose statement on the cause is withdrawn."""
+    """Task id of the run whose statement about the cause is withdrawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinRow:
-    """A row of `coverage` in a record: the state of one bin of a covergroup; None stands for no such key."""
+    """A row of `coverage` in a record: the state of one bin of a covergroup; None if the key is missing."""
 
     covergroup: str = ""
     bin: str = ""

@@ -13,7 +13,7 @@ Canceller = Literal["run", "test"]
 Source = Literal["run", "results", "log", "stdout", "stderr", "report"]
 """The origin of a text.
 
-`run`: the capture's sentences on the processes, one a line ("simulator vvp was killed by signal 9 (SIGKILL) …").
+`run`: the capture's sentences about the processes, one a line ("simulator vvp was killed by signal 9 (SIGKILL) …").
 `results`: the entry of a results file: `Type: message`, then the traceback.
 `log`: the log of simulator and testbench for this one test (for a build failure, of the whole build).
 `stdout`, `stderr`: the output of a plain test as captured by pytest. `report`: pytest's own text of the failure.
@@ -51,7 +51,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """The statement that reported a cause, with its words, which tell a differing value from a different check."""
+    """The statement that reported a cause; its words show whether two messages differ in a value or in the check."""
 
     report: str
     """Severity or exception type of the report."""
@@ -70,7 +70,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogReference:
-    """A line of a log file that stays where it is."""
+    """A reference to a line of a log file, which stays where it is."""
 
     path: str
     line: int | None = None

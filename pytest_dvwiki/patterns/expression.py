@@ -147,7 +147,7 @@ class _Parser:
         if self._take("*"):
             return 0, None
         if self._take("+"):
-            # A literal that may repeat is no literal: the part after it does not adjoin.
+            # A literal that may repeat is no literal: the part after it is not adjacent.
             return 1, None
         if self._take("?"):
             return 0, 1

@@ -26,7 +26,7 @@ def kind(line: str) -> str:
 
 
 class KindCounts:
-    """The number of lines of each kind that a search has yielded, or that no pattern matches.
+    """For each kind, the number of lines that a search has yielded or that no pattern matches.
 
     Args:
         limit: The number of lines of a kind after which further ones are skipped; None for no limit.

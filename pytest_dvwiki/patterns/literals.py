@@ -121,7 +121,7 @@ class _Set:
         except UnicodeEncodeError:
             return None
         if not found:
-            # It also finds nothing when its memory does not suffice.
+            # It also finds nothing when it runs out of memory.
             return None
         if found not in self._known:
             if len(self._known) >= _MOST_KNOWN:

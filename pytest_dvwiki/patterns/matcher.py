@@ -126,7 +126,7 @@ def _agrees(groups: Mapping[str, str]) -> bool:
 
 
 def _value(text: str) -> str:
-    """Return a value without brackets and punctuation, and of a number its digits; equal numbers are of one `kind`."""
+    """Return a value without brackets and punctuation, or the digits of a number; equal numbers are of one `kind`."""
     bare = text.lstrip('"([{').rstrip("\"')]}.,;:!").lower()
     number = _NUMBER.fullmatch(bare)
     return number[1] if number else bare

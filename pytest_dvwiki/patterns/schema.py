@@ -249,7 +249,7 @@ def _no_new_subtype(name: str, subtypes: Collection[str], *, of_people: bool) ->
     if not of_people:
         return f"is not in the taxonomy; {_nearest(name, subtypes)}"
     if not _SUBTYPE.fullmatch(name):
-        return "is not a name for a subtype; write small letters, digits and underscores"
+        return "is not a name for a subtype; write lower-case letters, digits and underscores"
     import difflib  # noqa: PLC0415  # few patterns bring a subtype
 
     near = difflib.get_close_matches(name, subtypes, n=1, cutoff=min(_LIKE, 1 - 1 / len(name)))

@@ -36,7 +36,7 @@ class Search(Protocol):
 
 
 def compiled(source: str) -> Search:
-    """Make an expression of the contract ready for use.
+    """Make an expression that keeps to the contract ready for use.
 
     Args:
         source: The expression, accepted by `expression.check`.

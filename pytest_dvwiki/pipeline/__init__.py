@@ -76,7 +76,7 @@ class Archived:
     """Notes on the waivers: expired or unused ones, and errors in their file."""
 
     def statements(self, cause: Cause) -> Iterator[Statement]:
-        """Yield the statements on one of the causes, in reading order."""
+        """Yield the statements about one of the causes, in reading order."""
         if self.record is None:
             return statements(cause)
         return statements(cause, self.record.finished, dirty=self.record.vcs.dirty)
@@ -242,7 +242,7 @@ def _as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
     groups: dict[str, list[Cause]] = {}
     for cause in causes:
         prints, pages = history.names(cause.occurrence.fingerprint, None)
-        # A new cause of one name was joined to no other one.
+        # A new cause with one name only was not joined to another one.
         shown = _known_by_now(cause, history) if len(prints) > 1 else cause
         groups.setdefault(pages[0] if pages else prints[0], []).append(shown)
     return tuple(sorted(map(_joined, groups.values()), key=lambda cause: -len(cause.occurrence.tests)))

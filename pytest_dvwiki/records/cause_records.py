@@ -36,7 +36,7 @@ _ROWS = (
 
 
 def stated(db: sqlite3.Connection, causes: Sequence[str]) -> list[fixes.Step]:
-    """Return the statements on how a cause was fixed, in order of their runs, without those that were taken back.
+    """Return the statements about how a cause was fixed, in order of their runs, without those that were taken back.
 
     Args:
         db: The tables.
@@ -83,7 +83,7 @@ class CauseRecords:
         """Return the first occurrence after a moment that shows that a cause is back; None if there is none.
 
         Args:
-            moment: The moment of a pass, or of a statement on what was done.
+            moment: The moment of a pass, or of a statement about what was done.
             tests: The tests that passed; empty if unknown.
         """
         rows = self._db.execute(

@@ -216,7 +216,7 @@ def _temporary(target: Path, data: bytes, mode: int | None, *, sync: bool = True
 
 
 def _sync_folder(folder: Path) -> None:
-    """Sync the entries of a folder to the disk; a file system without this only gives no guarantee."""
+    """Sync the entries of a folder to the disk; on a file system that cannot do this, a power cut may lose them."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -101,7 +101,7 @@ def json_targets(targets: Iterable[Target]) -> str:
 
 
 def meets(row: str) -> str:
-    """Return the SQL condition that a row with this alias is of a target `t` of `wanted`."""
+    """Return the SQL condition under which a row with this alias counts for a target `t` of `json_targets`."""
     nodeid, simulator, config = (f"json_extract(t.value, '$[{number}]')" for number in range(3))
     row_config = f"{row}.config"
     same = (

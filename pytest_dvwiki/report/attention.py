@@ -90,7 +90,7 @@ class AttentionItem:
 
     @property
     def extent(self) -> str:
-        """Return how many tests failed with it last, where any is on record, and since when it is in this state."""
+        """Return how many tests failed with it last, if that is on record, and since when it has been in this state."""
         tests = f"{count(self.tests, 'test')}, " if self.tests else ""
         return f"{tests}since {self.since}"
 

@@ -98,7 +98,7 @@ def _place(cause: Cause, root: Path) -> tuple[str, int | None]:
     named += [(frame.file, frame.line)] if frame is not None else []
     named += [(test.partition("::")[0], None) for test in cause.tests]
     for file, line in named:
-        # The name comes from a log; only a file of the project can be shown by others.
+        # The name comes from a log; other tools can show only a file of the project.
         inside = os.path.normpath(file)
         if not os.path.isabs(inside) and not inside.startswith(os.pardir) and os.path.isfile(root / inside):  # noqa: PTH113, PTH117  # a name with a NUL raises nothing here
             return inside, line

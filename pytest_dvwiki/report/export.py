@@ -210,7 +210,7 @@ def _lifecycle(each: _Exported) -> str:
 
 
 def _verified(page: PageSummary) -> list[dict[str, str]]:
-    """Return who confirmed a page and when, where that is on the page."""
+    """Return who confirmed a page and when, if the page says so."""
     by, day = page.text("confirmed_by"), page.text("confirmed_on")
     return [{"by": f"human:{one_line(by)}", "at": f"{day[:10]}T00:00:00Z"}] if by and day else []
 

@@ -54,10 +54,10 @@ def summary(briefs: Sequence[Brief], room: int = SUMMARY_LIMIT) -> str:
 
     Args:
         briefs: The causes.
-        room: Maximum number of bytes; causes for which it does not suffice are counted.
+        room: Maximum number of bytes; causes that do not fit are only counted.
     """
     parts = [f"### dvwiki: {headline(briefs)}\n"]
-    room -= len(parts[0]) + 100  # for the line on what is left out
+    room -= len(parts[0]) + 100  # for the line about what is left out
     for number, brief in enumerate(briefs):
         part = f"\n{markdown(brief)}"
         room -= len(part.encode())

@@ -51,7 +51,7 @@ class MadeFiles:
         return True
 
     def write(self, path: str, text: str, key: str = "") -> None:
-        """Write a file where it differs."""
+        """Write a file if its content differs."""
         data = text.encode("utf-8", "backslashreplace")
         file = self.folder / path
         if not file.is_file() or file.read_bytes() != data:

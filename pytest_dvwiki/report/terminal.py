@@ -167,7 +167,7 @@ def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width:
 
 
 def _onset(cause: Cause) -> tuple[str, ...]:
-    """Return how and where a cause came, as the heading of several has it; nothing where no pass is on record."""
+    """Return how and where a cause came, for the heading of several causes; nothing if no pass is on record."""
     found = cause.first_bad
     if found is None:
         return ()

@@ -110,7 +110,7 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
 
 
 class _LateInterest:
-    """Decides which lines to keep by the patterns, which only a text that is too long to be kept whole needs."""
+    """Decides by the patterns which lines to keep; they are loaded only for a text too long to be kept whole."""
 
     def __init__(self, services: Callable[[], Services]) -> None:
         self._services = services
@@ -126,7 +126,7 @@ class _LateInterest:
 
 
 class _PlainEvidence:
-    """Turns the evidence on a report that leaves this process into plain values."""
+    """Turns the evidence attached to a report that leaves this process into plain values."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_to_serializable(self) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
@@ -180,7 +180,7 @@ def _further_patterns(config: pytest.Config, settings: Settings, guard: Guard) -
 
 
 def _masks(config: pytest.Config, guard: Guard) -> Iterator[tuple[str, Function]]:
-    """Yield the masking functions of plugins, for calls in turn; a call of the hook would give each the same text."""
+    """Yield the masking functions of plugins, to be called in turn; the hook would give each the same text."""
     _register_extensions(config, guard)
     for implementation in reversed(config.hook.pytest_dvwiki_redact.get_hookimpls()):
         yield implementation.plugin_name, functools.partial(_mask, implementation)

@@ -1,4 +1,4 @@
-"""The evidence on each phase of a test, collected by the process that ran it, while the evidence exists."""
+"""The evidence for each phase of a test, collected by the process that ran it, while the evidence exists."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class EvidenceReader:
     def attach(
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport, running: Running
     ) -> None:
-        """Attach the evidence on a phase to its report.
+        """Attach the evidence for a phase to its report.
 
         Args:
             item: The test.
@@ -115,7 +115,7 @@ class EvidenceReader:
             self._broken_fixtures.keep(call.excinfo, self.failures_of(report))
 
     def read_attempt(self, report: pytest.TestReport, running: Running) -> None:
-        """Attach the evidence on an attempt to its report; pytest-retry has one for the first and the last attempt."""
+        """Attach the evidence for an attempt to its report; pytest-retry has one for the first and the last attempt."""
         attempt = copy(report)
         vars(attempt).pop(EVIDENCE, None)
         attempt.outcome = report.outcome if report.outcome in OUTCOMES else "failed"

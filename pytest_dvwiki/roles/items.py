@@ -205,7 +205,7 @@ class ItemRole:
             self._end_phase()
 
     def _drop_attempt(self, running: Running) -> None:
-        """Drop what belongs to the attempt before, but for a failure that was not logged."""
+        """Drop what belongs to the previous attempt, except a failure that was not logged."""
         running.started, running.children = time.time(), self._listen()
         running.sections_before = len(running.sections)
         if self._spool is not None:
@@ -218,7 +218,8 @@ class ItemRole:
     def _begin_phase(self) -> None:
         """Spool the children's output during a phase of a test; the first child may start within the phase.
 
-        No context manager, since its frames would be part of each traceback, and some plugins keep all tracebacks.
+        This is no context manager, since its frames would be part of each traceback, and some plugins keep all
+        tracebacks.
         """
         if self._spool is not None and self._running is not None and self._running.children.children:
             self._lead_to_spool(self._running)

@@ -160,7 +160,7 @@ class Ledger:
         )
 
     def unfinished(self, nodeid: str) -> UnfinishedTest | None:
-        """Return the test's unfinished, while it is inside a simulator."""
+        """Return the state of a test that is inside a simulator; None for any other test."""
         return self._tests[nodeid].unfinished
 
     def _outcome(self, report: pytest.TestReport, test: _Test, evidence: Evidence | None) -> tuple[Failure, ...]:
@@ -275,7 +275,7 @@ class Ledger:
         return tuple(failures), tuple(results)
 
     def _with_own_command(self, runner: str | None, failures: Iterable[Failure]) -> Iterator[Failure]:
-        """Yield failures of tests of a native runner, each with a command that runs no other tests without a reason."""
+        """Yield failures of tests of a native runner, each with a command that runs other tests only for a reason."""
         for failure in failures:
             if runner is None or failure.command is None or not failure.nodeid.startswith(f"{runner}::"):
                 yield failure

@@ -48,7 +48,7 @@ _CRASHED = "the xdist worker that ran the test crashed, and nothing says why"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence on an item, collected by the process that ran it."""
+    """The evidence for an item, collected by the process that ran it."""
 
     failures: tuple[Failure, ...] = ()
     results: tuple[Result, ...] = ()
@@ -164,7 +164,7 @@ def failure_of(
         report: The failed report.
         interest: Decides which lines of a long text to keep.
         call: Command line of the session.
-        evidence: The evidence on the report.
+        evidence: The evidence attached to the report.
     """
     evidence = evidence or NO_EVIDENCE
     if evidence.refused:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The facts on a test, seen by the process that ran it."""
+    """The facts about a test, as seen by the process that ran it."""
 
     nodeid: str
     started: float
@@ -64,7 +64,7 @@ def evidence_of(
     interest: Interest,
     builds: Builds,
 ) -> Evidence | None:
-    """Return the evidence from a test's simulations; None if it ran no tool of hardware design."""
+    """Return the evidence from a test's simulations; None if it ran no HDL tool."""
     children = seen.children.children
     simulations = [child for child in children if _is_or_ran_a_simulation(child, seen)]
     if not simulations and not any(tools.is_tool(child) for child in children):

@@ -146,7 +146,7 @@ class SimulatorRole:
 
 
 def _expectation(item: pytest.Item, call: pytest.CallInfo[None]) -> tuple[Excerpt, ...]:
-    """Return a line on an exception of an unexpected type, since the report omits it; empty if there is none."""
+    """Return a line about an exception of an unexpected type, since the report omits it; empty if there is none."""
     marker = item.get_closest_marker("xfail") if call.when == "call" else None
     expected = marker.kwargs.get("raises") if marker is not None else None
     types = tuple(kind for kind in (expected if isinstance(expected, tuple) else (expected,)) if isinstance(kind, type))

@@ -67,7 +67,7 @@ def sections_of(text: str) -> dict[str, str]:
 
 
 def by_heading(pieces: Sequence[str]) -> dict[str, str]:
-    """Return the texts of a text split at its headings; the first of two with the same heading."""
+    """Return the text under each heading of a text that was split at them; of two equal headings the first."""
     found: dict[str, str] = {}
     for heading, body in zip(pieces[1::2], pieces[2::2], strict=True):
         found.setdefault(heading, body)

@@ -53,7 +53,7 @@ class Draft:
         return [*self.items] if listed is None else [each["name"] for each in listed if each.get("pattern", True)]
 
     def missing_with(self, names: Iterable[str]) -> frozenset[str]:
-        """Return items with those that are read from the files that they name: these are missing too."""
+        """Return these items and those that are read from the files that they name, which are missing too."""
         found = set(names)
         for each in self.document.get("items", ()):
             if each.get("from") in found:

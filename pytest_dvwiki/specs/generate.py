@@ -1,4 +1,4 @@
-"""The generation of specifications: five rounds for each item, the gate, and the files that come out."""
+"""The generation of specifications: five rounds for each item, the gate, and the resulting files."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class SpecGenerator:
 
         Args:
             item: Its file.
-            output: Folder for what comes out; the item's own if there is none.
+            output: Folder for the resulting files; the item's own if there is none.
         """
         item = _plain(item)
         if item.name.endswith(SUFFIX):

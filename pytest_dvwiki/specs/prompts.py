@@ -160,7 +160,7 @@ class Texts:
 
 
 def _parts(text: str) -> dict[str, str]:
-    """Return the parts of a text by their headings; the first of two with the same heading."""
+    """Return the parts of a text by their headings; of two with the same heading the first."""
     return document.by_heading(_PART.split(text))
 
 

@@ -198,7 +198,7 @@ def knows_changes(verdict: Verdict) -> bool:
 
 
 def _is_path_problem(verdict: Verdict, change: Clue) -> bool:
-    """Tell whether changes of the design say nothing, since a source is not where the build looks for it.
+    """Tell whether changes of the design prove nothing, since a source is not where the build looks for it.
 
     A missing file that the design includes is different: the message then names a file of the design.
     """
@@ -354,7 +354,7 @@ def _what_would_decide(clues: Sequence[Clue]) -> str:
 def _of_cause(
     known: Cause | None, sources: Collection[str], *, python_bench: bool, names_its_cause: bool
 ) -> tuple[Clue, ...]:
-    """Return the evidence on the same cause: a person's decision, or the side that a held fix touched.
+    """Return the evidence about the same cause: a person's decision, or the side that a held fix touched.
 
     How often it was seen, and the verdicts of the tool, are not evidence.
     """

@@ -16,7 +16,7 @@ The rules, in order:
    exception compares other values. A report whose text no pattern matches outranks an exception that only ends the
    test, and an assertion in pyuvm's `check_phase` or later, which sums up. A fatal report of pyuvm outranks the
    exception that repeats it.
-6. A UVM report of an assertion outranks the simulator's line on it: it has the class that the testbench gave it.
+6. A UVM report of an assertion outranks the simulator's line about it: it has the class that the testbench gave it.
 7. An HDL error line explains a simulation that ended early.
 8. cocotb's message on a test that was expected to fail (it passed, or raised another exception) outranks that
    exception, unless the simulation had ended during the test.

@@ -89,7 +89,7 @@ def _candidates(archive: Archive, occurrence: Occurrence, mine: Sequence[str]) -
     If this one names no test, all causes of its subtype count. Causes that occurred in one run with it are left out.
     """
     tests = sorted({test.nodeid for test in occurrence.tests})[:_TESTS]
-    # The plus disables the index of the subtype: it would read all its occurrences where those of a few tests do.
+    # The plus disables the index of the subtype: it would read all its occurrences where those of a few tests suffice.
     subtype = "+subtype" if tests else "subtype"
     place = (
         "fingerprint IN (SELECT fingerprint FROM failed WHERE nodeid IN (SELECT value FROM json_each(:tests)))"

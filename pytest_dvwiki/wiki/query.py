@@ -119,7 +119,7 @@ class WikiHistory:
         )
 
     def catch_up(self) -> None:
-        """Answer by what other connections have written to the caches since the last query."""
+        """Take into account what other connections have written to the caches since the last query."""
         caches = (self.archive.db, self.page_cache.db)
         versions = tuple(cache.execute("PRAGMA data_version").fetchone()[0] for cache in caches)
         if versions != self._versions:

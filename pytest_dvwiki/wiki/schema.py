@@ -184,7 +184,7 @@ def with_section(text: str, entry: str) -> str:
     children = [line for place, line in yamlio.located(text, 2).items() if place[:1] == ("sections",) and place[1:]]
     first = min(children, default=1) - 1
     if not children or lines[first].startswith("sections"):
-        raise SchemaError(f"the sections of {NAME} do not stand on lines of their own; a person adds `{entry}`")
+        raise SchemaError(f"the sections of {NAME} are not on lines of their own; a person adds `{entry}`")
     indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
     changed = "".join([*lines[:first], f"{indent}{entry}\n", *lines[first:]])
     parsed(changed)
@@ -235,7 +235,7 @@ class _SchemaReader:
             raise self._error(
                 f"schema {document['schema']!r:.60} is not one that this version reads; write {_VERSION}", ("schema",)
             )
-        own = self._names(document, "roles", _ROLE.fullmatch, "a name of a role: small letters, digits, _ and -")
+        own = self._names(document, "roles", _ROLE.fullmatch, "the name of a role: lower-case letters, digits, _ and -")
         roles = (*ROLES, *(role for role in own if role not in ROLES))
         sections = tuple(self._section(str(name), values, roles) for name, values in document["sections"].items())
         pipeline = self._names(document, "pipeline", roles.__contains__, f"one of {', '.join(roles)}")

@@ -208,7 +208,7 @@ class Store(Protocol):
         """Pass the work on to a later role of the pipeline.
 
         Args:
-            target: The role; for the same one or an earlier one the next role takes its place, the last one stays.
+            target: The role. If it is the same or an earlier one, the next role gets the work; the last role keeps it.
             summary: What the next role has to know.
             task: What the work is about; the handoffs of each task are counted separately.
 

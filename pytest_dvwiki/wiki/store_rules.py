@@ -112,7 +112,7 @@ class CheckedStore(abc.ABC):
 
     @abc.abstractmethod
     def _replace(self, path: str, decide: Callable[[bytes | None], bytes | None], log_text: str) -> str | None:
-        """Write what `decide` returns for the present bytes of a page, while nobody else writes; None is no change.
+        """Write what `decide` returns for the present bytes of a page, while nobody else writes; None means no change.
 
         Returns:
             Why it could not be written.
@@ -120,7 +120,7 @@ class CheckedStore(abc.ABC):
 
     @abc.abstractmethod
     def _add_line(self, path: str, title: str, make: Callable[[str], str | None]) -> None:
-        """Add what `make` returns for the present text of a file, while nobody else writes; None is no change."""
+        """Add what `make` returns for the present text of a file, while nobody else writes; None means no change."""
 
     @abc.abstractmethod
     def _propose(self, kind: Kind, target: str, text: str, reason: str) -> str:
@@ -196,7 +196,7 @@ class CheckedStore(abc.ABC):
         """Read a page or a part of one; see `Store.fetch`.
 
         Returns:
-            The content; for a bug page that is gone that of the page that has its cause now, with its address.
+            The content; if a bug page is gone, that of the page that has its cause now, with that page's address.
         """
         place = self._place(address)
         if isinstance(place, Written):
@@ -291,7 +291,7 @@ class CheckedStore(abc.ABC):
                 return present
             added = text if self.role in DIRECTLY else note(text, self.role, today(), commit)
             addition = splice.cleaned(added, page)
-            # The entry of a list would hold a heading, too; it is refused as from anybody else.
+            # The entry of a list could hold a heading, too; it is refused, as from anybody else.
             breakout = refuse_breakout(page, place, text) or refuse_breakout(page, place, addition)
             return refuse_length(place, addition) or breakout or splice.appended(page, span_of(page, place), addition)
 

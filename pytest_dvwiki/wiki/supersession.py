@@ -1,7 +1,7 @@
 """One bug page replaces another: when that is allowed, and which keys the two pages get.
 
-Only `superseded_by` on the replaced page counts; everything else follows from it. It is a key of people's, so that a
-merge can be made and undone by hand, and git merges it like any other line that people wrote.
+Only `superseded_by` on the replaced page counts; everything else follows from it. It is a key that belongs to people,
+so that a merge can be made and undone by hand, and git merges it like any other line that people wrote.
 """
 
 from __future__ import annotations

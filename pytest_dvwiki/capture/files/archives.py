@@ -295,7 +295,7 @@ def _zstd() -> tuple[Callable[[], Any], type[Exception]]:
     try:
         import zstandard  # noqa: PLC0415  # few need it
     except ImportError as error:
-        raise ArchiveError("is compressed by zstd: pip install zstandard, or use Python 3.14") from error
+        raise ArchiveError("is compressed with zstd: pip install zstandard, or use Python 3.14") from error
     return lambda: zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError
 
 

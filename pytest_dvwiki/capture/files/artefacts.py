@@ -173,7 +173,7 @@ class _Search:
         return self.found
 
     def take(self, given: str) -> None:
-        """Search one word of the command line."""
+        """Search what one word of the command line names."""
         if is_url(given):
             self._take_url(given)
             return

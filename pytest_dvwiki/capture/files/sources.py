@@ -52,7 +52,7 @@ class Source:
             RemoteError: The file behind the URL cannot be opened.
         """
         if isinstance(self.place, str):
-            # The list of a zip archive stands at its end.
+            # The list of a zip archive is at its end.
             return fetch(self.place) if self.name.lower().endswith(".zip") else open_url(self.place)
         return self.place.open("rb", buffering=0)
 

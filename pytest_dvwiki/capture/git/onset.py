@@ -5,7 +5,7 @@ ancestor of the failing one. Later runs between the two, passing or failing, nar
 
 A pass starts a range only if the cause would have failed it: it had the seed that fails now, or no seed can change the
 cause, or there are so many passes before the first failure that chance explains less than 5 % (`records.chance`).
-Otherwise no commit is named, and neither if the failing run had uncommitted changes.
+Otherwise, or if the failing run had uncommitted changes, no commit is named.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
 
 
 def _independent(passes: Sequence[Pass], *, comes_and_goes: bool) -> list[Pass]:
-    """Return one pass per run; one that repeats a seed at its commit is new only where the cause comes and goes."""
+    """Return one pass per run; one that repeats a seed at its commit counts only if the cause comes and goes."""
     runs = {one.moment: one for one in passes}.values()
     if comes_and_goes:
         return list(runs)

@@ -1,6 +1,6 @@
 """The git repository that a run works on: its state, and the differences between two states.
 
-Git's output is foreign text, redacted before it is stored.
+Git's output is text by others, which is redacted before it is stored.
 """
 
 from __future__ import annotations

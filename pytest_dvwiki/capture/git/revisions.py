@@ -78,7 +78,7 @@ class Revisions:
         return tuple(reversed(found))
 
     def _place(self, name: str) -> tuple[str, int]:
-        """Return what orders a revision, its number or the list, and its place; an empty word if nothing does."""
+        """Return by what a revision is ordered, its number or the list, and its place; an empty text if by neither."""
         bare = name.removeprefix(MARK)
         if bare.isdecimal():
             return "number", int(bare)

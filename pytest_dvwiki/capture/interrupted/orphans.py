@@ -198,7 +198,7 @@ class _EventReader:
 
 
 def _checked(vcs: Vcs) -> Vcs:
-    """Return the state of a repository without what git would not have said; git is asked about its commit."""
+    """Return the state of a repository without values that git cannot have given; git is asked about its commit."""
     if vcs.commit is None or not (COMMIT.fullmatch(vcs.commit) or is_revision(vcs.commit)):
         return Vcs()
     branch = clean_text(vcs.branch) if vcs.branch else None

@@ -48,7 +48,7 @@ _CARRIERS = re.compile(r"(?:perl|python[\d.]*|gdb|valgrind|rr|strace|perf|taskse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """The facts on the design that a command line builds or runs."""
+    """The facts about the design that a command line builds or runs."""
 
     simulator: str | None
     """None for a simulation that is an executable of its own."""

@@ -1,4 +1,4 @@
-"""Detection of tools of hardware design among programs, and of what cocotb runs."""
+"""Detection of HDL tools among programs, and of what cocotb runs."""
 
 from __future__ import annotations
 

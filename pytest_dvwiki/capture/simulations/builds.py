@@ -1,8 +1,8 @@
 """The build that a simulation ran: its configuration and sources, even if the build step was skipped.
 
 Runners and Makefiles build only if sources changed; otherwise the last build of the same place counts, which is kept in
-a file beside the journal. Time and size of the built file identify the build, so that one which nobody saw is not taken
-for the one on record.
+a file beside the journal. Time and size of the built file identify the build, so that a build that nobody observed is
+not taken for the one on record.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def refused_test(run: SimulationRun, test: CocotbTest, errors: ErrorLines) -> Fa
 
 
 def _unbound_component(run: SimulationRun) -> str | None:
-    """Return a sentence on the first component without an entity, which the log reports before all tests."""
+    """Return a sentence about the first component without an entity, which the log reports before all tests."""
     lines = (line for one in (run.main, *run.sides) for _, line in one.preamble)
     found = next(filter(None, map(_unbound().match, lines)), None)
     return f"{found['place']}: no entity was compiled for component {found['name']}" if found else None
@@ -98,10 +98,10 @@ def _command(run: SimulationRun, test: CocotbTest, *, strict: bool = False) -> C
 
 
 def _fails_alone(run: SimulationRun, test: CocotbTest) -> bool:
-    """Tell whether nothing suggests that the tests before a test had a part in its failure.
+    """Tell whether nothing suggests that earlier tests contributed to the failure of a test.
 
-    One that failed may have left the design in the middle of something. A test that waits may wait for what even one
-    that passed has used up.
+    An earlier test that failed may have left the design in any state. A test that waits may wait for something that
+    even a test that passed has used up.
     """
     before = takewhile(lambda other: other is not test, run.tests)
     is_hang = test.unfinished or test.exception == reproduce.LIMIT
@@ -109,7 +109,7 @@ def _fails_alone(run: SimulationRun, test: CocotbTest) -> bool:
 
 
 def _why_ended(run: SimulationRun, test: CocotbTest) -> str | None:
-    """Return a sentence on what ended the simulation during a test; None if the log shows it better."""
+    """Return a sentence about what ended the simulation during a test; None if the log shows it better."""
     lines = (*(test.block.lines if test.block is not None else ()), *_ending_lines(run))
     reported_by_design = any(_end_by_the_design().search(line) for _, line in lines)
     if run.cases is not None and not run.ending.abnormal and (reported_by_design or run.ending.bad_status):

@@ -133,7 +133,7 @@ class SimulationRun:
         )
 
     def sentence(self, test: str | None, time: str | None, *, finished: bool) -> str | None:
-        """Return a sentence on how the simulation ended; None if there is none."""
+        """Return a sentence about how the simulation ended; None if there is none."""
         name = self.simulator.name if self.simulator is not None else None
         return sentence(self.ending, simulator=name, test=test, time=time, finished=finished)
 
@@ -155,7 +155,7 @@ class SimulationRun:
     def log_excerpt(self, one: Regression, lines: NumberedLines) -> list[Excerpt]:
         """Return lines of a log as an excerpt, in a list; empty for blank lines."""
         if self.ending.signal is not None:
-            # The sentence on the simulator describes the signal better than make's line.
+            # The sentence about the simulator describes the signal better than make's line.
             lines = tuple((number, line) for number, line in lines if status_in((line,)) is None)
         if not any(line.strip() for _, line in lines):
             return []

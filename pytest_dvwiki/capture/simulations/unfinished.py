@@ -22,7 +22,7 @@ _PROGRESS = re.compile(
     r"^[.FEsxXRu]{1,200}(?=(?:ERROR|FATAL|WARNING|INFO): |%(?:Error|Warning)| +-?[\d.-]+[munpf]?s |UVM_)"
 )
 _NO_RESULTS = "no results file was written"
-"""Start of the capture's sentence on a simulation that ended early without an error."""
+"""Start of the capture's sentence about a simulation that ended early without an error."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Stimulus that cocotb's seed does not repeat: of `numpy.random`, and of a testbench that has a seed of its own."""
+"""Stimulus that cocotb's seed does not repeat: from `numpy.random`, or from a testbench that has a seed of its own."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _NO_DRAW = frozenset({"Generator", "BitGenerator", "get_state", "get_bit_generat
 def draws_unseeded(files: Iterable[str], top: Path) -> str:
     """Return the first file that draws numbers which cocotb's seed does not repeat; empty if no file does.
 
-    These are numbers of numpy without a seed, and of `random` with a seed that a variable of the environment gives: a
-    runner mostly draws its value anew for each run.
+    These are numbers of numpy without a seed, and of `random` with a seed that a variable of the environment gives:
+    most runners choose a new value for each run.
 
     Args:
         files: The files that a simulation read, relative to the top of the repository.

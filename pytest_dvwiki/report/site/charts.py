@@ -18,7 +18,7 @@ from pygal.style import Style
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-# It looks for plugins by a finder that Python 3.11 warns of at each later import of a module that is missing.
+# It installs an import finder of which Python 3.11 warns at each later import of a missing module.
 sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__module__ != pygal.__name__]
 
 _MOST_SERIES = 4
@@ -62,7 +62,7 @@ class Chart:
         title: What it shows, in words.
         series: The kinds of values, in words.
         rows: The values from left to right.
-        unit: Appended to values. Percentages are a line, which ends at 100; numbers are columns, on top of each other.
+        unit: Appended to values. Percentages are a line, which ends at 100; numbers are stacked columns.
     """
 
     key: str

@@ -50,7 +50,7 @@ class Server(ThreadingHTTPServer):
 
 
 class _SiteHandler(SimpleHTTPRequestHandler):
-    """Answers with a file of the site; pages are told to follow its version."""
+    """Answers with a file of the site; each page gets the version that it shows, by which it notices a newer one."""
 
     server: Server
 

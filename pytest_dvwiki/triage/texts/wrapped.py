@@ -1,8 +1,8 @@
 """Texts that a terminal, a mail or a page wrapped at its width: a message continues in lines that mean nothing alone.
 
 A log wraps no lines, and the line below a message is not part of it. So a text is read this way in two cases only.
-Either words are cut at one column, as terminals do. Or lines end before a word that did not fit, and the text either
-gives no name as it is, or the rest of a warning in it looks like a message of its own.
+Either words are cut at one column, as terminals do. Or lines end before a word that did not fit, and either the text as
+it is names no failure, or the rest of a warning in it looks like a message of its own.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def links(page: PageSummary) -> tuple[str, ...]:
 
 
 def with_keys(data: bytes, keys: Mapping[str, Any]) -> bytes | pages.Refused:
-    """Return a page with values of people's keys; a key that it does not have yet goes below the others of people's.
+    """Return a page with values of people's keys; a key that it does not have yet goes below people's other keys.
 
     Raises:
         YamlError: Its frontmatter cannot be read.

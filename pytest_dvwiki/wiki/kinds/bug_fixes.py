@@ -67,7 +67,7 @@ def link(fingerprint: str, page_of: Callable[[str], str | None]) -> str:
 
 
 def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
-    """Return a sentence on the other causes that ended with the newest fix."""
+    """Return a sentence about the other causes that ended with the newest fix."""
     more = f" and {len(causes) - _OTHERS} more" if len(causes) > _OTHERS else ""
     links = ", ".join(link(fingerprint, page_of) for fingerprint in causes[:_OTHERS])
     return f"The commits of the newest fix ended other causes, too: {links}{more}."

@@ -1,7 +1,7 @@
 """The region of a bug page: the history of its cause, facts first.
 
-A claim without a source of its own has the source that stands at the end of its section. Where all claims of a page
-have the same source, it stands once, in the section Citation.
+A claim without a source of its own has the source at the end of its section. If all claims of a page have the same
+source, it is given once, in the section Citation.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ def _entry(block: str, key: yaml.Event, stream: Iterator[yaml.Event]) -> _Entry:
     behind = colon.end() if colon else _start(first)
     start, end = _start(first), _end(events[-1])
     if isinstance(first, yaml.SequenceStartEvent) and not first.flow_style:
-        # The parser ends such a list behind the comments that follow it, and begins it on the line after its key.
+        # The parser ends such a list after the comments that follow it, and begins it on the line after its key.
         start, end = behind, max(_last(event) for event in events[:-1])
     reason = _obstacle(block[start:end], events) if colon else _EXPLICIT
     return _Entry(text, behind, start, end, reason, events)

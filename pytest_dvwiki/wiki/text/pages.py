@@ -335,7 +335,7 @@ def _edit_regions(text: str, body: int, regions: Mapping[str, str], newline: str
         if name in regions:
             content = regions[name].strip("\n")
             # A region that begins with a heading follows its mark: git would take a blank line and this heading for
-            # those of a page that has a region for each section, and put what people wrote above it behind the mark.
+            # those of a page that has a region for each section, and put what people wrote above it after the mark.
             lead = [] if content.startswith("## ") else [""]
             lines = [*lead, *content.split("\n"), "", ""] if content else ["", ""]
             parts += [text[place[1] : end], newline.join(lines)]

@@ -26,7 +26,7 @@ _CITED = re.compile(rb"[A-Za-z0-9_.-]{1,180}_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_
 _LINK = re.compile(r"(?<=\]\()(?=[\w./-]+\.md\b)")
 """The place before the target of a link to a page."""
 _OTHER = (
-    "its comments carry the id of {0}: git took one page for the other, so that people's text may stand on the wrong"
+    "its comments carry the id of {0}: git took one page for the other, so that people's text may be on the wrong"
     " one; compare it with the last commit that has {0}.md, then write this page's name into its comments"
 )
 

@@ -38,7 +38,7 @@ lies, and what fixed them. pytest-dvwiki keeps it; people and agents read it and
 ## What the tool writes, and what people write
 
 Below its comment in a page's frontmatter, and between the comments `dvwiki:begin` and `dvwiki:end`, the tool writes;
-its next run replaces what stands there. All other text is people's and stays byte for byte: titles, Symptom,
+its next run replaces what is there. All other text is people's and stays byte for byte: titles, Symptom,
 Resolution, Notes, Description, Fix Template, further sections, further keys.
 
 - `status` (open, confirmed, closed, wont_fix) and `type` (RTL_BUG, TB_BUG, UNKNOWN) of a bug page are people's. A
@@ -61,7 +61,7 @@ A claim on a page ends in its source: the record of a run and, where there is on
 
     (source: tasks/{task_id}.yaml | log: {file}:{line})
 
-Where one source covers a whole section, it stands there once, in a paragraph of its own.
+Where one source covers a whole section, it is given once, in a paragraph of its own.
 """
 
 SCHEMA_YAML = """\

@@ -48,13 +48,13 @@ class Views:
     def _registry(self) -> Registry:
         from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
 
-        # Whoever runs the classifier hears of a wrong pattern there; a page can do without it.
+        # The classifier reports a wrong pattern; a page can do without it.
         return load_registry(sorted(self.layout.patterns.glob("*.yaml")), problem=lambda _: None)
 
     def bug(self, fingerprint: str, *, may_create: bool) -> None:
         """Bring the bug page of a cause up to date, or make it if it is due."""
         listed = self.pages(fingerprint)
-        # Of causes that are one the page of the first is kept, also where another one got its page before it.
+        # Of causes that are one the page of the first is kept, even if another one got its page before it.
         is_headless = bool(listed) and all(map(self.page_cache.causes.is_joined, listed))
         if listed and not is_headless:
             self.update_bug(listed)
@@ -71,7 +71,7 @@ class Views:
         self.made.add(fingerprint)
         self.files.create(
             f"bugs/{name}.md",
-            # Of causes that are one it names the first, also where another one is newer.
+            # Of causes that are one it names the first, even if another one is newer.
             bug.new(
                 name,
                 origin,

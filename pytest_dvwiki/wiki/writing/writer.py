@@ -51,7 +51,7 @@ class WikiWriter:
 
     def __enter__(self) -> Self:
         if not self.check:
-            log_file(self.layout)  # raises before anything is written whose line could not be logged
+            log_file(self.layout)  # raises before anything is written that could not be logged
         return self
 
     def __exit__(self, *_: object) -> None:
