@@ -110,7 +110,8 @@ def resolved(db: sqlite3.Connection, name: str) -> str:
     """Return the cause that a name with a run stands for; the fingerprint's own if the run is not on record."""
     fingerprint, _, task_id = name.partition(SLASH)
     row = db.execute(
-        f"SELECT o.fingerprint FROM runs r JOIN occurrences o ON o.run = r.id WHERE r.task_id = :task AND {_FAMILY}",
+        # The plus keeps SQLite from going through all occurrences of the run, of which there may be thousands.
+        f"SELECT o.fingerprint FROM runs r JOIN occurrences o ON +o.run = r.id WHERE r.task_id = :task AND {_FAMILY}",
         {"name": fingerprint, "task": task_id},
     ).fetchone()
     return str(row[0]) if row else fingerprint

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_dvwiki.capture.interrupted.journal import MAIN, Begin, NoPlaceError, open_journal
 from pytest_dvwiki.capture.processes import tools
-from pytest_dvwiki.capture.processes.children import Children, listen
+from pytest_dvwiki.capture.processes.children import Children, listen, unwatched
 from pytest_dvwiki.capture.processes.spool import Spool, place_of
 from pytest_dvwiki.roles.carried import EVIDENCE, OUTCOMES
 from pytest_dvwiki.roles.running import Running
@@ -92,7 +92,8 @@ class ItemRole:
             if self._process == MAIN and subprocess.Popen is _POPEN:
                 from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415  # most runs need no journal
 
-                self._journal.sources(Repository.of(self._settings).state())
+                with unwatched():
+                    self._journal.sources(Repository.of(self._settings).state())
         return self._journal
 
     @property

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki.capture.processes.commands import commands
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pytest_dvwiki.capture.simulations.builds import Setup
 
@@ -218,3 +218,13 @@ def listen(children: Children | None) -> None:
     if children is not None:
         _wait_for_first_child()
     _hook.listener = children
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Record no child processes meanwhile: those of the plugin itself belong to no test."""
+    listener, _hook.listener = _hook.listener, None
+    try:
+        yield
+    finally:
+        _hook.listener = listener

@@ -382,3 +382,22 @@ def test_a_query_does_not_survive_a_closed_archive(archive: Archive) -> None:
     archive.close()
     with pytest.raises(sqlite3.ProgrammingError):
         archive.newest()
+
+
+def test_the_name_of_a_cause_in_a_run_is_found_without_going_through_the_run(archive: Archive) -> None:
+    task_ids = []
+    for number, causes in ((1, 2), (2, 400)):
+        run = record(number, *(occurrence(f"{number:04x}{cause:08x}") for cause in range(causes)))
+        store.write_record(archive.tasks, run)
+        task_ids.append((run.task_id, f"{number:04x}{0:08x}"))
+    archive.refresh()
+
+    def steps(task_id: str, fingerprint: str) -> int:
+        taken: list[None] = []
+        archive.db.set_progress_handler(lambda: taken.append(None), 1)
+        assert archive.called_in(task_id, fingerprint) == fingerprint
+        archive.db.set_progress_handler(None, 1)
+        return len(taken)
+
+    few, many = (steps(*each) for each in task_ids)
+    assert many < 2 * few

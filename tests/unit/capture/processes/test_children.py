@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.processes.children import Children, listen
+from pytest_dvwiki.capture.processes.children import Children, listen, unwatched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,6 +91,14 @@ def test_nobody_listens_outside_a_test(children: Children) -> None:
     assert not children.children
 
 
+def test_children_of_the_plugin_itself_are_not_noticed_and_add_no_hook(children: Children) -> None:
+    with unwatched():
+        subprocess.run(["true"], check=True)
+    assert not children.children
+    subprocess.run(["true"], check=True)
+    assert len(children.children) == 1
+
+
 def test_memory_is_bounded_for_a_test_that_starts_very_many(children: Children) -> None:
     for _ in range(80):
         subprocess.run(["true"], check=True)
@@ -99,7 +107,7 @@ def test_memory_is_bounded_for_a_test_that_starts_very_many(children: Children) 
 
 FIRST_CHILD = """
 import os, subprocess, sys
-from pytest_dvwiki.capture.processes.children import Children, listen
+from pytest_dvwiki.capture.processes.children import Children, listen, unwatched
 
 untouched = subprocess.Popen.__init__, os.system
 children = Children()
