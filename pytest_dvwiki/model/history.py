@@ -106,6 +106,8 @@ class Onset:
     """Whether it failed and passed with the same sources and seed."""
     passes_needed: dict[str, int] = field(default_factory=dict)
     """By test: passes with other seeds that it takes to show that the cause was absent before it failed."""
+    since: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """By test: how many runs since the first failure failed with it, and how many ran the test."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

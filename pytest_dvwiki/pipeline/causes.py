@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.causes.cause import Cause
-from pytest_dvwiki.model import FailedTest, Occurrence
+from pytest_dvwiki.model import FailedTest, Occurrence, Onset
 from pytest_dvwiki.records.kinds import is_deterministic_kind, seed_is_unknown
 from pytest_dvwiki.redact import shorten_paths
-from pytest_dvwiki.triage.origin import knows_changes, of_changes, with_clues
+from pytest_dvwiki.runs import EVER
+from pytest_dvwiki.triage.origin import FEWEST_SEEDS, knows_changes, of_changes, with_clues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -109,7 +110,8 @@ def with_onset(
     """Return a cause with an origin that takes into account the commits with which it came.
 
     `with_changes` uses ranges on record, and passes that prove something by themselves; the range of this run may
-    begin where enough other passes rule out chance.
+    begin where enough other passes rule out chance. Where both sides changed in it, or none is known, the last pass
+    with another seed makes one likely.
 
     Args:
         cause: The cause, with its `first_bad`.
@@ -120,20 +122,54 @@ def with_onset(
         root: Root of the project; paths below it are shown relative to it.
     """
     (failure, verdict), came = member, cause.first_bad
-    if came is None or not came.is_certain or knows_changes(verdict):
+    if came is None or knows_changes(verdict):
         return cause
-    onset = history.onset(cause.name)
-    if onset is not None and onset.comes_and_goes:
+    onset = history.onset(cause.name) or Onset()
+    if onset.comes_and_goes:
         return cause
-    clues = of_changes(
-        repository.changed_since(came.good, came.bad),
-        repository.last_change(came.good),
-        None if came.bad == vcs.commit else came.bad,
-        sources=failure.reads,
-        python_bench=failure.in_simulator,
-    )
-    origin = _origin(with_clues(verdict, clues), root)
-    return replace(cause, occurrence=replace(cause.occurrence, origin=origin))
+    certain = _Span(came.good, came.bad) if came.is_certain else None
+    for span, failures in (
+        (certain, 0),
+        _likely_span(cause, member, vcs, onset, history=history, repository=repository),
+    ):
+        clues = (
+            of_changes(
+                repository.changed_since(*span),
+                repository.last_change(span.passed),
+                None if span.failed in {None, vcs.commit} else span.failed,
+                sources=failure.reads,
+                python_bench=failure.in_simulator,
+                failures=failures,
+            )
+            if span is not None
+            else ()
+        )
+        verdict = with_clues(verdict, clues)
+        if knows_changes(verdict):
+            break
+    return replace(cause, occurrence=replace(cause.occurrence, origin=_origin(verdict, root)))
+
+
+def _likely_span(
+    cause: Cause, member: Member, vcs: Vcs, onset: Onset, *, history: History, repository: Repository
+) -> tuple[_Span | None, int]:
+    """Return the range in which a cause most likely came, and the number of runs that failed since.
+
+    It begins at the last pass, with any seed. A fault that few seeds show passes there, and may fail after any change:
+    at least two runs have to fail after it, with different seeds, and none to pass.
+    """
+    failure, verdict = member
+    failed, runs = onset.since.get(failure.nodeid, (0, 0))
+    is_new = failure.seed is None or cause.history is None or failure.seed not in cause.history.seeds
+    failures, end = failed + is_new, onset.commit or vcs.commit
+    if failed < runs or failures < FEWEST_SEEDS or end is None:
+        return None, 0
+    is_edited = vcs.dirty and onset.commit is None
+    if is_edited and repository.state() != vcs:
+        return None, 0
+    passes = dict.fromkeys(each.commit for each in history.last_passes(verdict, failure, onset.moment or EVER))
+    passed = next((each for each in passes if each == end or repository.is_older(each, end)), None)
+    return _Span(passed, None if is_edited else end) if passed else None, failures
 
 
 def _came_in(verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> _Span | None:

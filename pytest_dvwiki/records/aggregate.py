@@ -18,7 +18,7 @@ from pytest_dvwiki.records.targets import without_parameters
 from pytest_dvwiki.redact import redact_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pytest_dvwiki.model import Fix, Occurrence
     from pytest_dvwiki.records.archive import Archive
@@ -275,13 +275,15 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
         f"{occurrences} AND o.moment > :passed AND r.vcs_commit IS NOT NULL AND NOT r.dirty ORDER BY o.moment LIMIT 1",
         asked,
     ).fetchone()
+    rates = archive.rates(fingerprints, first[1]) if first else {}
     return Onset(
         moment=first and first[1],
         commit=clean and clean[0],
         first_bad=_first_bad(archive, fingerprints, max(fixed, passed))[0],
         fixed_after=passed_at or (before and before[0]),
         comes_and_goes=archive.comes_and_goes(fingerprints),
-        passes_needed=_passes_to_hold(newest) | (_passes_needed(archive, fingerprints, first[1]) if first else {}),
+        passes_needed=_passes_to_hold(newest) | _passes_needed(rates),
+        since={nodeid: (rate.failed, rate.runs) for nodeid, rate in rates.items()},
     )
 
 
@@ -295,18 +297,17 @@ def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
     return {test.nodeid: fixed.fix.needed for test in fixed.tests}
 
 
-def _passes_needed(archive: Archive, fingerprints: Sequence[str], since: str) -> dict[str, int]:
+def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
     """Return, by test, how many passes before the first failure show that the cause was not there yet.
 
-    `since` is the moment of that failure. That failure does not count for the rate, since the question is asked because
-    of it.
+    That failure does not count for the rate, since the question is asked because of it.
     """
-    found = {}
-    for nodeid, rate in archive.rates(fingerprints, since).items():
-        # The present failure is one more run; one pass is added, since the runs are few.
-        if rate.failed:
-            found[nodeid] = Rate(failed=rate.failed, runs=rate.runs + 2).runs_needed
-    return found
+    # The present failure is one more run; one pass is added, since the runs are few.
+    return {
+        nodeid: Rate(failed=rate.failed, runs=rate.runs + 2).runs_needed
+        for nodeid, rate in rates.items()
+        if rate.failed
+    }
 
 
 def _unproven(archive: Archive, asked: tuple[str]) -> tuple[UnprovenPass, ...]:

@@ -37,6 +37,7 @@ WEIGHTS: Mapping[str, float] = {
     "python values": 2.4,
     "setup": 2.0,
     "changes": 2.0,
+    "likely changes": 1.6,
     "some seeds": 0.0,
     "another simulator passes": 0.0,
 }
@@ -66,6 +67,10 @@ _KINDS = {
 }
 _SAME_HDL = "same HDL"
 """Kind of the clue that no HDL file changed: what does not fit together in the design was not brought by the design."""
+_LIST = "source list"
+"""Kind of the clue that a list of sources changed: a missing file may be the fault of who keeps the list."""
+_REPLACES = {_SAME_HDL: "mismatch", _LIST: "build"}
+"""For each of these kinds the kind of clue that it refutes; without one it says nothing."""
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail", "timing_offset", "protocol_violation", "coverage_miss"})
 _OF_VALUES = frozenset({"index_out_of_range", "key_error", "value_error", "type_error", "runtime_error"})
 """Python exceptions that a wrong value of the design can raise, too."""
@@ -78,11 +83,14 @@ _READINGS = {
     "cut short": ("the simulation hung until a limit ended it", "something else ended a sound run"),
     "handle": ("the design lost or renamed it", "the testbench asks for a wrong name"),
     "top level": ("the design lost or renamed a module", "the build asks for a wrong one, or lacks a source"),
+    _LIST: ("the design's own list of sources is wrong", "the testbench's build asks for a wrong file"),
 }
 """Both readings of failures that look the same whichever side is wrong; such a failure alone decides nothing."""
 _ANY = _READINGS.keys() - {"handle", "top level"}
 """Kinds that many different faults share: the fix of the last one is no evidence for the next."""
 _HDL = re.compile(r"\.(?:sv|svh|v|vh|vhd|vhdl)$", re.IGNORECASE)
+_LISTS = re.compile(r"\.(?:f|fl|flist|filelist|vc|core)$", re.IGNORECASE)
+_BUILD_FILES = re.compile(r"(?:^|[\\/])makefile[^\\/]*$|\.(?:mk|tcl)$|" + _LISTS.pattern, re.IGNORECASE)
 _BENCH_WORDS = (
     r"tb|tbs|tests?|testbench(?:es)?|bench|uvm|verif(?:ication)?|dv|sim|agents?|env|envs|seq|seqs|sequences?"
     r"|scoreboards?|sb|scb|monitors?|drivers?|model|bfm|vip|checkers?|cov|coverage"
@@ -179,31 +187,31 @@ def conclude(clues: Sequence[Clue]) -> Origin:
 
 def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
     """Return a verdict with more evidence; a decision of a hook or of the environment stays."""
-    own = tuple(clue for clue in verdict.clues if clue.kind != "mismatch")
-    fits = len(own) == len(verdict.clues)
-    more = tuple(
-        clue
-        for clue in clues
-        if not (clue.kind == "changes" and _is_path_problem(verdict, clue)) and not (clue.kind == _SAME_HDL and fits)
-    )
-    if not more or verdict.decided_by or verdict.error_class == "tool_error":
+    if verdict.decided_by or verdict.error_class == "tool_error":
         return verdict
-    together = (*(own if any(clue.kind == _SAME_HDL for clue in more) else verdict.clues), *more)
+    kinds = {clue.kind for clue in verdict.clues}
+    told = tuple(clue for clue in clues if _REPLACES.get(clue.kind, clue.kind) in kinds or clue.kind not in _REPLACES)
+    refuted = {_REPLACES.get(clue.kind) for clue in told}
+    more = tuple(clue for clue in told if clue.kind != "changes" or not _is_path_problem(verdict, clue, refuted))
+    if not more:
+        return verdict
+    together = (*(clue for clue in verdict.clues if clue.kind not in refuted), *more)
     return replace(verdict, clues=together, origin=conclude(together))
 
 
 def knows_changes(verdict: Verdict) -> bool:
     """Tell whether the evidence of a verdict includes what changed before the failure."""
-    return any(clue.kind in {"changes", _SAME_HDL} for clue in verdict.clues)
+    return any(clue.kind in {"changes", "likely changes", _SAME_HDL} for clue in verdict.clues)
 
 
-def _is_path_problem(verdict: Verdict, change: Clue) -> bool:
-    """Tell whether changes of the design prove nothing, since a source is not where the build looks for it.
+def _is_path_problem(verdict: Verdict, change: Clue, refuted: Collection[str | None]) -> bool:
+    """Tell whether changes prove nothing, since a source is not where the build, or a list that changed, looks for it.
 
     A missing file that the design includes is different: the message then names a file of the design.
     """
     place = side_of(verdict.place.file) if verdict.place is not None else None
-    return verdict.failure_subtype == "missing_file" and change.side == "RTL_BUG" and place != "RTL_BUG"
+    is_told = change.side == "RTL_BUG" or "build" in refuted
+    return verdict.failure_subtype == "missing_file" and is_told and place != "RTL_BUG"
 
 
 def as_decided(verdict: Verdict, known: Cause | None) -> Verdict:
@@ -222,10 +230,11 @@ def of_changes(
     *,
     sources: Collection[str] = (),
     python_bench: bool = False,
+    failures: int = 0,
 ) -> tuple[Clue, ...]:
     """Return the clues of the changes since the test last passed.
 
-    If only one side changed, it is that side. That no HDL file changed is a clue of its own.
+    If only one side changed, it is that side. That no HDL file changed, or a list of sources, is a clue of its own.
 
     Args:
         files: Names of the changed files; only sources of design and testbench count.
@@ -233,6 +242,8 @@ def of_changes(
         failed: The first commit at which it failed; None if that is the present state.
         sources: Known files that the failing simulation read; other files do not count.
         python_bench: Whether the testbench is in Python.
+        failures: Number of runs that failed since, none having passed, if the pass had another seed: the fault may
+            have been there before. A changed build description may then be what brought it.
     """
     files = tuple(files)
     sides: dict[OriginType, list[str]] = {}
@@ -240,12 +251,15 @@ def of_changes(
         side = side_of(file, sources, python_bench=python_bench)
         if side is not None and _concerns(file, sources):
             sides.setdefault(side, []).append(file)
-    span = f"since it passed at {passed[:8]}" + (f" and until it failed at {failed[:8]}" if failed else "")
+    since = f"passed with another seed, before {failures} failing runs," if failures else "passed"
+    span = f"since it {since} at {passed[:8]}" + (f" and until it failed at {failed[:8]}" if failed else "")
     clues = []
-    if len(sides) == 1:
+    if len(sides) == 1 and not (failures and any(map(_BUILD_FILES.search, files))):
         ((side, changed),) = sides.items()
-        kind = "design" if side == "RTL_BUG" else "testbench"
-        clues.append(Clue("changes", side, f"of its sources only {kind} files changed {span}: {_listed(changed)}"))
+        text = f"of its sources only {_SIDES[side].removeprefix('the ')} files changed {span}: {_listed(changed)}"
+        clues.append(Clue("likely changes" if failures else "changes", side, text))
+    if any(_LISTS.search(file) and not _TESTBENCH.search(_own_name(file)) for file in files):
+        clues.append(_undecided(_LIST))
     if files and not any(map(_HDL.search, files)):
         clues.append(Clue(_SAME_HDL, "UNKNOWN", f"no HDL file of the repository changed {span}, but {_listed(files)}"))
     return tuple(clues)
@@ -346,7 +360,7 @@ def _what_would_decide(clues: Sequence[Clue]) -> str:
     known = {clue.kind for clue in clues}
     other = {"some seeds": "another seed", "another simulator passes": "another simulator"}
     compared = " or ".join(text for kind, text in other.items() if kind not in known)
-    change = "" if "changes" in known else "a change on one side only since its last pass, "
+    change = "" if known & {"changes", "likely changes"} else "a change on one side only since its last pass, "
     pass_ = f"; to compare with: a pass with {compared}" if compared else ""
     return f"what would decide: {change}a fix that holds, or a person's decision{pass_}"
 

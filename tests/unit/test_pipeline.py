@@ -138,6 +138,48 @@ def test_a_cause_that_stays_keeps_the_origin_of_the_change_it_came_with(root: Pa
     assert run(root, 6, TEST, seed="2")[TEST].type == "UNKNOWN"
 
 
+@pytest.mark.parametrize(
+    ("files", "side"),
+    [
+        (("rtl/fifo.sv", "README.md"), "RTL_BUG"),
+        (("tb/sb.sv",), "TB_BUG"),
+        (("rtl/fifo.sv", "tb/sb.sv"), "UNKNOWN"),
+        (("rtl/fifo.sv", "Makefile"), "UNKNOWN"),
+    ],
+)
+def test_a_test_that_fails_with_each_seed_since_a_change_of_one_side_most_likely_has_it_from_there(
+    root: Path, files: tuple[str, ...], side: str
+) -> None:
+    run(root, 1, seed="1")
+    change(root, *files)
+    assert run(root, 2, TEST, seed="2")[TEST].type == "UNKNOWN", "it may be an old fault that few seeds show"
+    assert run(root, 3, TEST, seed="2")[TEST].type == "UNKNOWN", "one seed is one piece of evidence"
+    change(root, "tb/other.sv")
+    origin = run(root, 4, TEST, seed="3")[TEST]
+    assert origin.type == side
+    if side != "UNKNOWN":
+        assert "since it passed with another seed, before 2 failing runs, at" in origin.reasons[0]
+        assert origin.confidence < 0.86
+    run(root, 5, seed="4")
+    assert run(root, 6, TEST, seed="5")[TEST].type == "UNKNOWN", "it passes with some seeds"
+
+
+def test_edits_of_one_side_most_likely_made_a_test_fail_with_each_seed(root: Path) -> None:
+    run(root, 1, seed="1")
+    (root / "rtl" / "fifo.sv").write_text("dirty")
+    assert run(root, 2, TEST, seed="2")[TEST].type == "UNKNOWN"
+    assert run(root, 3, TEST, seed="3")[TEST].type == "RTL_BUG"
+
+
+def test_of_a_range_in_which_both_sides_changed_the_part_since_the_last_pass_is_likely(root: Path) -> None:
+    run(root, 1, seed="9")
+    change(root, "tb/sb.sv")
+    run(root, 2, seed="1")
+    change(root, "rtl/fifo.sv")
+    run(root, 3, TEST, seed="2")
+    assert run(root, 4, TEST, seed="9")[TEST].type == "RTL_BUG"
+
+
 def test_a_cause_that_returns_has_the_origin_of_the_change_it_came_back_with(root: Path) -> None:
     """Enough passes with other seeds show that it was absent, although no seed of them fails now."""
     for number in range(1, 4):

@@ -256,6 +256,42 @@ def test_a_source_that_was_moved_is_no_fault_of_the_design(place: str | None, si
     assert with_clues(verdict, of_changes(["tests/test_fifo.py"], COMMIT)).origin.type == "TB_BUG"
 
 
+@pytest.mark.parametrize(
+    ("subtype", "files", "side"),
+    [
+        ("missing_file", ["rtl/filelists/counter.f"], "UNKNOWN"),
+        ("missing_file", ["rtl/filelists/counter.f", "tests/test_fifo.py"], "UNKNOWN"),
+        ("missing_file", ["tb/filelist.f"], "TB_BUG"),
+        ("syntax_error", ["rtl/filelists/counter.f"], "RTL_BUG"),
+    ],
+)
+def test_a_missing_file_after_a_change_of_a_list_of_design_sources_is_nobody_s(
+    subtype: str, files: list[str], side: str
+) -> None:
+    found = clues("compile_error", subtype, "rtl/fifo.sv" if subtype == "syntax_error" else None)
+    verdict = Verdict(
+        error_class="compile_error",
+        failure_subtype=subtype,
+        fingerprint="",
+        primary="",
+        origin=conclude(found),
+        clues=found,
+    )
+    said = with_clues(verdict, of_changes(files, COMMIT)).origin
+    assert said.type == side
+    readings = "either the design's own list of sources is wrong, or the testbench's build asks for a wrong file"
+    assert any(readings in reason for reason in said.reasons) == (side == "UNKNOWN")
+
+
+def test_after_a_pass_with_another_seed_a_changed_build_description_may_have_brought_a_fault() -> None:
+    (design,) = of_changes(["rtl/fifo.sv", "docs/fifo.md"], COMMIT, failures=2)
+    wanted = "of its sources only design files changed since it passed with another seed, before 2 failing runs, at "
+    assert (design.side, design.text) == ("RTL_BUG", f"{wanted}1f0c3a2d: rtl/fifo.sv")
+    for file in ("Makefile", "sim/Makefile.inc", "rtl/fifo.f", "run.tcl"):
+        assert not [each for each in of_changes(["rtl/fifo.sv", file], COMMIT, failures=2) if each.side != "UNKNOWN"]
+        assert of_changes(["rtl/fifo.sv", file], COMMIT)[0].side == "RTL_BUG"
+
+
 def test_more_evidence_changes_nothing_of_a_tool_s_or_a_hook_s_verdict() -> None:
     change = of_changes(["rtl/fifo.sv"], COMMIT)
     tool = Verdict(error_class="tool_error", failure_subtype="tool_license", fingerprint="", primary="")
