@@ -42,11 +42,16 @@ def project(folder: Path) -> Path:
 
 def change(root: Path, *files: str) -> None:
     """Commits a change of each file."""
+    commit(root, "wire more;\n", *files)
+
+
+def commit(root: Path, text: str, *files: str) -> None:
+    """Commits files to which a text is added."""
     for name in files:
         file = root / name
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a") as stream:
-            stream.write("// more\n")
+            stream.write(text)
     git(root, "add", *files)
     git(root, "commit", "--quiet", "--message", "change")
 
@@ -108,6 +113,16 @@ def test_a_failure_after_a_pass_knows_which_side_changed(root: Path, files: tupl
     reasons = " ".join(run(root, 2, TEST)[TEST].reasons)
     assert ("since it passed at" in reasons) is (side is not None)
     assert side is None or re.search(f"only {side} files changed since it passed at [0-9a-f]+: {files[0]}", reasons)
+
+
+def test_comments_and_white_space_are_of_no_side(root: Path) -> None:
+    commit(root, "wire a;\n", "tb/sb.sv")
+    run(root, 1)
+    change(root, "rtl/fifo.sv")
+    commit(root, "// of no side\n\n", "tb/sb.sv")
+    (root / "tb" / "sb.sv").write_text((root / "tb" / "sb.sv").read_text().replace("wire a;", "  wire  a;"))
+    git(root, "commit", "--quiet", "-am", "indent")
+    assert any(map(DESIGN_CHANGED, run(root, 2, TEST)[TEST].reasons))
 
 
 def test_uncommitted_changes_count_and_runs_with_them_are_no_last_pass(root: Path) -> None:

@@ -47,6 +47,16 @@ _GENERATED = (
     "*.ghw",
 )
 """What every run writes anew: no source, even where somebody committed it."""
+_COMMENT = {
+    "py": re.compile(r"\s*#"),
+    **dict.fromkeys(("vhd", "vhdl"), re.compile(r"\s*--(?!\s*(?:pragma|synthesis|synopsys)\b)")),
+    **dict.fromkeys(
+        ("v", "vh", "sv", "svh"), re.compile(r"\s*//(?!\s*(?:pragma|synthesis|synopsys|verilator|cadence)\b)")
+    ),
+}
+"""By the suffix of a source: a line that is a comment alone, which no tool reads."""
+_MOST_COMPARED = 100
+"""Maximum number of changed files whose lines are compared."""
 _PROGRESS = re.compile(r"^[ ]*(?:[\d.-]+[a-z]{1,4}[ ]+)?(?:UVM_)?(?:INFO|DEBUG)\b.*$", re.MULTILINE)
 """A line by which a testbench tells what it does; the source that it names reported no failure."""
 _SHORT = 12
@@ -186,6 +196,8 @@ class Repository:
     def changed_since(self, commit: str, until: str | None = None) -> tuple[str, ...]:
         """Return the files that changed since a commit; empty if git does not answer in time.
 
+        Sources in which only comments and white space changed are left out.
+
         Args:
             commit: Start of the range.
             until: End of the range; None for the present state with its uncommitted changes.
@@ -193,7 +205,10 @@ class Repository:
         span = (commit,) if until is None else (commit, until)
         if not all(map(COMMIT.fullmatch, span)):
             return ()
-        return self._names("diff", *DIFF, "--name-only", "-z", *span, *self._sources) or ()
+        names = self._names("diff", *DIFF, "--name-only", "-z", *span, *self._sources) or ()
+        few = 0 < len(names) <= _MOST_COMPARED
+        same = _with_same_code(self._git.ask("diff", *PATCH, *span, *self._sources) or "") if few else ()
+        return tuple(name for name in names if name not in same)
 
     def changed(self, commit: str, now: Vcs) -> tuple[str, ...] | None:
         """Return the files that differ between a commit and the state of a later run.
@@ -403,6 +418,25 @@ class Repository:
 def _names(text: str | None) -> tuple[str, ...] | None:
     """Return the names in git's output with `-z`."""
     return None if text is None else tuple(name for name in text.split("\0") if name)
+
+
+def _with_same_code(patch: str) -> set[str]:
+    """Return the files of a patch without context lines that differ in comments and white space only."""
+    found = set()
+    for part in re.split(r"^diff --git ", patch, flags=re.MULTILINE)[1:]:
+        head, _, body = part.partition("\n@@")
+        both = head.partition("\n")[0]  # a/NAME b/NAME
+        name = both[2 : (len(both) - 1) // 2]
+        suffix = name.rpartition(".")[2].lower()
+        if not body or suffix not in _COMMENT:
+            continue
+        code: dict[str, list[str]] = {"-": [], "+": []}
+        for line in body.split("\n"):
+            if line[:1] in code and line[1:].strip() and not _COMMENT[suffix].match(line, 1):
+                code[line[0]].append(line[1:].rstrip() if suffix == "py" else "".join(line[1:].split()))
+        if code["-"] == code["+"]:
+            found.add(name)
+    return found
 
 
 def _edits(files: Sequence[str], count: int) -> str:

@@ -159,6 +159,36 @@ def test_commits_between_with_their_files(project: Project) -> None:
     assert found.text == "tb: wait for reset; fifo: reset the pointer"
 
 
+@pytest.mark.parametrize(
+    ("name", "before", "after", "changed"),
+    [
+        ("a.sv", "// a\nq <= d;\n", "// b\n\n  q <=  d;\n", False),
+        ("a.sv", "// a\n", "// verilator lint_off WIDTH\n", True),
+        ("a.sv", "#10 q = d;\n", "#20 q = d;\n", True),
+        ("a.sv", "a <= b; // c\n", "a <= b;\n", True),
+        ("a.vhd", "-- a\nq <= d;\n", "-- b\nq <= d;\n", False),
+        ("a.vhd", "q <= d;\n", "-- q <= d;\n", True),
+        ("a.py", "# a\nx = 1  \n", "# b\n\nx = 1\n", False),
+        ("a.py", "if x:\n    y()\n", "if x:\n    pass\ny()\n", True),
+        ("a.py", "    y()\n", "y()\n", True),
+        ("a.f", "// a\n", "// b\n", True),
+        ("a b/a.sv", "// a\n", "// b\n", False),
+        ("ä.sv", "// a\n", "// b\n", True),
+    ],
+)
+def test_files_in_which_only_comments_and_white_space_changed_did_not_change(
+    project: Project, name: str, before: str, after: str, changed: bool
+) -> None:
+    project.write(name, before)
+    project.commit("before")
+    commit = str(project.state.commit)
+    project.write(name, after)
+    found = Repository(layout(project.root))
+    assert bool(found.changed_since(commit)) is changed
+    project.commit("after")
+    assert bool(found.changed_since(commit, project.state.commit)) is changed
+
+
 def test_commits_of_the_wiki_alone_change_nothing(project: Project) -> None:
     before = project.state
     project.commit("wiki: nightly", **{".agent__wiki__index.md": "x"})
