@@ -12,8 +12,6 @@ from pytest_dvwiki.redact import clean, two_ends
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FINGERPRINT_VERSION = 2
-"""Increased when the same failure would get another fingerprint; an occurrence then carries the former one as well."""
 
 LONGEST = 4096
 """Maximum number of characters of a text that count; if it is longer, half from its start and half from its end."""

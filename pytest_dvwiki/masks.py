@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.redact import MASKED
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -79,8 +81,6 @@ class Masks:
         """Return a command whose variables are masked."""
         if command is None:
             return None
-        from pytest_dvwiki.model import MASKED  # noqa: PLC0415
-
         variables = {name: value if self.text(value) == value else MASKED for name, value in command.variables.items()}
         return replace(command, variables=variables)
 

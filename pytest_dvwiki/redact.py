@@ -25,6 +25,8 @@ _ESCAPES = re.compile(
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 MASK = "[redacted]"
 """Replaces a secret."""
+MASKED = "…"
+"""Placeholder in a command for a value that is not stored."""
 _OPENED = MASK[:-1]
 _DIGITS = 8
 _LONGEST_KEPT = 2048

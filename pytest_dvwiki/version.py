@@ -1,6 +1,8 @@
-"""The version of the package, and the name of the tool in records."""
+"""The versions of the package and of its fingerprints, and the name of the tool in records."""
 
 from __future__ import annotations
 
 __version__ = "0.1.0"
 TOOL = f"pytest-dvwiki {__version__}"
+FINGERPRINT_VERSION = 2
+"""Increased when the same failure would get another fingerprint; an occurrence then carries the former one as well."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.patterns.active import add_sources, registry_of
 from pytest_dvwiki.cli.patterns.texts import require_bare_name
-from pytest_dvwiki.model.verdict_data import details
 
 if TYPE_CHECKING:
     import argparse
@@ -52,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     named = [(name, _verdict(name, classifier)) for name in args.files]
     if args.format == "json":
+        from pytest_dvwiki.triage.texts.reading import details  # noqa: PLC0415
+
         print(_as_json([{"file": name, **details(verdict)} for name, verdict in named], indent=2))
     else:
         print("\n\n".join(_paragraph(name, verdict, verbose=args.verbose) for name, verdict in named))
@@ -102,6 +103,8 @@ def _read(name: str) -> str:
 
 def _answers(text: str, name: str, classifier: TextClassifier) -> Iterator[dict[str, Any]]:
     import json  # noqa: PLC0415
+
+    from pytest_dvwiki.triage.texts.reading import details  # noqa: PLC0415
 
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():

@@ -23,11 +23,11 @@ def record_of_now(name: str, repository: Repository, **parts: Any) -> RunRecord:
         repository: Gives the present commit and state.
         parts: The statement, as fields of the record.
     """
-    from pytest_dvwiki.records import stated  # noqa: PLC0415
+    from pytest_dvwiki.model import RunRecord  # noqa: PLC0415
     from pytest_dvwiki.runs import new_task_id, utc  # noqa: PLC0415
 
     now = time.time()
-    return stated.record(new_task_id(name, now), utc(now), vcs=repository.state(), **parts)
+    return RunRecord.stated(new_task_id(name, now), utc(now), vcs=repository.state(), **parts)
 
 
 def required_text(text: str, where: str, advice: str) -> str:

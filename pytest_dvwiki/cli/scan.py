@@ -18,7 +18,6 @@ from pytest_dvwiki.cli.farm import add_farm, check_farm, farm_of
 from pytest_dvwiki.cli.output import LINE_START
 from pytest_dvwiki.cli.patterns.active import add_sources
 from pytest_dvwiki.model.sentences import count, shortened
-from pytest_dvwiki.model.verdict_data import details
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -230,6 +229,8 @@ def _causes(scan: _ScannedLogs) -> list[_Cause]:
 
 
 def _as_json(scan: _ScannedLogs) -> str:
+    from pytest_dvwiki.triage.texts.reading import details  # noqa: PLC0415
+
     return json.dumps(
         {
             "logs": [

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_dvwiki.intake import findings
 from pytest_dvwiki.intake.occurrence import occurrence_of, task_id_of
 from pytest_dvwiki.intake.session import lines_of
-from pytest_dvwiki.model import BinRow, FixRow, Origin
+from pytest_dvwiki.model import BinRow, FixRow, Origin, RunRecord
 from pytest_dvwiki.model.sentences import count
-from pytest_dvwiki.records import stated
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki import outside
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from pytest_dvwiki.model import Occurrence, RunRecord
+    from pytest_dvwiki.model import Occurrence
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.config import WikiConfig
 
@@ -172,7 +171,7 @@ def _record(page: ForeignPage, name: str, day: str, number: int = 0, **parts: An
     minute, second = divmod(number, 60)
     moment = f"{day}T{minute // 60:02}:{minute % 60:02}:{second:02}Z"
     task_id = task_id_of(name, "import", f"{page.path}\n{name}\n{number}")
-    return stated.record(task_id, moment, caller_task=redact(name), **parts)
+    return RunRecord.stated(task_id, moment, caller_task=redact(name), **parts)
 
 
 def _pattern(page: ForeignPage, config: WikiConfig, before: Sequence[ForeignPage]) -> None:

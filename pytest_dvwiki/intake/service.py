@@ -19,7 +19,7 @@ from pytest_dvwiki.intake.session import SessionReader, lines_of
 from pytest_dvwiki.llm.client import tell
 from pytest_dvwiki.llm.model import ModelError
 from pytest_dvwiki.model import BinRow, FixRow, Occurrence, Origin, RunRecord
-from pytest_dvwiki.records import bins, stated
+from pytest_dvwiki.records import bins
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.runs import epoch, now, utc
@@ -336,7 +336,7 @@ class WikiIngestService:
         layout = self.config.layout
         identity = _identity_of(kind, task_id, arguments)
         before = known = _known(layout, identity)
-        record = stated.record(
+        record = RunRecord.stated(
             identity, _moment(layout, parts.get("coverage", ())), caller_task=redact(task_id), **parts
         )
         try:

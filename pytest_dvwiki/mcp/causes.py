@@ -16,12 +16,11 @@ from pytest_dvwiki.extensions import further_patterns
 from pytest_dvwiki.logtext.logs import blocks
 from pytest_dvwiki.mcp.answers import Row, ToolAnswer
 from pytest_dvwiki.model.sentences import count
-from pytest_dvwiki.model.verdict_data import details
 from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records import overview
 from pytest_dvwiki.records.command import masked_note
 from pytest_dvwiki.report.attention import state_of
-from pytest_dvwiki.triage.texts.reading import TextClassifier
+from pytest_dvwiki.triage.texts.reading import TextClassifier, details
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model.failure import (
-    MASKED,
     Attempt,
     Canceller,
     Clue,
@@ -69,7 +68,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FOR_ALL",
-    "MASKED",
     "WRITTEN",
     "Attempt",
     "Axes",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, Self
 
 # msgspec reads the annotations when it converts JSON to records.
 from pytest_dvwiki.model.failure import (  # noqa: TC001
@@ -17,6 +17,7 @@ from pytest_dvwiki.model.failure import (  # noqa: TC001
     Place,
     Result,
 )
+from pytest_dvwiki.version import FINGERPRINT_VERSION, TOOL
 
 News = Literal["NEW", "REGRESSED", "KNOWN"]
 Change = Literal["commit", "uncommitted", "unrecorded", "seed", "nothing", "older", "branch", "configuration"]
@@ -418,6 +419,26 @@ class RunRecord:
     """What `--dvwiki-gate` decides; None without that option."""
     caller_task: str | None = None
     schema: int = 2
+
+    @classmethod
+    def stated(cls, task_id: str, moment: str, **parts: Any) -> Self:
+        """Return a record that belongs to no run: the statement of a person, a report or another wiki.
+
+        Args:
+            task_id: Its name.
+            moment: The time of the statement.
+            parts: The statement, as fields of the record.
+        """
+        return cls(
+            task_id=task_id,
+            tool=TOOL,
+            registry="",
+            fingerprint_version=FINGERPRINT_VERSION,
+            started=moment,
+            finished=moment,
+            duration_s=0.0,
+            **parts,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -77,10 +77,6 @@ class LogReference:
     sha256: str | None = None
 
 
-MASKED = "…"
-"""Placeholder in a command for a value that is not stored."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """A command that runs a failing test again, as data; the printed text is rendered from it."""

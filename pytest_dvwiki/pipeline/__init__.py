@@ -349,7 +349,7 @@ def causes_of_record(record: RunRecord, services: Services, *, is_archived: bool
 
 def on_record(task_id: str, settings: Settings) -> RunRecord | None:
     """Return the record of a run; None if there is none."""
-    from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
+    from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415  # loaded only to archive
 
     with WikiHistory(settings.layout) as history:
         return history.archive.record(task_id)
@@ -357,7 +357,7 @@ def on_record(task_id: str, settings: Settings) -> RunRecord | None:
 
 def known_artefacts(hashes: Iterable[str], settings: Settings) -> dict[str, list[SourceRun]]:
     """Return the hashes of artefacts that are on record, each with the runs that hold it, oldest first."""
-    from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
+    from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415  # as above
 
     with WikiHistory(settings.layout) as history:
         return history.archive.runs_of_sources(hashes)

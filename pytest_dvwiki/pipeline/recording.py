@@ -9,7 +9,7 @@ from pytest_dvwiki.model import Attempt, OtherTest, RunRecord, Suite, Totals
 from pytest_dvwiki.records.kinds import is_infrastructure
 from pytest_dvwiki.records.store import seed_marks, suite_id
 from pytest_dvwiki.runs import seconds_between
-from pytest_dvwiki.version import TOOL
+from pytest_dvwiki.version import FINGERPRINT_VERSION, TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -67,8 +67,6 @@ def record_of(run: Run, occurrences: tuple[Occurrence, ...], classifier: Classif
         classifier: Names the failures of a flaky test before it passed.
         **parts: Fields from the history.
     """
-    from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION  # noqa: PLC0415  # masks cost 5 ms to compile
-
     other = tuple(
         OtherTest(
             nodeid=result.nodeid,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.model import MASKED
+from pytest_dvwiki.redact import MASKED
 
 if TYPE_CHECKING:
     from pytest_dvwiki.model import Command

@@ -1,4 +1,8 @@
-"""The roles of the plugin by process: main, xdist worker, the pytest inside a simulator."""
+"""The roles of the plugin by process: main, xdist worker, the pytest inside a simulator.
+
+What only a failure, a simulation or an option needs is imported in the function that needs it, in all modules of this
+package: a test that passes must cost next to nothing.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +19,8 @@ from pytest_dvwiki.capture.interrupted import journal
 from pytest_dvwiki.capture.interrupted.places import places_of
 from pytest_dvwiki.capture.simulations.reproduce import Call
 from pytest_dvwiki.masks import Masks
-from pytest_dvwiki.roles.carried import EVIDENCE
 from pytest_dvwiki.roles.items import ItemRole
+from pytest_dvwiki.roles.running import EVIDENCE
 from pytest_dvwiki.runs import new_task_id
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import pytest
 from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.roles import reports, strict
-from pytest_dvwiki.roles.carried import EVIDENCE, OUTCOMES
 from pytest_dvwiki.roles.checks import CheckFailed
 from pytest_dvwiki.roles.fixtures import BrokenFixtures
+from pytest_dvwiki.roles.running import EVIDENCE, OUTCOMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,8 +14,7 @@ from pytest_dvwiki.capture.interrupted.journal import MAIN, Begin, NoPlaceError,
 from pytest_dvwiki.capture.processes import tools
 from pytest_dvwiki.capture.processes.children import Children, listen, unwatched
 from pytest_dvwiki.capture.processes.spool import Spool, place_of
-from pytest_dvwiki.roles.carried import EVIDENCE, OUTCOMES
-from pytest_dvwiki.roles.running import Running
+from pytest_dvwiki.roles.running import EVIDENCE, OUTCOMES, Running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

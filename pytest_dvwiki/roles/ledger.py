@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.simulations.reproduce import LIMIT, STRICT, native
 from pytest_dvwiki.nodeids import stored_results
-from pytest_dvwiki.roles.carried import MORE_THAN_PASSED, OUTCOMES
+from pytest_dvwiki.roles.running import MORE_THAN_PASSED, OUTCOMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -17,6 +17,8 @@ from urllib.parse import quote
 import pytest
 
 from pytest_dvwiki import reading
+from pytest_dvwiki.records import disk
+from pytest_dvwiki.records.command import workspace
 from pytest_dvwiki.report import OUTPUT_FILES, junit
 
 if TYPE_CHECKING:
@@ -99,8 +101,6 @@ class Outputs:
     @cached_property
     def _folder(self) -> str:
         """Return the folder of the project in its repository, with `/` at its end; empty for the top."""
-        from pytest_dvwiki.records.command import workspace  # noqa: PLC0415
-
         root = self._settings.layout.root
         inside = root.relative_to(workspace(root)[0]).as_posix()
         return "" if inside == "." else f"{inside}/"
@@ -149,8 +149,6 @@ class Outputs:
         for name in OUTPUT_FILES:
             if file := getattr(self._settings, name):
                 with self._guard(f"writing {file}"):
-                    from pytest_dvwiki.records import disk  # noqa: PLC0415
-
                     output = importlib.import_module(f"pytest_dvwiki.report.{name}")
                     disk.replace(root / file, output.render(self._briefs, self._folder).encode())
         if self._tests:
@@ -167,8 +165,6 @@ class Outputs:
                     file.write(github.summary(self._briefs, github.SUMMARY_LIMIT - file.tell()).encode())
 
     def _complete_junit(self) -> None:
-        from pytest_dvwiki.records import disk  # noqa: PLC0415
-
         path = path_of(self._config, "xmlpath")
         if path is None or not path.is_file():  # a pipe, for example, cannot be written again
             return
@@ -178,7 +174,6 @@ class Outputs:
             disk.replace(path, complete.encode())
 
     def _complete_allure(self, started: float) -> None:
-        from pytest_dvwiki.records import disk  # noqa: PLC0415
         from pytest_dvwiki.report import allure  # noqa: PLC0415
 
         folder = self._config.getoption("allure_report_dir", None)

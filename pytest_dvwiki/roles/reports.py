@@ -21,7 +21,7 @@ from pytest_dvwiki.capture.simulations.reproduce import STRICT, again, native
 from pytest_dvwiki.checks import SUFFIX
 from pytest_dvwiki.model import Excerpt, Failure, Frame, Result, Simulator
 from pytest_dvwiki.redact import redact
-from pytest_dvwiki.roles.carried import EVIDENCE
+from pytest_dvwiki.roles.running import EVIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The running test, and its state so far."""
+"""The running test, its state so far, and what its reports carry."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.processes.spool import Place
     from pytest_dvwiki.model import Failure
 
+EVIDENCE = "dvwiki"
+"""The attribute of a report that carries evidence."""
+OUTCOMES = frozenset({"passed", "failed", "skipped"})
+"""Outcomes of pytest itself; with any other one, such as `rerun` or `retried`, a plugin runs the test again."""
+MORE_THAN_PASSED = frozenset({EVIDENCE, "runner_nodeid", "wasxfail"})
+"""Attributes of a passed report that has to be examined: evidence, and those set by cocotb's plugin and by pytest."""
 _CAPTURING = frozenset({"capfd", "capfdbinary"})
 """Fixtures by which a test reads the output of its children, which must not be redirected then."""
 

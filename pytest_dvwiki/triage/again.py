@@ -6,12 +6,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, mask
+from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.logtext.report_parts import parse_report
 from pytest_dvwiki.model import Excerpt, Failure
 from pytest_dvwiki.model.sentences import is_own
 from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.triage.place import frame_in_excerpt, is_part_of_identity
+from pytest_dvwiki.version import FINGERPRINT_VERSION
 
 if TYPE_CHECKING:
     from pytest_dvwiki.model import Occurrence, Source, Verdict

@@ -16,7 +16,6 @@ from pytest_dvwiki.upkeep import (
     claims,
     contents,
     drift,
-    duplicates,
     git_history,
     links,
     staleness,
@@ -141,7 +140,7 @@ def _quick(layout: Layout, page_cache: PageCache) -> Iterator[Finding]:
 def _full(layout: Layout, page_cache: PageCache, archive: Archive) -> Iterator[Finding]:
     yield from check_configuration(layout)
     yield from structure.check_supersession(page_cache)
-    yield from duplicates.check_likeness(page_cache, archive)
+    yield from structure.check_likeness(page_cache, archive)
     for page in chain.from_iterable(page_cache.all(category) for category in CATEGORIES):
         text = PageText.read(layout.wiki, page)
         yield from links.check_links(layout.wiki, text, page_cache)

@@ -1,14 +1,13 @@
-"""Reclassification of the archive by the patterns that are in force now."""
+"""Reclassification of the archive by the patterns in force now: `triage` judges, and `wiki` writes the verdicts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.triage.again import reclassify_failure
 from pytest_dvwiki.triage.classify import Classifier
-from pytest_dvwiki.version import TOOL
+from pytest_dvwiki.version import FINGERPRINT_VERSION, TOOL
 from pytest_dvwiki.wiki.writing.reclassify import reclassify
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from pytest_dvwiki.wiki.index import FILES, OWN
 from pytest_dvwiki.wiki.kinds.bug import ORIGINS, STATUSES, is_pointer
 from pytest_dvwiki.wiki.kinds.coverage import ACTIONS
 from pytest_dvwiki.wiki.kinds.owned import OWNED
+from pytest_dvwiki.wiki.likeness import alike, first_seen
 from pytest_dvwiki.wiki.page_files import page_files
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, REQUIRED
 from pytest_dvwiki.wiki.text import conflicts
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from pytest_dvwiki.records.archive import Archive
     from pytest_dvwiki.wiki.page_cache import PageCache
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
@@ -94,6 +96,17 @@ def check_causes(page_cache: PageCache) -> Iterator[Finding]:
         keeper, *rest = page_cache.causes.pages_of(fingerprint)
         for page in (page for page in rest if not is_pointer(page)):
             yield Finding(page.path, 0, "duplicate_cause", f"{keeper.path} has the same cause, {fingerprint}")
+
+
+def check_likeness(page_cache: PageCache, archive: Archive) -> Iterator[Finding]:
+    """Yield the bug pages whose cause is similar to that of an older page, each with the oldest such page."""
+    for page in list(page_cache.all("bugs")):
+        if page.problem or is_pointer(page) or not page.fingerprints():
+            continue
+        kept = next(iter(alike(archive, page_cache, page.fingerprints())), None)
+        if kept is not None and first_seen(archive, kept) < first_seen(archive, page):
+            text = f"says nearly the same as {kept.path}: `dvwiki merge {kept.name} {page.name}`"
+            yield Finding(page.path, 0, "near_duplicate", text)
 
 
 def check_conflicts(wiki: Path) -> Iterator[Finding]:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, LONGEST, fingerprint, mask
+from pytest_dvwiki.fingerprint import LONGEST, fingerprint, mask
 from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
+from pytest_dvwiki.version import FINGERPRINT_VERSION
 
 from .effort import seconds
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.results import ResultsError, read_results
 from pytest_dvwiki.capture.runners.runner import Runner
-from pytest_dvwiki.model import MASKED
+from pytest_dvwiki.redact import MASKED
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.simulations.reproduce import VARIABLES, Call, relative, with_places
+from pytest_dvwiki.records.command import workspace
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -67,8 +68,6 @@ def make_call(makefile: Path, log: str, root: Path, environment: Mapping[str, st
         root: The workspace root.
         environment: The present variables.
     """
-    from pytest_dvwiki.records.command import workspace  # noqa: PLC0415
-
     environment = os.environ if environment is None else environment
     top, in_repository = workspace(root)
     folder, text = makefile.parent, text_of(makefile)

@@ -13,6 +13,7 @@ from pytest_dvwiki import simulators
 from pytest_dvwiki.capture.simulations.reproduce import masked
 from pytest_dvwiki.logtext.logs import LogStream, lines_with
 from pytest_dvwiki.model import Command, Simulator
+from pytest_dvwiki.records.command import workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -113,8 +114,6 @@ def command_of(run: NamedRun, folder: Path, root: Path) -> Command | None:
         folder: Folder of the log.
         root: The workspace root.
     """
-    from pytest_dvwiki.records.command import workspace  # noqa: PLC0415  # only where something failed
-
     top, in_repository = workspace(root)
     if not run.words or not folder.is_relative_to(top):
         return None

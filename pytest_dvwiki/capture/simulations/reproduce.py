@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
+from pytest_dvwiki.redact import MASKED, redact
 from pytest_dvwiki.settings import OPTIONS
 
 if TYPE_CHECKING:
@@ -405,14 +406,9 @@ def _split(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def masked(text: str) -> str:
     """Return a text with its secrets masked."""
-    from pytest_dvwiki.model import MASKED  # noqa: PLC0415
-    from pytest_dvwiki.redact import redact  # noqa: PLC0415
-
     return redact(text).replace("[redacted]", MASKED)
 
 
 def _masked_value(name: str, value: str) -> str:
     """Return the value of a variable, or a mask if it must not be stored."""
-    from pytest_dvwiki.model import MASKED  # noqa: PLC0415
-
     return MASKED if _SECRET_NAME.search(name) or MASKED in masked(f"{name}={value}") else masked(value)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from pytest_dvwiki.logtext.report_parts import parse_report
 from pytest_dvwiki.triage import compared
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.triage.texts.escaped_lines import Folds
 
 _BLOCK = 1 << 20
+_NAMES = ("error_class", "failure_subtype", "fingerprint", "primary")
+_KEYS = (*_NAMES, "line", "pattern", "rule", "origin", "fix", "like", "runners_up")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +56,13 @@ class Reading:
     left_out: int = 0
     """Number of messages that were left out to limit memory."""
     lines: int = 0
+
+
+def details(verdict: Verdict | None) -> dict[str, Any]:
+    """Return a verdict as plain data, for JSON."""
+    if verdict is None:
+        return dict.fromkeys(_NAMES) | {"is_failure": False}
+    return {"is_failure": True} | {key: msgspec.to_builtins(getattr(verdict, key)) for key in _KEYS}
 
 
 class TextClassifier(Classifier):

@@ -57,7 +57,6 @@ def reclassify(
     registry: str,
     fingerprint_version: int,
     lock_timeout: float = TIMEOUT_S,
-    progress: Callable[[int], None] | None = None,
 ) -> Reclassified:
     """Judge again all causes named by another registry or fingerprint version, and write the verdicts that changed.
 
@@ -70,13 +69,12 @@ def reclassify(
         registry: Hash of the present patterns.
         fingerprint_version: The present fingerprint version.
         lock_timeout: Seconds to wait for another process that writes.
-        progress: Called with the number of record files read so far.
 
     Raises:
         WikiError: The file could not be written, or the lock could not be taken.
     """
     with locked(layout.wiki, lock_timeout), Archive(layout.tasks, layout.wiki / ".cache" / "records.sqlite") as archive:
-        archive.refresh(verify=True, progress=progress)
+        archive.refresh(verify=True)
         known = verdicts.read(layout.tasks)
         old = [
             record

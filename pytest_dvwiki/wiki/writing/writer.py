@@ -6,12 +6,11 @@ import contextlib
 import sqlite3
 from typing import TYPE_CHECKING, Self
 
-from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION
 from pytest_dvwiki.records import verdicts
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.records.flaky import flaky_tests
-from pytest_dvwiki.version import TOOL
+from pytest_dvwiki.version import FINGERPRINT_VERSION, TOOL
 from pytest_dvwiki.wiki import flaky
 from pytest_dvwiki.wiki.index import FILES, FLAKY, Top, indexes
 from pytest_dvwiki.wiki.lock import locked

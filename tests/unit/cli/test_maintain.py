@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_dvwiki.cli import main
-from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION
 from pytest_dvwiki.patterns.registry import load_registry
+from pytest_dvwiki.version import FINGERPRINT_VERSION
 from pytest_dvwiki.wiki.writing.build import archive
 
 from .. import samples

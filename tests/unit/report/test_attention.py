@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markdown_it import MarkdownIt
 
 from pytest_dvwiki.cli import main
-from pytest_dvwiki.model import FirstBad, Place, Totals
-from pytest_dvwiki.records import stated
+from pytest_dvwiki.model import FirstBad, Place, RunRecord, Totals
 from pytest_dvwiki.report import status, summary, templating
 from pytest_dvwiki.report.attention import ProjectData, shown
 from pytest_dvwiki.wiki.writing.build import archive
@@ -188,7 +187,7 @@ def test_the_state_fits_on_one_screen(tmp_path: Path) -> None:
     archive(place, record(1, *(occurrence(f"{n:012x}", primary=f"old {n}") for n in range(100, 110))))
     crowd(place, 30)
     place.waivers.write_text(WAIVERS, encoding="utf-8")
-    archive(place, stated.record("fix_20261122T090000Z_0a1b2c", "2026-11-22T09:00:00Z"))  # no run
+    archive(place, RunRecord.stated("fix_20261122T090000Z_0a1b2c", "2026-11-22T09:00:00Z"))  # no run
     lines = list(status.render(found(place, DAY), width=80))
     assert len(lines) <= 24
     assert all(len(line) <= 80 for line in lines)

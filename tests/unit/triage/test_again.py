@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION
 from pytest_dvwiki.model import FailedTest, Occurrence
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.triage.again import reclassify_failure
 from pytest_dvwiki.triage.texts.reading import TextClassifier
+from pytest_dvwiki.version import FINGERPRINT_VERSION
 
 from ..samples import occurrence
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION
+from pytest_dvwiki.version import FINGERPRINT_VERSION
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.writing.build import archive, build, merge
 

@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from pytest_dvwiki.cli import main
-from pytest_dvwiki.fingerprint import FINGERPRINT_VERSION, fingerprint
+from pytest_dvwiki.fingerprint import fingerprint
 from pytest_dvwiki.model import Place, Vcs
+from pytest_dvwiki.version import FINGERPRINT_VERSION
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.supersession import MergeError
 from pytest_dvwiki.wiki.writing.build import archive, build, merge, undo_merge
