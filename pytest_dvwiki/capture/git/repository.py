@@ -456,7 +456,11 @@ class _Suspects:
     def named(self, files: Iterable[str]) -> list[str]:
         """Return the files whose base name is in the evidence."""
         text = _PROGRESS.sub("", self.text)
-        return [name for name in files if PurePosixPath(name).name in text][:MOST_FILES]
+
+        def stands(base: str) -> bool:  # by itself: `RAM.py` is no part of `ExtenderRAM.py`
+            return base in text and re.search(rf"(?<![\w.-]){re.escape(base)}(?![\w-]|\.\w)", text) is not None
+
+        return [name for name in files if stands(PurePosixPath(name).name)][:MOST_FILES]
 
     def read(self, files: Iterable[str]) -> list[str]:
         """Return the files that were read."""

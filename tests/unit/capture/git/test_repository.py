@@ -232,6 +232,17 @@ def test_of_very_many_commits_those_that_touch_what_the_cause_names_come_first(p
     assert found.text.endswith(f"; and {found.log_count - 3} more commits")
 
 
+def test_a_file_is_named_only_by_its_whole_name(project: Project) -> None:
+    before = project.state
+    project.commit("ram: reset", rtl__ram_v="module ram(input rst);")
+    project.commit("tb: other work", tb__test_v="module tb2;")
+    repository = Repository(layout(project.root))
+    for text in ("at rtl/dual_ram.v:56", "rtl/ram.vh: no such file", "rtl/ram.v.bak"):
+        assert subjects(repository.difference(before, project.state, text, ("rtl/dual_ram.v",)))[0] == "tb: other work"
+    for text in ("at rtl/ram.v:56", "'ram.v'", "see ram.v."):
+        assert subjects(repository.difference(before, project.state, text, ("rtl/dual_ram.v",)))[0] == "ram: reset"
+
+
 def test_commits_that_touch_what_the_simulation_read_come_first(project: Project) -> None:
     before = project.state
     project.commit("regs: ack", rtl__regs_v="module regs(input ack);")
