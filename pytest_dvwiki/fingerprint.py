@@ -45,7 +45,7 @@ _NAMES = rf"""
   | (?P<assigned>(?<==)[A-Z][A-Z0-9_]{{1,40}}(?![\w'(\[.]))
   | (?P<constant>[A-Z][A-Z0-9_]{{1,40}}(?![\w'(\[]){_ENDS})
 """
-# A single letter counts as a value only where nothing but a value can stand.
+# A single letter counts as a value only where nothing but a value can be.
 _PLACES = "|".join(rf"(?<=\b{each}[ ])" for each in ("is", "at", "address", "data", "offset", "length"))
 _LETTERS = (
     rf"{_NO_WORD}(?:[A-F]{{2,16}}|[a-f]{{2,16}}(?!['\"(]))"

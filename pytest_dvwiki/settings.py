@@ -49,7 +49,7 @@ class ProjectFileError(SettingsError):
 
 @dataclass(frozen=True)
 class Layout:
-    """The paths of one project: everything lies beside the wiki, in the parent folder of `wiki`."""
+    """The paths of one project: everything is beside the wiki, in the parent folder of `wiki`."""
 
     root: Path
     """Absolute; paths in records are relative to it."""
@@ -78,7 +78,7 @@ class Layout:
 
     @property
     def is_inside(self) -> bool:
-        """Tell whether the wiki lies in the root, with all links resolved."""
+        """Tell whether the wiki is in the root, with all links resolved."""
         return Path(os.path.realpath(self.agent)).is_relative_to(os.path.realpath(self.root))
 
     @property

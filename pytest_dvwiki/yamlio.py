@@ -25,7 +25,7 @@ _UNFIT_FOR_BLOCK = re.compile("[\\r\\x85\\u2028\\u2029]|(?:\\A|\\n)\\n\\Z")
 """Characters that libyaml takes for line ends, and a blank last line, which makes it end the document with `...`."""
 _PRINTED = " -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd"
 _SHOWN = re.compile(f"[{_PRINTED}]*")
-"""Texts of which libyaml escapes quotes and backslashes only."""
+"""Texts in which libyaml escapes only quotes and backslashes."""
 _BLOCK = re.compile(rf"(?![ \n])(?:[{_PRINTED}]*(?<! )(?:\n|\Z))+(?<!\n)")
 """Texts that libyaml writes as a plain block: no line ends with a blank, and the first begins with none."""
 _LONGEST_KEY = 100

@@ -229,7 +229,7 @@ class _RunReader:
         for log in self._shared.values():
             parts = self._logs.parts(log)
             tests = [block.name for part in parts for block in part.blocks]
-            if len(tests) == len(set(tests)):  # otherwise some of its simulations may be of an earlier run
+            if len(tests) == len(set(tests)):  # otherwise some of its simulations may belong to an earlier run
                 self._take_log(log, ReadLog([part for part in parts if part.blocks]), cases)
                 self._take_failed_builds(log, parts)
         self._drop_rollups()

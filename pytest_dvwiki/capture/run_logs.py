@@ -106,7 +106,7 @@ class RunLogs:
         return log_at(path, self._root) if artefact.lasting and near else None
 
     def join(self, artefact: Artefact, file: ResultsFile | None, own: Sequence[Artefact]) -> Sequence[Artefact]:
-        """Return the logs to read with a results file: its own, else those that may be of its run."""
+        """Return the logs to read with a results file: its own, else those that may belong to its run."""
         logs = own or self._shared(artefact, file)
         if file is not None and not own:
             logs = self._without_later(artefact, file, logs)
@@ -119,7 +119,7 @@ class RunLogs:
         return [(artefact, log) for artefact, log in self._earlier if log.path not in self._joined]
 
     def is_followed(self, artefact: Artefact) -> bool:
-        """Tell whether one of the logs is of a later run than a results file."""
+        """Tell whether one of the logs belongs to a later run than a results file."""
         return any(earlier is artefact for earlier, _ in self._earlier)
 
     def _shared(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
@@ -131,7 +131,7 @@ class RunLogs:
         return [log for log in newest if file is None or self._may_belong(log, file)]
 
     def _without_later(self, artefact: Artefact, file: ResultsFile, logs: Sequence[Artefact]) -> list[Artefact]:
-        """Return the logs that may be of the run of a results file; record the others as those of later runs."""
+        """Return the logs that may belong to the run of a results file; record the others as those of later runs."""
         later = [log for log in logs if self._ended_before_its_tests(log, file)]
         self._earlier += ((artefact, log) for log in later)
         own = [log for log in logs if log not in later]
@@ -140,7 +140,7 @@ class RunLogs:
         return own
 
     def _may_belong(self, log: Artefact, file: ResultsFile) -> bool:
-        """Tell whether a log may be of the run that wrote a results file: another seed means another run."""
+        """Tell whether a log may belong to the run that wrote a results file: another seed means another run."""
         seeds = {case.seed for case in file.cases} - {None}
         try:
             logged = {part.seed for part in self.parts(log)} - {None}
@@ -149,7 +149,7 @@ class RunLogs:
         return not seeds or not logged or not seeds.isdisjoint(logged)
 
     def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
-        """Tell whether a log is of a run that came after a results file and failed before its own tests.
+        """Tell whether a log belongs to a run that came after a results file and failed before its own tests.
 
         A makefile that stops before it removes the results file leaves that of the run before. A log may give the
         reason for failures in a results file, but a compiler's error is not the reason, since there was a simulation.

@@ -43,7 +43,7 @@ def tests_again(cause: Cause, archive: Archive, since: str) -> list[Again]:
 
 
 def _commands(occurrence: Occurrence) -> Iterator[Again]:
-    """Yield the failing tests of which the command is known: a test runs again with each seed that failed."""
+    """Yield the failing tests whose command is known; a test runs again with each seed that failed."""
     for command in filter(None, (occurrence.quickest, occurrence.command)):
         tests = [test for test in occurrence.tests if test.nodeid == command.test]
         is_one_build = len({(test.simulator, test.config) for test in tests}) == 1

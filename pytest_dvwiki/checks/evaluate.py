@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_dvwiki.checks.inputs import InputError, inputs_of, lines_of
 from pytest_dvwiki.checks.schema import Check, CheckError, CheckType, Expectation, load_check
 from pytest_dvwiki.logtext.user_frames import shown_path
+from pytest_dvwiki.model.sentences import few
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
@@ -234,8 +235,7 @@ class _Extraction:
     def _looked(self, names: Sequence[str], source: str | None, *, is_unreadable: bool) -> str:
         """Return why an item was not found."""
         if names:
-            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-            return f"no line of {', '.join(names[:_NAMED])}{more} matches"
+            return f"no line of {few(names, _NAMED)} matches"
         if is_unreadable:
             return "its file cannot be read"
         if source is not None:

@@ -119,8 +119,7 @@ def _report(result: BuildResult, *, check: bool) -> None:
         print(f"not counted: {problem}", file=sys.stderr)
     differs = check and result.changed
     if result.refused:
-        count = len({path for path, _ in result.refused})
         rest = "" if differs else "; everything else agrees with the records"
-        print(f"{count} file{'' if count == 1 else 's'} left alone{rest}")
+        print(f"{count(len({path for path, _ in result.refused}), 'file')} left alone{rest}")
     elif not result.changed and not result.problems:
         print("the wiki agrees with its records")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
+from pytest_dvwiki.model.sentences import few
 
 if TYPE_CHECKING:
     import argparse
@@ -35,7 +35,7 @@ def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
         UsageError: No record matches, or more than one cause.
     """
     from pytest_dvwiki.records import aggregate  # noqa: PLC0415
-    from pytest_dvwiki.upkeep.lookup import SHORTEST, few, pages_called  # noqa: PLC0415
+    from pytest_dvwiki.upkeep.lookup import SHORTEST, SHOWN, pages_called  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
 
     with WikiHistory(layout) as history:
@@ -47,7 +47,7 @@ def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
         if not found and len(asked) >= SHORTEST:
             found = [each for each in known if each.startswith(asked)]
         if len(found) > 1:
-            listed = few(found, partial(_describe, history))
+            listed = few([_describe(history, each) for each in found], SHOWN)
             raise UsageError(f"{name}: several causes begin like this: {listed}; give more digits, or the page's name")
         cause = history.cause(found[0] if found else asked)
         if cause is None:
@@ -57,13 +57,13 @@ def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
 
 
 def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
-    from pytest_dvwiki.upkeep.lookup import few, nearest  # noqa: PLC0415
+    from pytest_dvwiki.upkeep.lookup import SHOWN, nearest  # noqa: PLC0415
 
     pages = {page.name: next(iter(page.fingerprints()), "") for page in history.page_cache.all("bugs")}
     near = nearest(name, [*known, *pages])
     causes = list(dict.fromkeys(pages.get(each, each) for each in near))
     hint = (
-        f"nearest: {few(causes, partial(_describe, history))}"
+        f"nearest: {few([_describe(history, each) for each in causes], SHOWN)}"
         if causes
         else "give the name of its page, or the fingerprint in the page's frontmatter"
     )

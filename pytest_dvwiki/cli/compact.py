@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, require_content, settings_of, writing
+from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
     import argparse
@@ -42,8 +43,8 @@ def run(args: argparse.Namespace) -> int:
     require_content(layout)
     with writing():
         done = compact(layout, older_than_days=args.older_than, lock_timeout=settings.lock_timeout)
-    for month, count in done.months.items():
-        print(f"tasks/{month}.yaml: {count} record{'' if count == 1 else 's'} rolled up")
+    for month, records in done.months.items():
+        print(f"tasks/{month}.yaml: {count(records, 'record')} rolled up")
     for reason in done.left:
         print(f"left as it is: {reason}", file=sys.stderr)
     if not (done.months or done.left):

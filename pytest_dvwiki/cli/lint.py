@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, writing
+from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
     import argparse
@@ -80,7 +81,7 @@ def _findings(found: Sequence[Finding], layout: Layout) -> list[str]:
         f" {finding.text}; {finding.remedy}"
         for finding in found
     ]
-    return [*lines, f"{len(found)} finding{'' if len(found) == 1 else 's'}"] if found else []
+    return [*lines, f"{count(len(found), 'finding')}"] if found else []
 
 
 def _json(found: Sequence[Finding], deciles: Sequence[Decile], _: Layout) -> list[str]:

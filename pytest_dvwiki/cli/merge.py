@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.manual_record import required_text
 from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, shown, writing
+from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
     import argparse
@@ -109,4 +110,4 @@ def _counted(kept: PageSummary, other: PageSummary, page: PageSummary) -> str:
     before, taken_in, now = (number if isinstance(number, int) else 0 for number in runs)
     both = max(0, before + taken_in - now)
     shared = f", {both} of them had both" if both else ""
-    return f"{now} run{'' if now == 1 else 's'} now ({before} + {taken_in}{shared})"
+    return f"{count(now, 'run')} now ({before} + {taken_in}{shared})"

@@ -217,7 +217,7 @@ class _Bar:
 
 
 def _causes(scan: _ScannedLogs) -> list[_Cause]:
-    """Return the causes of all logs: those that failed most logs first, then those with most messages."""
+    """Return the causes of all logs: those that failed the most logs first, then those with the most messages."""
     causes: dict[str, _Cause] = {}
     for log in scan.logs:
         for place, sighting in enumerate(log.reading.causes):

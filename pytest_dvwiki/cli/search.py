@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of
+from pytest_dvwiki.model.sentences import few
 
 if TYPE_CHECKING:
     import argparse
@@ -120,8 +121,7 @@ def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
     for name, value_of in _CHOSEN_BY.items():
         if name in asked and not any(type(filters)(**{name: asked[name]}).take(page) for page in pages):
             counts = sorted(Counter(filter(None, map(value_of, pages))).items(), key=lambda each: (-each[1], each[0]))
-            named = ", ".join(f"{value} ({count})" for value, count in counts[:_MOST])
-            named += f" and {len(counts) - _MOST} more" if len(counts) > _MOST else ""
+            named = few([f"{value} ({count})" for value, count in counts], _MOST)
             return f"no page has the {name.replace('_', ' ')} {asked[name]!r}; there are: {named or 'none'}"
     return "no page that passes the filters contains any word of this query"
 

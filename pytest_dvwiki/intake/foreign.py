@@ -207,7 +207,7 @@ def _add_undated(page: ForeignPage, name: str, seen: Occurrence, named: int) -> 
     hits = page.metadata.get("hit_count")
     wanted = hits if isinstance(hits, int) and hits > 0 else named or 1
     if wanted > MOST_RUNS:
-        page.notes.append(f"hit_count {wanted}: {MOST_RUNS} runs count")
+        page.notes.append(f"hit_count {wanted}: only {MOST_RUNS} runs are counted")
         wanted = MOST_RUNS
     first, last = page.day("first_seen", "last_seen"), page.day("last_seen", "first_seen")
     undated = 0
@@ -318,7 +318,7 @@ def _sections(page: ForeignPage) -> Iterator[tuple[str, str]]:
 
 
 def _with_notes(text: str, page: ForeignPage) -> str:
-    """Add to a bug page's notes the sections that such pages do not have here, with its former name."""
+    """Add the sections that bug pages do not have in this wiki, and the former name, to the notes of a bug page."""
     rest = [f"{heading}: {words}" for heading, words in _sections(page) if words and parts.part(text, heading) is None]
     found = parts.part(text, "Notes")
     if found is None:

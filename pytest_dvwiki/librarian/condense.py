@@ -45,7 +45,7 @@ _REPRESENTED = 0.3
 
 
 class Contradiction(msgspec.Struct, frozen=True):
-    """Two lessons of which one holds."""
+    """Two lessons that contradict each other; one of them holds."""
 
     keep: str
     drop: str

@@ -212,7 +212,7 @@ def _work(root: Path, text: PageText) -> _Comparison:
 
 
 def _excerpt(root: Path, path: str, name: str) -> str:
-    """Return the part of a source file around a name or a line; empty if it cannot be read or lies elsewhere."""
+    """Return the part of a source file around a name or a line; empty if it cannot be read or is elsewhere."""
     file = root / path
     if outside.leads_out(root, file):
         return ""

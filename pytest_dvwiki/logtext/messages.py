@@ -1,6 +1,6 @@
 """Turn the raw lines of a log into messages of one line each.
 
-Remove what transports put in front of a line (escape codes, timestamps of CI, quotes of a forum, Questa's `# `,
+Remove what transports put before a line (escape codes, timestamps of CI, quotes of a forum, Questa's `# `,
 cocotb-test's logger), and join what a tool spread over several lines.
 """
 
@@ -163,7 +163,7 @@ def assemble(lines: Sequence[str]) -> list[Message]:
 
 
 def begins_message(line: str) -> bool:
-    """Tell whether a stripped line begins something of its own."""
+    """Tell whether a stripped line begins a message."""
     text = line.strip()
     return any(head.match(text) for head in (_no_part(), _tool_head(), _COCOTB_HEAD, _FRESH))
 

@@ -204,7 +204,7 @@ TOOLS: dict[str, McpTool] = {
     ),
     "dvwiki_append": McpTool(
         "Add a note to a section, such as Resolution of a bug page, or a line to the page `log`. It stays unreviewed"
-        " until a person confirms it; a fix named by its commit, also until runs with it pass.",
+        " until a person confirms it or, if `commit` names a fix, until runs with that commit pass.",
         {**_PAGE, "text": _TEXT, "commit": _TEXT, "reader": _TEXT},
         ("page", "text"),
         _WRITTEN,

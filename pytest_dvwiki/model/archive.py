@@ -296,7 +296,7 @@ class FirstBad:
 
 @dataclass(frozen=True, kw_only=True)
 class SinceFix:
-    """Evidence from a run on the time since a fix, for a check that was fixed and fails again in the run."""
+    """Evidence from a run about the time since a fix, for a check that was fixed and fails again in the run."""
 
     fingerprint: str
     since: str
@@ -412,7 +412,7 @@ class RunRecord:
     """Causes of this run that returned: their page was closed, or their newest fix had held."""
     first_bad: tuple[FirstBad, ...] = ()
     since_fix: tuple[SinceFix, ...] = ()
-    """Evidence on checks that were fixed and fail again, which tells whether their cause is the same."""
+    """Evidence about checks that were fixed and fail again, which shows whether their cause is the same."""
     coverage: tuple[BinRow, ...] = ()
     evidence: tuple[str, ...] = ()
     gate: Gate | None = None

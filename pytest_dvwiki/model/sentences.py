@@ -1,8 +1,12 @@
-"""Sentences that the capture writes about the end of a simulation; no log contains them, so they are not citations."""
+"""Sentences that the capture writes about the end of a simulation, which no log contains; counts and lists in words."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LOGGED = ", last logged time "
 """Words before the last simulation time in the log, which may be long before the end."""
@@ -49,3 +53,16 @@ def count(number: int, noun: str) -> str:
 def shortened(text: str, most: int) -> str:
     """Return a text of a limited number of characters; one that is cut ends with `…`."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def few(names: Sequence[str], most: int, *, of: int = 0, joint: str = ", ") -> str:
+    """Return the first few names, and how many more there are: `a, b and 3 more`.
+
+    Args:
+        names: The names, perhaps only the first ones.
+        most: Maximum number of names that are shown.
+        of: Their number, if `names` has only the first ones.
+        joint: Text between two of them.
+    """
+    more = max(len(names), of) - len(names[:most])
+    return joint.join(names[:most]) + (f" and {more} more" if more else "")

@@ -155,7 +155,7 @@ def _raise(error: PatternError) -> None:
 def load_registry(
     extra: Sequence[Path | Pattern] = (), *, problem: Callable[[PatternError], None] = _raise
 ) -> Registry:
-    """Return the built-in patterns, with a project's own in front.
+    """Return the built-in patterns after a project's own.
 
     Args:
         extra: Files, folders (their `*.yaml` by name) and patterns, the first with the highest precedence. An id may

@@ -32,7 +32,7 @@ class Search(Protocol):
     """An expression, ready for use."""
 
     def search(self, text: str, at: int = 0) -> FirstMatch | None:
-        """Return its first match from an offset on; None if there is none."""
+        """Return its first match at or after an offset; None if there is none."""
 
 
 def compiled(source: str) -> Search:

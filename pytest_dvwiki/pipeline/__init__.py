@@ -71,7 +71,7 @@ class Archived:
     refused: tuple[tuple[str, str], ...] = ()
     """Pages that were not changed, each with the reason."""
     flaky: tuple[Flaky, ...] = ()
-    """Statements on its flaky tests, those with most flaky runs first."""
+    """Statements about its flaky tests, those with the most flaky runs first."""
     waiver_notes: tuple[str, ...] = ()
     """Notes on the waivers: expired or unused ones, and errors in their file."""
 

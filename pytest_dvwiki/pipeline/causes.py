@@ -210,7 +210,7 @@ def causes_of(
     lacks: Callable[[Fix], bool],
     cause_of: Callable[[Occurrence], tuple[str, Cause | None]],
 ) -> tuple[Cause, ...]:
-    """Return the causes of a run, the one with most tests first.
+    """Return the causes of a run, the one with the most tests first.
 
     Args:
         failures: All failures of the run.
@@ -236,7 +236,7 @@ def _without_root(verdict: Verdict, root: Path) -> Verdict:
 
 
 def _grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[list[Member]]:
-    """Return failures by cause, the cause with most tests first; in each the most telling failure first."""
+    """Return failures by cause, the cause with the most tests first; in each the most telling failure first."""
     groups: dict[str, list[Member]] = {}
     for failure, verdict in zip(failures, verdicts, strict=True):
         groups.setdefault(verdict.fingerprint, []).append((failure, verdict))

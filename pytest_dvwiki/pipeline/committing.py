@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.git.commits import Branch, MovedError, RefusedError
-from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.model.sentences import count, few
 from pytest_dvwiki.records.codec import RecordError
 from pytest_dvwiki.records.store import split_month
 from pytest_dvwiki.wiki.kinds.owned import OWNED
@@ -43,7 +43,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
-    """The files in a commit of upkeep besides records and the tool's parts of pages."""
+    """What a commit of upkeep contains besides records and the tool's parts of pages."""
 
     people: frozenset[str]
     """Files that differed from HEAD before, relative to the top: only of the others is every change the tool's."""
@@ -118,8 +118,7 @@ def _commit(layout: Layout, target: Branch, task_id: str, upkeep: Upkeep | None)
     inside = [path.resolve() for path in (upkeep.also if upkeep else ())]
     chosen += [each.path for path in inside if path.is_relative_to(target.top) for each in target.changed(path)]
     if left_out:
-        more = f" and {len(left_out) - _MOST_NAMED} more" if len(left_out) > _MOST_NAMED else ""
-        notes.append(f"not committed, since people changed them, too: {', '.join(left_out[:_MOST_NAMED])}{more}")
+        notes.append(f"not committed, since people changed them too: {few(left_out, _MOST_NAMED)}")
     if lacking:
         records = "a record that is" if lacking == 1 else f"{lacking} records that are"
         remedy = "restore or commit them" if target.is_checked_out else "`dvwiki build` there counts all of them"

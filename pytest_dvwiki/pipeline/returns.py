@@ -37,7 +37,7 @@ class Returns:
         self._history = history
         self._repository = repository
         self.rows: list[SinceFix] = []
-        """Evidence from the run on the time since fixes."""
+        """Evidence from the run about the time since fixes."""
 
     def cause_of(self, occurrence: Occurrence) -> tuple[str, Cause | None]:
         """Return the name of an occurrence's cause, and the fixed cause of the same check if this is a new one."""
@@ -81,7 +81,7 @@ def _may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:
     """Tell whether a changed file may affect a failure: the simulation read it, or it is unknown what it read."""
     if not occurrence.reads:
         return any(NO_STIMULUS.search(name) is None for name in files)
-    # The project's root may lie below the repository's top.
+    # The project's root may be below the repository's top.
     return any(f"/{name}".endswith(f"/{read}") for name in files for read in occurrence.reads)
 
 

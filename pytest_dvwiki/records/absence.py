@@ -1,4 +1,4 @@
-"""Find causes that are gone though no fix is on record: not seen for long, while their tests pass."""
+"""Find causes that are gone although no fix is on record: not seen for a long time while their tests pass."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ class Archive(CauseNames):
         return self.judge.comes_and_goes(self.present(fingerprints))
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
-        """Return, by test, the rate at which it failed with a cause from a moment on."""
+        """Return, by test, the rate at which it failed with a cause since a moment."""
         return self.judge.rates(self.present(fingerprints), since)
 
     def is_deterministic(self, *fingerprints: str) -> bool:

@@ -121,8 +121,8 @@ class CauseRecords:
     def _is_back(self, failing: Target, tests: Sequence[Target], moment: str, when: str) -> bool:
         """Tell whether a failure of another test shows that a cause is back.
 
-        It does not if the test has failed ever since before the fix, if it passed already before the fix, if it never
-        failed with the cause before, or if it failed on a simulator on which nothing was fixed. A test with other
+        It does not if the test has not passed since before the fix, if it had already passed before the fix, if it
+        never failed with the cause before, or if it failed on a simulator on which nothing was fixed. A test with other
         parameters is the same test.
         """
         if not any(ANY in (test.simulator, failing.simulator) or test.simulator == failing.simulator for test in tests):
@@ -318,7 +318,7 @@ def _repeated(seeds: Mapping[str, set[str]]) -> set[str]:
 
 
 def _is_same_test(failing: Target, test: Target) -> bool:
-    """Tell whether a failure is of a test on the same simulator; a test inside another counts as that one."""
+    """Tell whether a failure belongs to a test on the same simulator; a test inside another counts as that one."""
     same_place = ANY in {failing.simulator, test.simulator} or failing.simulator == test.simulator
     inside = failing.nodeid.startswith(f"{test.nodeid}::") or test.nodeid.startswith(f"{failing.nodeid}::")
     return same_place and (failing.nodeid == test.nodeid or inside)

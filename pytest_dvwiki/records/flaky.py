@@ -46,7 +46,7 @@ class FlakyTest(NamedTuple):
 
 
 def flaky_tests(archive: Archive, names: Collection[str] = (), runs: int = RUNS) -> list[FlakyTest]:
-    """Return the tests that were flaky in the newest runs, those with most flaky runs first.
+    """Return the tests that were flaky in the newest runs, those with the most flaky runs first.
 
     Args:
         archive: The records.

@@ -158,7 +158,7 @@ class Judge:
         return str(moment)
 
     def judged_by(self, moment: str) -> set[str]:
-        """Return the causes whose fixes a run at a moment may still change, though other runs came after it."""
+        """Return the causes whose fixes a run at a moment may still change, although other runs came after it."""
         rows = self._db.execute("SELECT fingerprint FROM fix_states WHERE until >= ?", (moment,))
         return {fingerprint for (fingerprint,) in rows}
 
@@ -172,7 +172,7 @@ class Judge:
         return records.comes_and_goes(records.all_tests(EVER), "", EVER)
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
-        """Return, by test, the rate at which it failed with a cause from a moment on."""
+        """Return, by test, the rate at which it failed with a cause since a moment."""
         records = CauseRecords(self._db, self.passes, fingerprints)
         by_test: dict[str, list[Target]] = {}
         for test in records.all_tests(EVER):

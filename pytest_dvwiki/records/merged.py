@@ -1,4 +1,4 @@
-"""Repair the records after git merged branches of which one rolled a month up into one file.
+"""Repair the records after git merged branches one of which had rolled a month up into one file.
 
 * If both did, the month's file is in conflict: each side has its own records in it, and all of them stay.
 * If one did and the month had few records, git takes the month's file for its folder under a new name. It then moves

@@ -191,7 +191,7 @@ class TestRow:
 
 
 def tests_by_runs(archive: Archive, shown: Sequence[RunRow], most: int) -> list[TestRow]:
-    """Return the tests that failed in most of some runs, with their outcome in each."""
+    """Return the tests that failed most often in some runs, with their outcome in each."""
     asked = json_list(str(row.number) for row in shown)
     of_runs = "run IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
     failed: dict[str, dict[int, set[str]]] = {}
@@ -263,7 +263,7 @@ class FailedInPeriod(NamedTuple):
 
 
 def failing_tests(archive: Archive, first: str, last: str) -> list[FailedInPeriod]:
-    """Return the tests that failed from a moment on, before another one, by number of runs."""
+    """Return the tests that failed between two moments, by number of runs."""
     of_period = (
         f"FROM runs r JOIN failed f ON f.run = r.id WHERE r.moment >= ? AND r.moment < ? AND {NOT_INFRASTRUCTURE}"
     )

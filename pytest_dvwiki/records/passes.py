@@ -186,7 +186,7 @@ class Passes:
         }
 
     def passed_since(self, tests: Sequence[Target], moment: str, before: str = EVER) -> bool:
-        """Tell whether a run from a moment on, and before another one, passed one of the tests and failed none."""
+        """Tell whether a run between two moments passed one of the tests and failed none."""
         rows = self._db.execute(
             f"SELECT DISTINCT f.moment FROM json_each(?) t JOIN failed f ON {meets('f')} AND f.moment >= ?",  # noqa: S608
             (targets.json_targets(tests), moment),

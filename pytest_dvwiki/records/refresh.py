@@ -134,7 +134,7 @@ class Refresh:
             newest: Sort key of the newest run before the added ones; None if any run may be the newest now.
 
         Returns:
-            The causes of the checks of which an occurrence moved to another cause.
+            The causes of each check that has an occurrence that moved to another cause.
         """
         moved: set[str] = set()
         first = min(map(tables.moment_of, self._added), default="")

@@ -208,7 +208,7 @@ def _since(moment: str, changes: Sequence[Change]) -> Change | None:
 
 
 def place(db: sqlite3.Connection, passes: Passes, fingerprint: str, since: str) -> bool:
-    """Decide, for the runs from a moment on, with which causes a check failed in them.
+    """Decide with which causes a check failed in the runs since a moment.
 
     Args:
         db: The tables.
@@ -243,7 +243,7 @@ def _placed(db: sqlite3.Connection, fingerprint: str, since: str) -> set[tuple[i
 
 
 def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
-    """Restore the recorded names in the rows of runs from a moment on."""
+    """Restore the recorded names in the rows of the runs since a moment."""
     asked = {"name": fingerprint, "since": since}
     for table in _BY_RUN:
         runs = f"SELECT run FROM occurrences WHERE {_FAMILY} AND moment >= :since"
@@ -253,7 +253,7 @@ def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
 
 
 def _runs(db: sqlite3.Connection, fingerprint: str, since: str) -> Iterator[tuple[str, int]]:
-    """Return the moment and number of the runs from a moment on that mention a check, in order."""
+    """Return the moment and number of the runs since a moment that mention a check, in order."""
     speaking = " UNION ".join(
         f"SELECT moment, run FROM {table} WHERE {_FAMILY} AND moment >= :since" for table in ("occurrences", *_BY_NAME)
     )

@@ -127,7 +127,7 @@ def _words(archive: Archive, causes: set[str]) -> dict[str, str]:
 
 
 def _groups(archive: Archive, name: str, merged: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the groups of merged fingerprints of which a subtype has two or more, reduced to those that it has."""
+    """Return the groups of merged fingerprints, reduced to those of a subtype, without groups of fewer than two."""
     asked = [tuple(archive.present(group)) for group in merged]
     rows = archive.db.execute(
         "SELECT name FROM tallies WHERE subtype = ? AND kind = 'cause' AND name IN (SELECT value FROM json_each(?))",

@@ -128,7 +128,7 @@ class Attention:
     runs: int
     """Number of runs since then."""
     news: tuple[AttentionItem, ...]
-    """The causes with news since then, by word, the one with most failing tests first."""
+    """The causes with news since then, by word, the one with the most failing tests first."""
     open: tuple[PageSummary, ...]
     """The pages of causes that are open and do not pass, the one seen last first."""
     expiring: tuple[Waiver, ...]

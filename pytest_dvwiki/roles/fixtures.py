@@ -1,7 +1,7 @@
 """Fixtures that ended with SystemExit: every failed build of cocotb-test, and a missing tool in cocotb's runner.
 
-pytest caches other exceptions for all tests that need the fixture, but not SystemExit: from the second test on it fails
-with an assertion of its own. The evidence of the first failure is then used for the others too.
+pytest caches other exceptions for all tests that need the fixture, but not SystemExit: for the second and all later
+tests it fails with an assertion of its own. The evidence of the first failure is then used for the others too.
 """
 
 from __future__ import annotations

@@ -188,21 +188,14 @@ class ItemRole:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None]:
-        """Wrap the call innermost."""
+        """Wrap the call, or the teardown, innermost."""
         try:
             self._begin_phase()
             return (yield)
         finally:
             self._end_phase()
 
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_runtest_teardown(self) -> Generator[None]:
-        """Wrap the teardown innermost."""
-        try:
-            self._begin_phase()
-            return (yield)
-        finally:
-            self._end_phase()
+    pytest_runtest_teardown = pytest_runtest_call
 
     def _drop_attempt(self, running: Running) -> None:
         """Drop what belongs to the previous attempt, except a failure that was not logged."""

@@ -294,7 +294,7 @@ class Ledger:
             yield replace(failure, command=command)
 
     def _chosen(self, nodeid: str, runner: str, *, is_hang: bool) -> str | None:
-        """Return the test if it may fail without those before it in its simulation; None if these belong to it."""
+        """Return the test if it may fail without those before it in its simulation; None if they have to run too."""
         before = map(self._tests.__getitem__, takewhile(lambda other: other != nodeid, self._runners[runner]))
         belong = any(test.failures or (is_hang and test.outcome != "skipped") for test in before)
         return None if belong else nodeid

@@ -19,7 +19,7 @@ OUTCOMES = frozenset({"passed", "failed", "skipped"})
 MORE_THAN_PASSED = frozenset({EVIDENCE, "runner_nodeid", "wasxfail"})
 """Attributes of a passed report that has to be examined: evidence, and those set by cocotb's plugin and by pytest."""
 _CAPTURING = frozenset({"capfd", "capfdbinary"})
-"""Fixtures by which a test reads the output of its children, which must not be redirected then."""
+"""Fixtures by which a test reads the output of its children; it must not be redirected then."""
 
 
 @dataclass(slots=True)

@@ -125,7 +125,8 @@ def _sources(
 ) -> Iterator[tuple[str, str]]:
     """Yield the path and hash of the files by which a later ingest recognises that the simulations are archived.
 
-    These are the results files, and the logs if the test failed or there are no results files; other logs may be many.
+    These are the results files, and the logs if the test failed or there are no results files; there may be many other
+    logs.
     """
     results = [path for path in dict.fromkeys(map(tools.results_file, simulations)) if path is not None]
     found = {path: digest for path in results if (digest := sha256_of(path, since=seen.started - 1))}

@@ -103,7 +103,7 @@ class SimulatorRole:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Attach the output; called at the start and the end of a call, of which the second report counts."""
+        """Attach the output; called at the start and at the end of a call; the second report counts."""
         report = yield
         with self._guard("reading the output of a test"):
             self._attach(item, call, report)

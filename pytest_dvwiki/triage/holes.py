@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model import BinRow
+from pytest_dvwiki.model.sentences import few
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
@@ -178,5 +179,4 @@ def _ranks(weights: Iterable[int]) -> dict[int, int]:
 
 def _open_names(names: Sequence[str]) -> str:
     """Return the names of the first holes of a point as a text."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"open: {'; '.join(names[:_NAMED])}{more}" if names else ""
+    return f"open: {few(names, _NAMED, joint='; ')}" if names else ""

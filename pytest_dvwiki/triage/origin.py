@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import simulators
 from pytest_dvwiki.model import Clue, Origin
+from pytest_dvwiki.model.sentences import count, few
 from pytest_dvwiki.records.kinds import DETERMINISTIC_CLASSES, INFRASTRUCTURE_PATTERNS
 
 if TYPE_CHECKING:
@@ -256,17 +257,13 @@ def of_changes(
     clues = []
     if len(sides) == 1 and not (failures and any(map(_BUILD_FILES.search, files))):
         ((side, changed),) = sides.items()
-        text = f"of its sources only {_SIDES[side].removeprefix('the ')} files changed {span}: {_listed(changed)}"
+        text = f"of its sources only {_SIDES[side].removeprefix('the ')} files changed {span}: {few(changed, 1)}"
         clues.append(Clue("likely changes" if failures else "changes", side, text))
     if any(_LISTS.search(file) and not _TESTBENCH.search(_own_name(file)) for file in files):
         clues.append(_undecided(_LIST))
     if files and not any(map(_HDL.search, files)):
-        clues.append(Clue(_SAME_HDL, "UNKNOWN", f"no HDL file of the repository changed {span}, but {_listed(files)}"))
+        clues.append(Clue(_SAME_HDL, "UNKNOWN", f"no HDL file of the repository changed {span}, but {few(files, 1)}"))
     return tuple(clues)
-
-
-def _listed(files: Sequence[str]) -> str:
-    return files[0] + (f" and {len(files) - 1} more" if len(files) > 1 else "")
 
 
 def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:
@@ -403,7 +400,7 @@ def _of_pattern(pattern: Pattern | None, decided: Mapping[OriginType, int]) -> t
     best = max(_SIDES, key=lambda side: decided.get(side, 0))
     number = decided.get(best, 0)
     weight = math.log((number + _PRIOR) / (total - number + _PRIOR))
-    share = f"people attributed {number} of {total} other cause{'s' if total != 1 else ''} of {pattern.id}"
+    share = f"people attributed {number} of {count(total, 'other cause')} of {pattern.id}"
     return (Clue("pattern", best, f"{share} to {_SIDES[best]}", weight),)
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.git.repository import Repository
+from pytest_dvwiki.model.sentences import few
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, page_name
 from pytest_dvwiki.wiki.supersession import MergeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.records.archive import Archive
     from pytest_dvwiki.settings import Settings
@@ -21,11 +22,10 @@ if TYPE_CHECKING:
 SHORTEST = 4
 """Minimum number of digits accepted as an abbreviated fingerprint."""
 _DIGITS = re.compile(rf"[0-9a-f]{{{SHORTEST},12}}")
-_SHOWN = 3
+SHOWN = 3
 _NEAR = 0.7
 """Lowest similarity of a suggested name; names of pages share their beginning, so it is high."""
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")
-_T = TypeVar("_T")
 
 
 def commit_called(settings: Settings, digits: str) -> str:
@@ -74,10 +74,10 @@ def page_named(page_cache: PageCache, name: str) -> PageSummary:
     if len(found) == 1:
         return found[0]
     if found:
-        raise MergeError(f"{name}: several pages match: {few(found, _with_fingerprint)}; give its name")
+        raise MergeError(f"{name}: several pages match: {few([*map(_with_fingerprint, found)], SHOWN)}; give its name")
     near = nearest(name, [page.name for page in bugs])
     hint = (
-        f"nearest: {few([page for page in bugs if page.name in near], _with_fingerprint)}"
+        f"nearest: {few([_with_fingerprint(page) for page in bugs if page.name in near], SHOWN)}"
         if near
         else "index.md lists all pages"
     )
@@ -104,13 +104,7 @@ def cause_named(archive: Archive, page_cache: PageCache, name: str) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:
     """Return the known names most similar to a name or path, the nearest first."""
-    return difflib.get_close_matches(page_name(name), list(known), n=_SHOWN, cutoff=_NEAR)
-
-
-def few(items: Sequence[_T], name_of: Callable[[_T], str]) -> str:
-    """Return the first few items in words, and the number of further ones."""
-    rest = len(items) - _SHOWN
-    return ", ".join(map(name_of, items[:_SHOWN])) + (f" and {rest} more" if rest > 0 else "")
+    return difflib.get_close_matches(page_name(name), list(known), n=SHOWN, cutoff=_NEAR)
 
 
 def _with_fingerprint(page: PageSummary) -> str:

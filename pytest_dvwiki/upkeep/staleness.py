@@ -6,6 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import runs
+from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.wiki.kinds.bug import is_pointer
 from pytest_dvwiki.wiki.kinds.marks import drifted, is_left_out
@@ -37,7 +38,7 @@ def check_age(page_cache: PageCache, today: date | None = None) -> Iterator[Find
             continue
         age = (today - first).days
         unseen = (today - (last or first)).days
-        seen = f"last seen {unseen} day{'s' if unseen > 1 else ''} ago" if unseen else "last seen today"
+        seen = f"last seen {count(unseen, 'day')} ago" if unseen else "last seen today"
         if passes := page.text("passes_since"):
             seen += f", passes since {passes}"
         if page.metadata.get("stale") is True and not drifted(page):

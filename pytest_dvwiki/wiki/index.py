@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.wiki.kinds.bug import effective_type, is_pointer, words_of_title
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.text.markdown import code, escape, one_line, table, table_row
@@ -79,7 +80,7 @@ _COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[PageSummary], tuple[str, ..
 
 
 def cells(page: PageSummary) -> str:
-    """Return the cells of a page in the index tables, from the second column on."""
+    """Return the cells of a page in the index tables, beginning with the second column."""
     columns, row = _COLUMNS[page.category]
     return table_row(("cannot be read", *[""] * (len(columns) - 1)) if page.problem else row(page))
 
@@ -144,7 +145,7 @@ def commit_of(page: PageSummary) -> str:
 
 def heading(level: str, category: str, pages: int) -> str:
     """Return the heading of the table of a category."""
-    return f"{level} {category.capitalize()} ({pages} page{'' if pages == 1 else 's'})"
+    return f"{level} {category.capitalize()} ({count(pages, 'page')})"
 
 
 def _table(level: str, category: str, folder: str, rows: Sequence[tuple[str, str]]) -> str:

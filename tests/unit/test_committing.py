@@ -123,7 +123,7 @@ def test_what_people_wrote_is_left_to_them(place: Layout) -> None:
     assert committed(place) == Committed(), "a person's edit alone is not a matter of the tool"
     archived(place, record(2, occurrence()))
     done = committed(place, task=record(2).task_id)
-    assert done.notes == (f"not committed, since people changed them, too: wiki/bugs/{page(place).name}",)
+    assert done.notes == (f"not committed, since people changed them too: wiki/bugs/{page(place).name}",)
     assert f".agent/wiki/bugs/{page(place).name}" not in names(place)
     assert f".agent/tasks/2026/11/{record(2).task_id}.yaml" in names(place)
 

@@ -65,7 +65,7 @@ class Artefact:
     lasting: bool = True
     """False for a file extracted from an archive."""
     only_beside: bool = False
-    """True for a log that was not requested but lies beside a results file that was given by name, or is a runner's."""
+    """True for a log that was not requested but is beside a results file that was given by name, or is a runner's."""
     searched: Path | None = None
     """Folder that was searched for it; None for a file given by name, or of an archive."""
     of_folder: str | None = None

@@ -86,11 +86,11 @@ class Case:
     command: tuple[str, ...] = ()
     """Words of the command that runs it again; empty if its runner does not tell it."""
     of_cocotb: bool = False
-    """Whether it has what only cocotb writes, of which a converter may have left little."""
+    """Whether it has anything that only cocotb writes; a converter may have left little of it."""
 
     @property
     def fullname(self) -> str:
-        """Return the name with the module in front, as cocotb 2 logs it."""
+        """Return the name after that of its module, as cocotb 2 logs it."""
         return f"{self.classname}.{self.name}" if self.classname else self.name
 
 

@@ -191,7 +191,7 @@ class Branch:
             raise RefusedError("called by a git hook, while git itself is about to commit")
         for mark, what in _IN_PROGRESS.items():
             if (self._git_folder / mark).exists():
-                raise RefusedError(f"{what} is in progress; finish it, the next run commits then")
+                raise RefusedError(f"{what} is in progress; finish it, and the next run commits")
         if self._answer("config", "--type=bool", "core.sparseCheckout") == "true":
             raise RefusedError("the checkout is sparse; `git sparse-checkout disable` restores all files")
         if not self.is_checked_out:

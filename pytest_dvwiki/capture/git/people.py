@@ -44,7 +44,7 @@ class People:
         Args:
             before: The commit before the change.
             now: The commit after it; the same one for uncommitted changes.
-            files: Changed files, of which the first few are examined.
+            files: Changed files; only the first few are examined.
         """
         if not files or self._git.ask("rev-parse", "--is-shallow-repository") != "false":
             return ()

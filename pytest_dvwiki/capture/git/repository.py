@@ -17,6 +17,7 @@ from pytest_dvwiki.capture.git.command import COMMIT, DIFF, PATCH, Git, clean_te
 from pytest_dvwiki.capture.git.people import People
 from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
 from pytest_dvwiki.model import Vcs
+from pytest_dvwiki.model.sentences import few
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
@@ -441,9 +442,7 @@ def _with_same_code(patch: str) -> set[str]:
 
 def _edits(files: Sequence[str], count: int) -> str:
     """Return uncommitted changes in words, with the first few of `count` files."""
-    rest = count - len(files[:_IN_TEXT])
-    where = f" in {', '.join(files[:_IN_TEXT])}{f' and {rest} more' if rest else ''}" if files else ""
-    return f"uncommitted changes{where}"
+    return f"uncommitted changes in {few(files, _IN_TEXT, of=count)}" if files else "uncommitted changes"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class Revision:
         name: The revision, as git takes it.
 
     Raises:
-        RevisionError: git does not know it, or it has no wiki, records, patterns and waivers.
+        RevisionError: git does not know it, or it has neither wiki nor records, patterns or waivers.
     """
 
     def __init__(self, layout: Layout, name: str) -> None:

@@ -33,7 +33,7 @@ class JournalFolder:
 
     folder: Path
     is_inside: bool = False
-    """Whether it lies in the project; whoever can write there controls the project anyway."""
+    """Whether it is in the project; whoever can write there controls the project anyway."""
 
     def make(self) -> None:
         """Make the folder, accessible to its owner only.

@@ -103,7 +103,7 @@ class _Hook:
     def __init__(self) -> None:
         self.listener: Children | None = None
         self.installed = False
-        """Whether Python calls it, which is so from the first child on."""
+        """Whether Python calls it, as it does since the first child."""
         self._busy = threading.local()
 
     def __call__(self, event: str, arguments: tuple[object, ...]) -> None:

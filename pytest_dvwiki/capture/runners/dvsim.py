@@ -25,7 +25,7 @@ _CALLED_WITH = re.compile(rb" seed=(\d+)")
 """The seed in the call that dvsim writes at the beginning of a log."""
 _BEGINNING = 1 << 16
 _DEPTH = 8
-"""Number of parts of a log's path, from its end, that may lie beside the reports."""
+"""Number of parts of a log's path, from its end, that may be beside the reports."""
 _UNKNOWN = "unknown"
 _NO_REASON = "dvsim counts it as failed and gives no reason"
 _AGAIN = "have dvsim write it again"
@@ -151,7 +151,7 @@ def _seeds_of_passes(path: Path, report: _Report) -> dict[str, list[str | None]]
     try:
         written = path.stat().st_mtime
         links = (path.parent.parent / name / "passed").iterdir()
-        # Newer links are of a run that has not written its report.
+        # Newer links belong to a run that has not written its report.
         names = sorted(link.name for link in links if link.lstat().st_mtime <= written)
     except OSError:
         return found

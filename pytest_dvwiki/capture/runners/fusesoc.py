@@ -1,4 +1,4 @@
-"""FuseSoC: it writes no results, but a description (`*.eda.yml`) of the run whose logs lie beside it."""
+"""FuseSoC: it writes no results, but a description (`*.eda.yml`) of the run whose logs are beside it."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ def files_read(
 ) -> tuple[str, ...]:
     """Return the project files that a simulation read; empty if they are unknown.
 
-    Paths are relative to the top of the git repository, as in git. The top may lie above the root, since a design often
-    lies outside the folder of its tests. Without a repository the paths are relative to the root.
+    Paths are relative to the top of the git repository, as in git. The top may be above the root, since a design is
+    often outside the folder of its tests. Without a repository the paths are relative to the root.
 
     Args:
         setup: The design that was built.

@@ -102,7 +102,7 @@ class Call:
     """Program with its options, without tests."""
     variables: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
-    """Further variables of the session, of which a command gets those that the test's files ask for."""
+    """Further variables of the session; a command gets those that the test's files ask for."""
     folder: str = "."
     """Folder in which it ran, relative to the top of the repository, else to the workspace root."""
     in_repository: bool = True

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.cli.patterns.active import add_sources, registry_of, shown
 from pytest_dvwiki.cli.patterns.texts import read_text
 from pytest_dvwiki.cli.place import layout_of
+from pytest_dvwiki.model.sentences import count
 
 if TYPE_CHECKING:
     import argparse
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         print(problem)
     examples = sum(len(pattern.examples) for pattern in registry)
     counterexamples = sum(len(pattern.counterexamples) for pattern in registry)
-    result = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}" if problems else "no problems"
+    result = f"{count(len(problems), 'problem')}" if problems else "no problems"
     checked = (
         f"{len(registry)} patterns, {examples} examples, {counterexamples} counterexamples, {len(samples)} samples"
     )

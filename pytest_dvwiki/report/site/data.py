@@ -176,7 +176,7 @@ class Data:
 
     @cached_property
     def causes_of(self) -> dict[int, list[RunCause]]:
-        """Return the causes of each run, the one with most failing tests first."""
+        """Return the causes of each run, the one with the most failing tests first."""
         met: set[str] = set()
         grouped: dict[int, dict[str, list[CauseInRun]]] = defaultdict(lambda: defaultdict(list))
         for each in self._seen:
@@ -215,7 +215,7 @@ class Data:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the regressions, those with most of the newest runs."""
+        """Return the names of the regressions, the one with the most of the newest runs first."""
         return [name for name, _ in Counter(run.name for run in self.newest_runs).most_common(_MOST_NAMES)]
 
     def charts(self, name: str) -> list[Chart]:
@@ -263,7 +263,7 @@ class Data:
         )
 
     def pareto(self, *, by_hours: bool = False) -> list[Share]:
-        """Return the causes with most failing tests, or with most hours, in the newest runs."""
+        """Return the causes with the most failing tests, or the most hours, in the newest runs."""
         numbers = {run.number for run in self.newest_runs}
         sums: dict[str, float] = defaultdict(float)
         for each in self._seen:

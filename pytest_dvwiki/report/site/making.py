@@ -143,7 +143,7 @@ class _Site:
         parts = [TOOL, *(path.read_text(encoding="utf-8") for path in sorted((TEMPLATES / "site").iterdir()))]
         return _hash(*parts)
 
-    # Pages of which there is one
+    # Pages that exist once
 
     def _overview(self) -> None:
         data = self._data

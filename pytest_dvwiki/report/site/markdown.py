@@ -29,7 +29,7 @@ _SCHEMES = {"http", "https", "mailto"}
 _HEADING = re.compile(r"<h1>.*?</h1>", re.DOTALL)
 _TABLE = re.compile(r"</?table>")
 _CITED = re.compile(r"<a\b.*?</a>|\btasks/([A-Za-z0-9_.-]+)\.yaml\b(?![^<>]*>)", re.DOTALL)
-"""A link with its text, in which no other link may stand, or a citation in the text, not in a tag."""
+"""A link with its text, in which no other link may be, or a citation in the text, not in a tag."""
 
 
 class Rendered(NamedTuple):

@@ -59,7 +59,7 @@ class Folds:
         return self._added[-1]
 
     def feed(self, block: bytes, count: Callable[[], int] = lambda: 0) -> bytes:
-        """Return the next whole lines of the text, each holding one.
+        """Return the next whole lines of the text, unfolded: each holds one line.
 
         Args:
             block: The lines.

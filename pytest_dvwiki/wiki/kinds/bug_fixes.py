@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.causes.statements import Proposed
 from pytest_dvwiki.causes.words import ends, no_fix, passed_of, sentence
-from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.model.sentences import count, few
 from pytest_dvwiki.records.fixes import tally
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 from pytest_dvwiki.wiki.text.markdown import cite, code, escape, one_line, table
@@ -68,17 +68,15 @@ def link(fingerprint: str, page_of: Callable[[str], str | None]) -> str:
 
 def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
     """Return a sentence about the other causes that ended with the newest fix."""
-    more = f" and {len(causes) - _OTHERS} more" if len(causes) > _OTHERS else ""
-    links = ", ".join(link(fingerprint, page_of) for fingerprint in causes[:_OTHERS])
-    return f"The commits of the newest fix ended other causes, too: {links}{more}."
+    links = few([link(fingerprint, page_of) for fingerprint in causes], _OTHERS)
+    return f"The commits of the newest fix ended other causes, too: {links}."
 
 
 def _elsewhere(state: FixState) -> str:
     """Return the branches on which a fix was seen, and how many other tests of the cause passed."""
     clauses = []
     if len(state.branches) > 1:
-        more = f" and {len(state.branches) - _OTHERS} more" if len(state.branches) > _OTHERS else ""
-        clauses.append(f"on {', '.join(map(code, state.branches[:_OTHERS]))}{more}")
+        clauses.append(f"on {few([*map(code, state.branches)], _OTHERS)}")
     if state.other_tests:
         clauses.append(f"{state.other_passes} of {count(state.other_tests, 'other test')} of the cause passed, too")
     return "; ".join(clauses)

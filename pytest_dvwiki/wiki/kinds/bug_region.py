@@ -22,7 +22,7 @@ from pytest_dvwiki.causes.statements import (
     statements,
 )
 from pytest_dvwiki.causes.words import Style, sentence, short, text
-from pytest_dvwiki.model.sentences import is_own
+from pytest_dvwiki.model.sentences import few, is_own
 from pytest_dvwiki.records.command import from_anywhere, masked_note, seed_of, start
 from pytest_dvwiki.records.tables import REPORTED
 from pytest_dvwiki.wiki.kinds import bug_fixes
@@ -158,8 +158,7 @@ def own_words(sentence: str) -> str:
 def _last(history: CauseHistory) -> str:
     """Return the tests that failed last, with simulator, commit and simulation time."""
     last, newest = history.rows[0], history.newest
-    more = f" and {last.tests - len(last.names)} more" if last.tests > len(last.names) else ""
-    names = f"{', '.join(code(name, 160) for name in last.names)}{more}" if last.names else ""
+    names = few([code(name, 160) for name in last.names], len(last.names), of=last.tests) if last.names else ""
     times = [code(time) for time in sorted({test.sim_time for test in newest.tests if test.sim_time})[:5]]
     ended = "last simulation time in the log" if is_own(newest.primary) else "ended at the simulation time"
     return "; ".join(filter(None, (names, _where(last), f"{ended} {', '.join(times)}" if times else "")))

@@ -88,7 +88,7 @@ def regions(hole: Hole) -> dict[str, str]:
 
 
 def _standing(hole: Hole) -> str:
-    """Return a sentence on whether a bin is covered, and since when."""
+    """Return a sentence that says whether a bin is covered, and since when."""
     task_id, _, newest = hole.rows[0]
     covered = "Covered" if newest.filled else "Not covered"
     hits = f", {newest.hits} of {newest.goal} hits in the newest run" if newest.hits is not None else ""

@@ -1,9 +1,9 @@
 """A topic page, `topics/{topic}.md`, and the lessons on it; a pattern page has lessons too, under the same headings.
 
-Nothing on a topic page is derived from records. A lesson is a part of the page with its own heading. Below its text
-stand lines that the tool reads: its id, a source for each session in which it was learned, and links to other lessons.
-How often a lesson was confirmed is the number of its sources, so that no count is kept that a merge of two branches
-could get wrong.
+Nothing on a topic page is derived from records. A lesson is a part of the page with its own heading. Below its text are
+lines that the tool reads: its id, a source for each session in which it was learned, and links to other lessons. How
+often a lesson was confirmed is the number of its sources, so that no count is kept that a merge of two branches could
+get wrong.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "
 
     Args:
         title: Its title; one that is too long is cut, and the text has the whole of it.
-        text: Its text, of which the first 150 words stay.
+        text: Its text; only the first 150 words are kept.
         sources: The contents of its citations.
         unreviewed: Who wrote it, if a person has to accept it.
     """

@@ -6,7 +6,7 @@ the values of owned keys are replaced, at the marks that the parser gives. A reg
     <!-- dvwiki:begin NAME of ID    <!-- dvwiki:end NAME of ID
     ID: three lines of text -->     ID: three lines of text -->
 
-Each is four lines long, since git joins changes that stand up to three equal lines apart. Each line holds the page's
+Each is four lines long, since git joins changes with up to three equal lines between them. Each line holds the page's
 id: otherwise git takes two pages for one that was renamed, and moves what people wrote on the one to the other. What
 cannot be edited with certainty is refused with a reason, and the page is left as it is.
 """

@@ -57,7 +57,7 @@ def unfenced(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 def part(text: str, heading: str) -> tuple[int, int] | None:
     """Return the start and end, in characters, of the text under a heading.
 
-    It reaches to the next heading of the same level or above, or to the mark of a region: what lies between marks is
+    It reaches to the next heading of the same level or above, or to the mark of a region: what is between marks is
     not people's.
 
     Args:

@@ -64,7 +64,7 @@ class Files:
         self._unsynced: list[str] = []
 
     def exists(self, path: str) -> bool:
-        """Tell whether a file exists; a new page of which a power cut left nothing is made again."""
+        """Tell whether a file exists; a new page that a power cut emptied is made again."""
         return path in self._written or disk.has_content(self._wiki / path)
 
     def read(self, path: str) -> bytes:

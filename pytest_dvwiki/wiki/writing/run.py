@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records import absence, subtype_history
 from pytest_dvwiki.wiki.kinds import spec
 from pytest_dvwiki.wiki.likeness import alike
@@ -140,7 +141,7 @@ def _counts(record: RunRecord, known: int) -> Iterator[str]:
     """Yield the numbers of what a record holds, in words."""
     causes = len(record.occurrences)
     if causes:
-        yield f"{causes} cause{'' if causes == 1 else 's'}"
+        yield count(causes, "cause")
         yield f"{causes - known} new"
     if record.passed_again:
         yield f"{len({row.nodeid for row in record.passed_again})} passing again"
@@ -153,7 +154,7 @@ def _counts(record: RunRecord, known: int) -> Iterator[str]:
     holes = len(bins(record))
     filled = len({(row.covergroup, row.bin) for row in record.coverage if row.filled})
     if holes:
-        yield f"{holes} coverage bin{'' if holes == 1 else 's'}{f' ({filled} filled)' if filled else ''}"
+        yield f"{count(holes, 'coverage bin')}{f' ({filled} filled)' if filled else ''}"
 
 
 def silenced(record: RunRecord) -> set[str]:

@@ -108,7 +108,7 @@ class Views:
             self.bug(former, may_create=False)
 
     def update_bug(self, listed: list[PageSummary], more: Iterable[str] = ()) -> None:
-        """Bring the pages of a cause up to date, of which the first is kept; further causes are merged into it."""
+        """Bring the pages of a cause up to date; the first is kept, and further causes are merged into it."""
         keeper, *rest = listed
         if keeper.problem:
             self.files.refused.append((keeper.path, f"it cannot be read: {keeper.problem}"))

@@ -115,7 +115,7 @@ def test_what_cannot_be_taken_over_is_said(other: Path, capsys: pytest.CaptureFi
     (other / "specs" / "README.md").write_text("# The specification of our chip\n")
     assert main(["import", str(other), "--dry-run"]) == 1
     out, err = capsys.readouterr()
-    assert "hit_count 5000: 1000 runs count" in out
+    assert "hit_count 5000: only 1000 runs are counted" in out
     assert "coverage/odd.md: 1 run; action class odd: needs_investigation; without a date, it counts today" in out
     assert "not taken over: it names no covergroup or no bin" in out
     assert "dvwiki import: patterns/broken.md: " in err
