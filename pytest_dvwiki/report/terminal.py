@@ -52,6 +52,8 @@ _MOST_TESTS = 3
 _EXCERPT_LINES = 14
 _RIGHT = 80
 """Column at which the origin ends, if the terminal is that wide."""
+_BARE_CHECKS = ("AssertionError ", "AssertionError: assert ")
+"""How an assertion without a text of its own is reported: only its values are known then, not what was compared."""
 _ORIGINS: dict[OriginType, str] = {
     "RTL_BUG": "RTL bug",
     "TB_BUG": "testbench bug",
@@ -221,6 +223,9 @@ def _next_steps(
     if frame is not None and frame.file.rpartition("/")[2] not in cause.occurrence.primary:
         line = f":{frame.line}" if frame.line else ""
         yield Line(f"  at     {frame.file}{line}{f' in {frame.function}' if frame.function else ''}")
+    place = cause.occurrence.place
+    if place is not None and f"{cause.occurrence.primary} ".startswith(_BARE_CHECKS):
+        yield from _wrapped(place.source, width, label="check")
     for each in stated:
         words = text(each, _STYLE)
         match each:

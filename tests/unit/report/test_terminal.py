@@ -21,6 +21,7 @@ from pytest_dvwiki.model import (
     Occurrence,
     Origin,
     PassedAgain,
+    Place,
     Result,
     RunnerUp,
     RunRecord,
@@ -544,6 +545,17 @@ def test_a_failed_check_shows_where_it_stands() -> None:
     assert "  at     tb/test_fifo.py:31 in check" in shown(found)
     told = replace(found, occurrence=replace(OCCURRENCE, primary="SimTimeoutError in tb/test_fifo.py:check"))
     assert not any("  at     " in line for line in shown(told))
+
+
+def test_a_bare_assertion_shows_its_source_line() -> None:
+    place = Place(report="AssertionError", words="", file="tb/test_fifo.py", source="assert int(dut.tail.value) == 1")
+
+    def lines(primary: str) -> list[str]:
+        return shown(replace(NEW, occurrence=replace(OCCURRENCE, primary=primary, place=place)))
+
+    for bare in ("AssertionError: assert 3 == 1", "AssertionError"):
+        assert "  check  assert int(dut.tail.value) == 1" in lines(bare)
+    assert not any("  check  " in line for line in lines("AssertionError: tail is 3 assert 3 == 1"))
 
 
 def coverage(news: CoverageNews, *causes: Cause) -> list[str]:
