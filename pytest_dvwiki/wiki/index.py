@@ -113,7 +113,7 @@ def indexes(rows_of: Callable[[str], list[tuple[str, str]]], top: Top) -> dict[s
 
 
 def head(top: Top, pages: int) -> str:
-    """Return the text above the tables: the number of pages, flaky tests, and bugs that came with one commit."""
+    """Return the text above the tables: the number of pages, flaky tests, and bugs that came together."""
     parts = [f"Last updated: {top.last_updated or 'never'} | Total pages: {pages}"]
     parts += (
         [f"Left out, since stale for a long time: {top.left_out} (`dvwiki search WORDS --status stale`)"]
@@ -129,15 +129,20 @@ def head(top: Top, pages: int) -> str:
 
 
 def _came_together(commit: str, names: Sequence[str]) -> str:
-    """Return a line that names the bugs that came with one commit."""
+    """Return a line that names the bugs that came with one commit, or with one of several, `GOOD..BAD`."""
     shown, _, subject = commit.partition(" ")
+    good, is_range, bad = shown.partition("..")
+    if is_range:
+        what = f"with one of the same commits, after {code(good)} up to {code(bad)}"
+    else:
+        what = f"with one commit: {code(f'{shown[:_COMMIT]} {subject}')}"
     links = [f"[{name}](bugs/{name}.md)" for name in names[:_MOST_OF_A_COMMIT]]
     more = [f"and {len(names) - len(links)} more"] if len(names) > len(links) else []
-    return f"Came with one commit: {code(f'{shown[:_COMMIT]} {subject}')}: {', '.join([*links, *more])}"
+    return f"Came {what}: {', '.join([*links, *more])}"
 
 
 def commit_of(page: PageSummary) -> str:
-    """Return the commit that introduced the cause of an open bug; empty if it is not certain, or the bug passes."""
+    """Return the commit or range that introduced the cause of an open bug; empty if uncertain, or the bug passes."""
     is_open = page.category == "bugs" and not page.problem and page.status not in ENDED
     is_gone = page.metadata.get("stale") is True or bool(page.text("passes_since"))
     return page.text("came_with") if is_open and not is_gone else ""

@@ -32,7 +32,7 @@ class IndexRows:
         return found
 
     def commits(self) -> list[tuple[str, str]]:
-        """Return each page of an open bug with the commit that introduced it, by name, if it is certain."""
+        """Return each page of an open bug with the commit or range that introduced it, by name, if it is certain."""
         query = "SELECT path, came_with FROM pages WHERE came_with != '' ORDER BY path"
         return [(path[len("bugs/") : -len(".md")], commit) for path, commit in self._cache.db.execute(query)]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pytest_dvwiki.causes.cause import Cause, PageFacts
 from pytest_dvwiki.causes.statements import passes_since
+from pytest_dvwiki.causes.words import short
 from pytest_dvwiki.model.sentences import is_own
 from pytest_dvwiki.records.same_check import check_of
 from pytest_dvwiki.wiki.kinds.bug_region import one_region, own_words, why
@@ -226,7 +227,7 @@ def keys(
         "corroborations": history.runs - 1,
         "seeds": [one_line(seed, _KEY) for seed in history.seeds],
         "ip_type": one_line(newest.ip_type, _KEY) if newest.ip_type else None,
-        "came_with": _only_commit(history),
+        "came_with": _came_with(history),
         "passes_since": fixed[:10] or None,
         "regressed": history.regressed[0][:10] if history.regressed else None,
         "stale": stale is not None,
@@ -234,10 +235,12 @@ def keys(
     }
 
 
-def _only_commit(history: CauseHistory) -> str | None:
-    """Return the commit that introduced a cause, and its subject; None if it may be one of several."""
-    only = history.first_bad.only_commit if history.first_bad is not None else ""
-    return one_line(only, _KEY) or None
+def _came_with(history: CauseHistory) -> str | None:
+    """Return the commit that introduced a cause and its subject, `GOOD..BAD` of several, None if it is uncertain."""
+    found = history.first_bad
+    if found is None or not found.is_certain:
+        return None
+    return one_line(found.only_commit, _KEY) or f"{short(found.good)}..{short(found.bad)}"
 
 
 def pointer_keys(page: PageSummary, keeper: PageSummary) -> dict[str, Any]:

@@ -53,6 +53,15 @@ def test_open_bugs_that_came_with_one_commit_stand_together(tmp_path: Path) -> N
     assert groups(tmp_path) == []
 
 
+def test_open_bugs_that_came_with_one_of_the_same_commits_stand_together(tmp_path: Path) -> None:
+    rows = (came(CAUSE, *COMMITS), came(OTHER, *COMMITS), came(THIRD, COMMITS[0]))
+    causes = [occurrence(CAUSE), *(occurrence(each, tests=(failed(each),)) for each in (OTHER, THIRD))]
+    archive(layout(tmp_path), record(1, *causes, first_bad=rows))
+    (line,) = groups(tmp_path)
+    assert line.startswith("Came with one of the same commits, after `aaaaaaa` up to `bbbbbbb`: [")
+    assert line.count("](bugs/") == 2, "the one with a commit of its own stands alone"
+
+
 def test_what_may_have_come_with_another_commit_stands_alone(tmp_path: Path) -> None:
     rows = (came(CAUSE, COMMITS[0], passed_with="other"), came(OTHER, COMMITS[0]))
     archive(layout(tmp_path), record(1, occurrence(CAUSE), occurrence(OTHER), first_bad=rows))
