@@ -51,82 +51,112 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
         in_simulator: Whether this is the pytest that cocotb's own plugin started inside a simulator; it gets the same
             arguments as the pytest that a person started.
     """
-
-    def masks() -> Masks:
-        # Not cached: a conftest.py may bring one while tests are collected.
-        return Masks(_masks(config, guard), guard.note)
-
+    context = ProcessContext(config, settings, guard)
     config.pluginmanager.register(_PlainEvidence(), "dvwiki_plain_evidence")
-    services = functools.cache(lambda: _services(config, settings, guard))
-
-    late = _LateInterest(services)
-
-    def interest() -> Interest:
-        return late
-
     if in_simulator:
         from pytest_dvwiki.roles.simulator import SimulatorRole  # noqa: PLC0415
 
-        config.pluginmanager.register(
-            SimulatorRole(settings.layout.root, interest, guard, masks, strict_logs=settings.strict_logs),
-            "dvwiki_simulator",
-        )
+        config.pluginmanager.register(SimulatorRole(context), "dvwiki_simulator")
         return
-    workerinput: dict[str, dict[str, Any]] | None = getattr(config, "workerinput", None)
-    sent = (workerinput or {}).get("dvwiki", {})
-    began_with = dict(os.environ)  # tests may change it
-    call = functools.cache(lambda: _call(config, sent, began_with))
-    task_id = sent.get("task_id") or new_task_id(settings.task_name, time.time())
+    workerinput: dict[str, Any] | None = getattr(config, "workerinput", None)
+    task_id = context.sent.get("task_id") or new_task_id(settings.task_name, time.time())
     places = _journal_places(config, settings)
-    items = ItemRole(
-        config,
-        settings,
-        journals=places,
-        task_id=task_id,
-        process=journal.MAIN if workerinput is None else str(workerinput["workerid"]),
-        interest=interest,
-        guard=guard,
-        masks=masks,
-        call=call,
-    )
+    process = journal.MAIN if workerinput is None else str(workerinput["workerid"])
+    items = ItemRole(context, journals=places, task_id=task_id, process=process)
     config.pluginmanager.register(items, "dvwiki_items")
     if config.pluginmanager.hasplugin("allure_listener"):
         from pytest_dvwiki.roles.outputs import AllureLabels  # noqa: PLC0415  # few have it
 
-        config.pluginmanager.register(AllureLabels(services, guard), "dvwiki_allure")
+        config.pluginmanager.register(AllureLabels(context), "dvwiki_allure")
     if workerinput is not None:
-        config.pluginmanager.register(_WorkerEnd(config, items, guard), "dvwiki_worker_end")
+        config.pluginmanager.register(_WorkerEnd(context, items), "dvwiki_worker_end")
         return
     from pytest_dvwiki.roles.main import MainRole  # noqa: PLC0415
 
-    main = MainRole(
-        config,
-        settings,
-        journals=places,
-        items=items,
-        task_id=task_id,
-        services=services,
-        guard=guard,
-        masks=masks,
-        call=call,
-    )
-    config.pluginmanager.register(main, "dvwiki_main")
+    config.pluginmanager.register(MainRole(context, journals=places, items=items, task_id=task_id), "dvwiki_main")
+
+
+class ProcessContext:
+    """What the roles of a process share; what only a failure needs is loaded at first use.
+
+    Args:
+        config: pytest's configuration.
+        settings: The settings.
+        guard: Keeps errors of the roles away from the run.
+    """
+
+    def __init__(self, config: pytest.Config, settings: Settings, guard: Guard) -> None:
+        self.config = config
+        self.settings = settings
+        self.guard = guard
+        self.interest: Interest = _LateInterest(self)
+        self.sent: Mapping[str, Any] = getattr(config, "workerinput", {}).get("dvwiki", {})
+        """What the main process sent to an xdist worker."""
+        self._began_with = dict(os.environ)  # tests may change it
+
+    @property
+    def masks(self) -> Masks:
+        """Return the masks of plugins; a conftest.py may bring one while tests are collected."""
+        return Masks(self._masks(), self.guard.note)
+
+    @functools.cached_property
+    def call(self) -> Call:
+        """Return the command line of the session; the user did not start an xdist worker but its main process."""
+        if "call" in self.sent:
+            return Call(**self.sent["call"])
+        from pytest_dvwiki.roles.call import call_of  # noqa: PLC0415  # a run without failures needs none
+
+        return call_of(self.config, self._began_with)
+
+    @functools.cached_property
+    def services(self) -> Services:
+        """Return the registry and the objects that depend on it."""
+        from pytest_dvwiki.pipeline.services import Services  # noqa: PLC0415  # a run without failures needs none
+
+        return Services(
+            self.settings,
+            extra_patterns=self._further_patterns,
+            classify=(_classify_hook(self.config),),
+            note=self.guard.note,
+        )
+
+    def _further_patterns(self) -> Sequence[Path]:
+        """Return the pattern files that plugins give."""
+        self._register_extensions()
+        answers = self.config.hook.pytest_dvwiki_patterns(settings=self.settings)
+        return [path for given in answers for path in extensions.files_of(given)]
+
+    def _masks(self) -> Iterator[tuple[str, Function]]:
+        """Yield the masking functions of plugins, to be called in turn; the hook would give each the same text."""
+        self._register_extensions()
+        for implementation in reversed(self.config.hook.pytest_dvwiki_redact.get_hookimpls()):
+            yield implementation.plugin_name, functools.partial(_mask, implementation)
+
+    def _register_extensions(self) -> None:
+        """Register the plugins of the entry-point group, before the first hook that they may implement."""
+        config = self.config
+        if config.stash.setdefault(_EXTENDED, False):
+            return
+        config.stash[_EXTENDED] = True
+        for name, plugin in extensions.extensions(self.guard.note):
+            if not config.pluginmanager.is_registered(plugin):
+                config.pluginmanager.register(plugin, f"dvwiki_extension_{name}")
 
 
 class _LateInterest:
     """Decides by the patterns which lines to keep; they are loaded only for a text too long to be kept whole."""
 
-    def __init__(self, services: Callable[[], Services]) -> None:
-        self._services = services
+    def __init__(self, context: ProcessContext) -> None:
+        self._context = context
 
     def find(self, text: str) -> Iterable[tuple[int, Tier]]:
-        return self._services().interest.find(text)
+        return self._context.services.interest.find(text)
 
     def is_benign(self, message: str) -> bool:
-        return self._services().interest.is_benign(message)
+        return self._context.services.interest.is_benign(message)
 
     def is_accepted(self, message: str) -> bool:
-        return self._services().interest.is_accepted(message)
+        return self._context.services.interest.is_accepted(message)
 
 
 class _PlainEvidence:
@@ -142,66 +172,21 @@ class _PlainEvidence:
         return data
 
 
-def _services(config: pytest.Config, settings: Settings, guard: Guard) -> Services:
-    from pytest_dvwiki.pipeline.services import Services  # noqa: PLC0415  # a run without failures needs none
-
-    return Services(
-        settings,
-        extra_patterns=lambda: _further_patterns(config, settings, guard),
-        classify=(_classify_hook(config),),
-        note=guard.note,
-    )
-
-
-def _call(config: pytest.Config, sent: Mapping[str, Any], environment: Mapping[str, str]) -> Call:
-    """Return the command line of the session; the user did not start an xdist worker but its main process."""
-    if "call" in sent:
-        return Call(**sent["call"])
-    from pytest_dvwiki.roles.call import call_of  # noqa: PLC0415  # a run without failures needs none
-
-    return call_of(config, environment)
-
-
 class _WorkerEnd:
     """Closes the journal of an xdist worker; the main process removes it with its own."""
 
-    def __init__(self, config: pytest.Config, items: ItemRole, guard: Guard) -> None:
-        self._config = config
+    def __init__(self, context: ProcessContext, items: ItemRole) -> None:
+        self._context = context
         self._items = items
-        self._guard = guard
 
     def pytest_sessionfinish(self) -> None:
-        with self._guard("closing the journal"):
+        with self._context.guard("closing the journal"):
             self._items.close(remove=False)
-        self._config.workeroutput["dvwiki_notes"] = self._guard.notes  # type: ignore[attr-defined]  # added by xdist
-
-
-def _further_patterns(config: pytest.Config, settings: Settings, guard: Guard) -> Sequence[Path]:
-    """Return the pattern files that plugins give."""
-    _register_extensions(config, guard)
-    answers = config.hook.pytest_dvwiki_patterns(settings=settings)
-    return [path for given in answers for path in extensions.files_of(given)]
-
-
-def _masks(config: pytest.Config, guard: Guard) -> Iterator[tuple[str, Function]]:
-    """Yield the masking functions of plugins, to be called in turn; the hook would give each the same text."""
-    _register_extensions(config, guard)
-    for implementation in reversed(config.hook.pytest_dvwiki_redact.get_hookimpls()):
-        yield implementation.plugin_name, functools.partial(_mask, implementation)
+        self._context.config.workeroutput["dvwiki_notes"] = self._context.guard.notes  # type: ignore[attr-defined]  # added by xdist
 
 
 def _mask(implementation: HookImpl, text: str) -> object:
     return implementation.function(**dict.fromkeys(implementation.argnames, text))
-
-
-def _register_extensions(config: pytest.Config, guard: Guard) -> None:
-    """Register the plugins of the entry-point group, before the first hook that they may implement."""
-    if config.stash.setdefault(_EXTENDED, False):
-        return
-    config.stash[_EXTENDED] = True
-    for name, plugin in extensions.extensions(guard.note):
-        if not config.pluginmanager.is_registered(plugin):
-            config.pluginmanager.register(plugin, f"dvwiki_extension_{name}")
 
 
 def _classify_hook(config: pytest.Config) -> Callable[[Failure], Verdict | None]:

@@ -19,50 +19,32 @@ from pytest_dvwiki.roles.outputs import path_of
 from pytest_dvwiki.runs import utc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    import pytest
+    from collections.abc import Iterator, Sequence
 
     from pytest_dvwiki.capture.interrupted.orphans import Orphan
     from pytest_dvwiki.capture.interrupted.places import JournalFolder
-    from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Failure
     from pytest_dvwiki.pipeline import Archived
-    from pytest_dvwiki.pipeline.services import Services
+    from pytest_dvwiki.roles import ProcessContext
     from pytest_dvwiki.roles.coverage import SessionBins
-    from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.roles.ledger import Ledger
-    from pytest_dvwiki.settings import Settings
 
 
 class Archivist:
     """Builds runs and passes them to the pipeline.
 
     Args:
-        config: pytest's configuration.
-        settings: The settings.
+        context: What the roles of this process share.
         task_id: Task id of the session's run.
-        services: The registry and the objects that depend on it.
-        guard: Takes notes for the user.
-        masks: Returns the masks of plugins.
     """
 
-    def __init__(
-        self,
-        config: pytest.Config,
-        settings: Settings,
-        *,
-        task_id: str,
-        services: Services,
-        guard: Guard,
-        masks: Callable[[], Masks],
-    ) -> None:
-        self._config = config
-        self._settings = settings
+    def __init__(self, context: ProcessContext, *, task_id: str) -> None:
+        self._config = context.config
+        self._settings = context.settings
+        self._services = context.services
+        self._guard = context.guard
+        self._masks = context.masks
         self._task_id = task_id
-        self._services = services
-        self._guard = guard
-        self._masks = masks
 
     def archive(
         self,
@@ -140,7 +122,7 @@ class Archivist:
         record = pipeline.on_record(orphan.task_id, self._settings)
         if record is None:
             run = pipeline.run_of(orphan, self._settings, self._services.interest)
-            masked = tuple(map(self._masks().failure, run.failures))
+            masked = tuple(map(self._masks.failure, run.failures))
             archived = pipeline.process(replace(run, failures=masked), self._services)
         else:
             # It was killed after its record was written. A record never changes; missing pages are made from it.

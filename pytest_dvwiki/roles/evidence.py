@@ -20,21 +20,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.capture.simulations.builds import Builds
-    from pytest_dvwiki.capture.simulations.reproduce import Call
-    from pytest_dvwiki.masks import Masks
-    from pytest_dvwiki.model import Failure, Interest, Phase, Source
+    from pytest_dvwiki.model import Failure, Phase, Source
+    from pytest_dvwiki.roles import ProcessContext
     from pytest_dvwiki.roles.running import Running
-    from pytest_dvwiki.settings import Settings
 
 
 class EvidenceReader:
     """Reads the evidence of tests.
 
     Args:
-        settings: The settings.
-        interest: Returns, at first use, the object that decides which lines of a long text to keep.
-        masks: Returns the masks of plugins.
-        call: Returns the command line of the session.
+        context: What the roles of this process share.
         spooled: Returns the files with the output of the test's children, stdout first.
         live: Whether only these files hold that output: pytest's own capture is off, or does not see it.
         builds: Returns, at first use, the last builds.
@@ -42,19 +37,13 @@ class EvidenceReader:
 
     def __init__(
         self,
-        settings: Settings,
+        context: ProcessContext,
         *,
-        interest: Callable[[], Interest],
-        masks: Callable[[], Masks],
-        call: Callable[[], Call],
         spooled: Callable[[], Sequence[Path]],
         live: bool,
         builds: Callable[[], Builds],
     ) -> None:
-        self._settings = settings
-        self._interest = interest
-        self._masks = masks
-        self._call = call
+        self._context = context
         self._spooled = spooled
         self._live = live
         self._builds = builds
@@ -71,7 +60,7 @@ class EvidenceReader:
             report: pytest's report on it.
             running: State of the test so far.
         """
-        root = self._settings.layout.root
+        root = self._context.settings.layout.root
         frame, text = None, ""
         if report.failed and call.excinfo is not None and not isinstance(call.excinfo.value, CheckFailed):
             frame = reports.frame_of(call.excinfo, root)
@@ -90,11 +79,11 @@ class EvidenceReader:
                 native=simulations.is_native_runner(item),
                 error="" if call.excinfo is None else redact(reports.shortened(call.excinfo.exconly(tryshort=True))),
                 longrepr=text,
-                strict_logs=self._settings.strict_logs and strict.applies_to(report),
-                call=self._call(),
+                strict_logs=self._context.settings.strict_logs and strict.applies_to(report),
+                call=self._context.call,
             )
             found = simulations.evidence_of(
-                observed, report, root=root, interest=self._interest(), builds=self._builds()
+                observed, report, root=root, interest=self._context.interest, builds=self._builds()
             )
             evidence = found or evidence
         if evidence == reports.NO_EVIDENCE and report.passed and strict.applies_to(report):
@@ -103,14 +92,14 @@ class EvidenceReader:
             failures = self._broken_fixtures.failures_of(item, call.excinfo, evidence.failures)
             evidence = replace(evidence, failures=failures)
         if report.failed and not evidence.refused:
-            given = item.ihook.pytest_dvwiki_evidence(report=report, settings=self._settings)
+            given = item.ihook.pytest_dvwiki_evidence(report=report, settings=self._context.settings)
             evidence = reports.with_excerpts(evidence, [excerpt for some in given for excerpt in some or ()])
             if self._live and not evidence.failures:  # otherwise pytest's own sections hold the output
-                kept = (reports.kept(text, self._interest()) for text in self._printed())
+                kept = (reports.kept(text, self._context.interest) for text in self._printed())
                 evidence = replace(evidence, excerpts=(*evidence.excerpts, *(each for each in kept if each.lines)))
             evidence = replace(evidence, frame=frame, text=text, sections_before=running.sections_before)
         if evidence != reports.NO_EVIDENCE:
-            reports.attach(report, reports.masked(evidence, self._masks()))
+            reports.attach(report, reports.masked(evidence, self._context.masks))
         if report.failed and report.when == "setup" and not evidence.failures:
             self._broken_fixtures.keep(call.excinfo, self.failures_of(report))
 
@@ -138,8 +127,8 @@ class EvidenceReader:
 
         errors = NO_ERRORS
         for text in self._streams(report, running):
-            errors += error_lines(text, self._interest)
-        if errors.count and self._settings.strict_logs:
+            errors += error_lines(text, self._context.interest)
+        if errors.count and self._context.settings.strict_logs:
             return strict.refuse_lines(report, errors, reports.NO_EVIDENCE)
         return reports.Evidence(noise_errors=errors.count)
 
@@ -176,8 +165,10 @@ class EvidenceReader:
         """Return the failures of a failed report, and attach them to it."""
         evidence = reports.attached(report)
         if evidence is None or not evidence.failures:
-            failure = reports.failure_of(report, interest=self._interest(), call=self._call(), evidence=evidence)
-            failures = (self._masks().failure(failure),)
+            failure = reports.failure_of(
+                report, interest=self._context.interest, call=self._context.call, evidence=evidence
+            )
+            failures = (self._context.masks.failure(failure),)
             # Their raw parts are no longer needed.
             evidence = replace(evidence or reports.NO_EVIDENCE, failures=failures, excerpts=(), frame=None, text="")
             reports.attach(report, evidence)

@@ -17,19 +17,15 @@ from pytest_dvwiki.capture.processes.spool import Spool, place_of
 from pytest_dvwiki.roles.running import EVIDENCE, OUTCOMES, Running
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Generator, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.capture.interrupted.journal import Journal
     from pytest_dvwiki.capture.interrupted.places import JournalFolder
     from pytest_dvwiki.capture.processes.children import Child
     from pytest_dvwiki.capture.simulations.builds import Builds, Watch
-    from pytest_dvwiki.capture.simulations.reproduce import Call
-    from pytest_dvwiki.masks import Masks
-    from pytest_dvwiki.model import Interest
+    from pytest_dvwiki.roles import ProcessContext
     from pytest_dvwiki.roles.evidence import EvidenceReader
-    from pytest_dvwiki.roles.guard import Guard
-    from pytest_dvwiki.settings import Settings
 
 _POPEN = subprocess.Popen
 
@@ -40,46 +36,28 @@ class ItemRole:
     This class is long because all its hooks share the running test, the journal and the spool.
 
     Args:
-        config: pytest's configuration.
-        settings: The settings.
+        context: What the roles of this process share.
         journals: Folders of journals, the best first.
         task_id: Task id of the run.
         process: `main`, or the name of the xdist worker.
-        interest: Returns, at first use, the object that decides which lines of a long text to keep.
-        guard: Keeps errors of this role away from the run.
-        masks: Returns the masks of plugins.
-        call: Returns the command line of the session.
     """
 
     def __init__(
-        self,
-        config: pytest.Config,
-        settings: Settings,
-        *,
-        journals: Sequence[JournalFolder],
-        task_id: str,
-        process: str,
-        interest: Callable[[], Interest],
-        guard: Guard,
-        masks: Callable[[], Masks],
-        call: Callable[[], Call],
+        self, context: ProcessContext, *, journals: Sequence[JournalFolder], task_id: str, process: str
     ) -> None:
-        self._config = config
-        self._settings = settings
+        self._context = context
+        self._config = context.config
+        self._guard = context.guard
         self._journals = journals
         self._task_id = task_id
         self._process = process
-        self._interest = interest
-        self._guard = guard
-        self._masks = masks
-        self._call = call
         self._journal: Journal | None = None
         self._spool: Spool | None = None
         self._spool_failed = False
         self._running: Running | None = None
         self.interrupted: pytest.TestReport | None = None
         """Report of an interrupted test whose simulation had failures by then; pytest makes none for it."""
-        capture = config.getoption("capture", "no")
+        capture = context.config.getoption("capture", "no")
         self._live = capture != "fd"
 
     @property
@@ -92,7 +70,7 @@ class ItemRole:
                 from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415  # most runs need no journal
 
                 with unwatched():
-                    self._journal.sources(Repository.of(self._settings).state())
+                    self._journal.sources(Repository.of(self._context.settings).state())
         return self._journal
 
     @property
@@ -116,15 +94,7 @@ class ItemRole:
     def _evidence(self) -> EvidenceReader:
         from pytest_dvwiki.roles.evidence import EvidenceReader  # noqa: PLC0415  # a test that passes needs none
 
-        return EvidenceReader(
-            self._settings,
-            interest=self._interest,
-            masks=self._masks,
-            call=self._call,
-            spooled=self._spooled,
-            live=self._live,
-            builds=lambda: self._builds,
-        )
+        return EvidenceReader(self._context, spooled=self._spooled, live=self._live, builds=lambda: self._builds)
 
     # One test
 
@@ -249,7 +219,7 @@ class ItemRole:
                 opened=tuple(map(str, running.children.opened[-3:])),
                 simulator=setup.simulator if setup is not None else None,
                 config=setup.config if setup is not None else None,
-                call=self._call(),
+                call=self._context.call,
             )
         )
 
@@ -263,7 +233,12 @@ class ItemRole:
                 children.add_setup(child, self._watch.saw(call))
 
     def _lead_to_spool(self, running: Running) -> None:
-        if not self._settings.tee or self._spool_failed or not running.is_spooled or running.stdout != place_of(1):
+        if (
+            not self._context.settings.tee
+            or self._spool_failed
+            or not running.is_spooled
+            or running.stdout != place_of(1)
+        ):
             return
         try:
             if self._spool is None:

@@ -16,14 +16,13 @@ from pytest_dvwiki.nodeids import stored_results
 from pytest_dvwiki.roles.running import MORE_THAN_PASSED, OUTCOMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     import pytest
 
-    from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.capture.simulations.unfinished import UnfinishedTest
-    from pytest_dvwiki.masks import Masks
-    from pytest_dvwiki.model import Failure, Interest, Outcome, Result, Simulator
+    from pytest_dvwiki.model import Failure, Outcome, Result, Simulator
+    from pytest_dvwiki.roles import ProcessContext
     from pytest_dvwiki.roles.reports import Evidence
 
 _SUBTESTS = re.compile(r"contains \d+ failed subtests?")
@@ -76,15 +75,11 @@ class Ledger:
     them.
 
     Args:
-        interest: Returns, at first use, the object that decides which lines of a long text to keep.
-        masks: Returns the masks of plugins.
-        call: Returns the command line of the session.
+        context: What the roles of this process share.
     """
 
-    def __init__(self, interest: Callable[[], Interest], masks: Callable[[], Masks], call: Callable[[], Call]) -> None:
-        self._interest = interest
-        self._masks = masks
-        self._call = call
+    def __init__(self, context: ProcessContext) -> None:
+        self._context = context
         self._tests: dict[str, _Test] = {}
         self._simulators: dict[Simulator, None] = {}
         self.sources: dict[str, str] = {}
@@ -156,7 +151,9 @@ class Ledger:
             seed=None if seed is None else str(seed),
             sim_time=sim_time_of(report),
             first_line=evidence.first_line if evidence is not None else None,
-            command=native(self._call(), self._chosen(report.nodeid, runner, is_hang=True), runner=runner, seed=seed),
+            command=native(
+                self._context.call, self._chosen(report.nodeid, runner, is_hang=True), runner=runner, seed=seed
+            ),
         )
 
     def unfinished(self, nodeid: str) -> UnfinishedTest | None:
@@ -182,7 +179,7 @@ class Ledger:
             return ()
         failures = self._failures_of(report, test, evidence)
         if evidence is not None and evidence.native_runner:
-            command = native(self._call(), None, runner=report.nodeid, seed=failures[0].seed)
+            command = native(self._context.call, None, runner=report.nodeid, seed=failures[0].seed)
             failures = tuple(
                 failure if failure.unreproducible else replace(failure, command=command) for failure in failures
             )
@@ -198,8 +195,8 @@ class Ledger:
         else:
             from pytest_dvwiki.roles.reports import failure_of  # noqa: PLC0415
 
-            failure = failure_of(report, interest=self._interest(), call=self._call(), evidence=evidence)
-            failures = (self._masks().failure(failure),)
+            failure = failure_of(report, interest=self._context.interest, call=self._context.call, evidence=evidence)
+            failures = (self._context.masks.failure(failure),)
         if all(failure.attempts == test.attempts for failure in failures):
             return failures
         return tuple(replace(failure, attempts=test.attempts) for failure in failures)
@@ -212,8 +209,8 @@ class Ledger:
         test.worsen("error")
         from pytest_dvwiki.roles.reports import failure_of  # noqa: PLC0415
 
-        failure = failure_of(report, interest=self._interest(), call=self._call())
-        test.failures = (self._masks().failure(failure),)
+        failure = failure_of(report, interest=self._context.interest, call=self._context.call)
+        test.failures = (self._context.masks.failure(failure),)
         return test.failures
 
     # Outcomes
@@ -284,7 +281,7 @@ class Ledger:
             test = self._tests.get(failure.nodeid)  # a log may name it in another way than its report
             is_hang = failure.exception == LIMIT or (test is not None and test.unfinished is not None)
             command = native(
-                self._call(),
+                self._context.call,
                 failure.nodeid if strict else self._chosen(failure.nodeid, runner, is_hang=is_hang),
                 runner=runner,
                 seed=failure.seed,

@@ -15,21 +15,17 @@ from pytest_dvwiki.report import OUTPUT_FILES
 from pytest_dvwiki.roles.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from pytest_dvwiki.capture.interrupted.places import JournalFolder
-    from pytest_dvwiki.capture.simulations.reproduce import Call
-    from pytest_dvwiki.masks import Masks
     from pytest_dvwiki.model import Failure
     from pytest_dvwiki.pipeline import Archived
-    from pytest_dvwiki.pipeline.services import Services
+    from pytest_dvwiki.roles import ProcessContext
     from pytest_dvwiki.roles.archivist import Archivist
     from pytest_dvwiki.roles.coverage import SessionBins, SessionCoverage
     from pytest_dvwiki.roles.gate import GateRole
-    from pytest_dvwiki.roles.guard import Guard
     from pytest_dvwiki.roles.items import ItemRole
     from pytest_dvwiki.roles.outputs import Outputs
-    from pytest_dvwiki.settings import Settings
     from pytest_dvwiki.upkeep.routine import SessionCheck
 
 _OF_PLUGINS = ("xmlpath", "htmlpath", "allure_report_dir")
@@ -42,45 +38,29 @@ class MainRole:
     This class is long because it only connects: each hook passes what it is given to the part that is loaded for it.
 
     Args:
-        config: pytest's configuration.
-        settings: The settings.
+        context: What the roles of this process share.
         journals: Folders of journals, the best first.
         items: The role that watches this process's own tests; with xdist there are none.
         task_id: Task id of the run.
-        services: Returns, at first use, the registry and the objects that depend on it.
-        guard: Keeps errors of this role away from the run.
-        masks: Returns the masks of plugins.
-        call: Returns the command line of the session.
     """
 
     def __init__(
-        self,
-        config: pytest.Config,
-        settings: Settings,
-        *,
-        journals: Sequence[JournalFolder],
-        items: ItemRole,
-        task_id: str,
-        services: Callable[[], Services],
-        guard: Guard,
-        masks: Callable[[], Masks],
-        call: Callable[[], Call],
+        self, context: ProcessContext, *, journals: Sequence[JournalFolder], items: ItemRole, task_id: str
     ) -> None:
+        config, settings, guard = context.config, context.settings, context.guard
+        self._context = context
         self._config = config
         self._settings = settings
+        self._guard = guard
         self._journals = journals
         self._items = items
         self._task_id = task_id
-        self._services = services
         self._started = time.time()
-        self._call = call
-        self._ledger = Ledger(lambda: services().interest, masks, call)
+        self._ledger = Ledger(context)
         self._archived: Archived | None = None
         self._committed = ""
         self._check: SessionCheck | None = None
-        self._guard = guard
         self._taking = guard("taking a report")
-        self._masks = masks
         self._gate: GateRole | None = None
         if settings.gate != "none":
             from pytest_dvwiki.roles.gate import GateRole  # noqa: PLC0415  # loaded only with --dvwiki-gate
@@ -94,15 +74,7 @@ class MainRole:
         if is_github or shows_tests or any(getattr(settings, name) for name in OUTPUT_FILES):
             from pytest_dvwiki.roles.outputs import Outputs  # noqa: PLC0415  # loaded only where a tool reads one
 
-            self._outputs = Outputs(
-                config,
-                settings,
-                services=services,
-                guard=guard,
-                finish=self._archive_once,
-                shows_tests=shows_tests,
-                is_github=is_github,
-            )
+            self._outputs = Outputs(context, finish=self._archive_once, shows_tests=shows_tests, is_github=is_github)
             config.pluginmanager.register(self._outputs, "dvwiki_outputs")
         self._coverage: SessionCoverage | None = None
         if settings.coverage:
@@ -170,7 +142,7 @@ class MainRole:
         with suppress(OSError):
             self._items.journal  # noqa: B018  # opened for its lock
         workerinput: dict[str, object] = node.workerinput  # type: ignore[attr-defined]
-        workerinput["dvwiki"] = {"task_id": self._task_id, "call": asdict(self._call())}
+        workerinput["dvwiki"] = {"task_id": self._task_id, "call": asdict(self._context.call)}
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
@@ -257,14 +229,7 @@ class MainRole:
     def _archivist(self) -> Archivist:
         from pytest_dvwiki.roles.archivist import Archivist  # noqa: PLC0415  # a run with nothing to archive needs none
 
-        return Archivist(
-            self._config,
-            self._settings,
-            task_id=self._task_id,
-            services=self._services(),
-            guard=self._guard,
-            masks=self._masks,
-        )
+        return Archivist(self._context, task_id=self._task_id)
 
     def _read_coverage(self, *, is_complete: bool) -> SessionBins | None:
         """Return the bins from the coverage reports of the tests; None if there are none."""

@@ -28,18 +28,14 @@ if TYPE_CHECKING:
     from pytest_dvwiki.pipeline import Archived
     from pytest_dvwiki.pipeline.services import Services
     from pytest_dvwiki.report.brief import Brief
-    from pytest_dvwiki.roles.guard import Guard
-    from pytest_dvwiki.settings import Settings
+    from pytest_dvwiki.roles import ProcessContext
 
 
 class Outputs:
     """Writes the outputs of the main process.
 
     Args:
-        config: pytest's configuration.
-        settings: The settings.
-        services: Returns, at first use, the registry and the objects that depend on it.
-        guard: Keeps errors of an output away from the run.
+        context: What the roles of this process share.
         finish: Archives the session, if that has not happened yet, and returns the result.
         shows_tests: Whether another plugin writes a file with what is known about each test.
         is_github: Whether GitHub Actions reads the output.
@@ -47,19 +43,16 @@ class Outputs:
 
     def __init__(
         self,
-        config: pytest.Config,
-        settings: Settings,
+        context: ProcessContext,
         *,
-        services: Callable[[], Services],
-        guard: Guard,
         finish: Callable[[pytest.Session], Archived | None],
         shows_tests: bool,
         is_github: bool,
     ) -> None:
-        self._config = config
-        self._settings = settings
-        self._services = services
-        self._guard = guard
+        self._context = context
+        self._config = context.config
+        self._settings = context.settings
+        self._guard = context.guard
         self._finish = finish
         self._archived: Archived | None = None
         self._named: dict[str, dict[str, str]] = {}
@@ -80,7 +73,7 @@ class Outputs:
         labels = self._named.setdefault(report.nodeid, {})
         added = {}
         for failure in failures:
-            label, fingerprint = named(failure, self._services())
+            label, fingerprint = named(failure, self._context.services)
             added[fingerprint] = label
             self._tests.setdefault(fingerprint, set()).add(report.nodeid)
             self._tests[fingerprint].add(failure.nodeid)
@@ -198,9 +191,9 @@ class Outputs:
 class AllureLabels:
     """Labels failed tests for Allure, in the process that runs them."""
 
-    def __init__(self, services: Callable[[], Services], guard: Guard) -> None:
-        self._services = services
-        self._naming = guard("labelling a test for Allure")
+    def __init__(self, context: ProcessContext) -> None:
+        self._context = context
+        self._naming = context.guard("labelling a test for Allure")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Label the test while its result is open; in xdist's main process none is."""
@@ -213,7 +206,9 @@ class AllureLabels:
 
             evidence = attached(report)
             for failure in evidence.failures if evidence is not None else ():
-                for name, value in zip((junit.LABEL, junit.FINGERPRINT), named(failure, self._services()), strict=True):
+                for name, value in zip(
+                    (junit.LABEL, junit.FINGERPRINT), named(failure, self._context.services), strict=True
+                ):
                     allure_commons.plugin_manager.hook.add_label(label_type=name, labels=[value])
 
 

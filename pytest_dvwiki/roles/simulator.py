@@ -23,13 +23,11 @@ from pytest_dvwiki.model import Excerpt
 from pytest_dvwiki.roles import reports, strict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Generator
 
     from pytest_dvwiki.capture.simulations.noise import ErrorLines
     from pytest_dvwiki.logtext.logs import LogText
-    from pytest_dvwiki.masks import Masks
-    from pytest_dvwiki.model import Interest
-    from pytest_dvwiki.roles.guard import Guard
+    from pytest_dvwiki.roles import ProcessContext
 
 _CHUNK = 1 << 20
 
@@ -75,27 +73,11 @@ class SimulatorRole:
     """Attaches to each report of a cocotb test its part of the simulator's output.
 
     Args:
-        root: Folder that paths are shown relative to.
-        interest: Returns, at first use, the object that decides which lines of a long text to keep.
-        guard: Keeps errors of this role away from the simulation.
-        masks: Returns the masks of plugins.
-        strict_logs: Whether error lines in the log make a test fail.
+        context: What the roles of this process share.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        interest: Callable[[], Interest],
-        guard: Guard,
-        masks: Callable[[], Masks],
-        *,
-        strict_logs: bool,
-    ) -> None:
-        self._root = root
-        self._guard = guard
-        self._masks = masks
-        self._interest = interest
-        self._strict_logs = strict_logs
+    def __init__(self, context: ProcessContext) -> None:
+        self._context = context
         self._output = _Output(1)
         self._c_library = ctypes.CDLL(None)
 
@@ -105,7 +87,7 @@ class SimulatorRole:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Attach the output; called at the start and at the end of a call; the second report counts."""
         report = yield
-        with self._guard("reading the output of a test"):
+        with self._context.guard("reading the output of a test"):
             self._attach(item, call, report)
         return report
 
@@ -116,26 +98,26 @@ class SimulatorRole:
         elif report.failed:
             evidence = reports.Evidence(excerpts=(*_expectation(item, call), *self._excerpts()))
             if call.excinfo is not None:
-                frame = reports.frame_of(call.excinfo, self._root)
+                frame = reports.frame_of(call.excinfo, self._context.settings.layout.root)
                 evidence = replace(evidence, frame=frame, text=reports.text_of(call.excinfo, frame))
-            reports.attach(report, reports.masked(evidence, self._masks()))
+            reports.attach(report, reports.masked(evidence, self._context.masks))
         elif strict.applies_to(report) and (errors := self._errors()).count:
             evidence = reports.Evidence(noise_errors=errors.count)
-            if self._strict_logs:
+            if self._context.settings.strict_logs:
                 evidence = strict.refuse_lines(report, errors, reports.NO_EVIDENCE)
-            reports.attach(report, reports.masked(evidence, self._masks()))
+            reports.attach(report, reports.masked(evidence, self._context.masks))
 
     def _errors(self) -> ErrorLines:
         from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, error_lines  # noqa: PLC0415  # only a test that printed
 
         text = self._output.rest()
-        return NO_ERRORS if text is None else error_lines(text, self._interest)
+        return NO_ERRORS if text is None else error_lines(text, self._context.interest)
 
     def _excerpts(self) -> tuple[Excerpt, ...]:
         text = self._output.rest()
         if text is None:
             return ()
-        kept = reports.kept(text, self._interest())
+        kept = reports.kept(text, self._context.interest)
         return (replace(kept, lines=without_progress(kept.lines)),)
 
     def _flush(self) -> None:

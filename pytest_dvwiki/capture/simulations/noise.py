@@ -20,8 +20,6 @@ from pytest_dvwiki.patterns.kinds import kind
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pytest_dvwiki.logtext.logs import LogText
     from pytest_dvwiki.logtext.messages import Message
     from pytest_dvwiki.model import Interest
@@ -135,21 +133,14 @@ class ErrorCounter:
                 self._lines.append((at, shown))
 
 
-def error_lines(text: LogText, interest: Callable[[], Interest]) -> ErrorLines:
+def error_lines(text: LogText, interest: Interest) -> ErrorLines:
     """Return the error lines of a whole text.
 
     Args:
         text: The text.
-        interest: Returns the object that decides what is benign; called only if a line may be an error.
+        interest: Decides what is benign; asked only if a line may be an error.
     """
-    counter = ErrorCounter(None)
-    for chunk in LogStream(text):
-        counter.feed(chunk.first, chunk.text)
-        if counter.result().count:
-            break
-    else:
-        return NO_ERRORS
-    counter = ErrorCounter(interest())
+    counter = ErrorCounter(interest)
     for chunk in LogStream(text):
         counter.feed(chunk.first, chunk.text)
     return counter.result()

@@ -75,7 +75,7 @@ print(json.dumps({
     "log": str(read_regressions(LogText(source="log", text=log))[0].simulator),
     "hit": [hit.pattern.id, hit.text],
     "report": [report.file, report.line, report.message_id, report.text],
-    "errors": error_lines(LogText(source="log", text=log), Interest).count,
+    "errors": error_lines(LogText(source="log", text=log), Interest()).count,
     "advice": registry.advice(hit.pattern.id, hit.pattern.failure_subtype, hit.text),
     "page": "| [ACME Sim](patterns/acme.md) | 1 | `acme.yaml` |" in reference()["patterns.md"],
 }))
