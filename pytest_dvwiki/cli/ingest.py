@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="results files of cocotb, JUnit XML, what regression runners leave behind (dvsim, VUnit, SVUnit, FuseSoC, "
         "riscv-dv), simulator logs, coverage reports (cocotb-coverage, UCIS XML), records and journals "
-        "of other machines, reports on a session (Markdown, JSON), folders, archives (.tar, .tar.gz, .zip, .gz), "
+        "of other machines, reports about a session (Markdown, JSON), folders, archives (.tar, .tar.gz, .zip, .gz), "
         "globs, URLs",
     )
     parser.add_argument(

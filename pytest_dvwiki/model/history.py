@@ -23,7 +23,7 @@ class Pass(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Fix:
-    """A fix on record."""
+    """A fix on record, as it is judged; a `FixRow` is what one record states of it, and may lack any key."""
 
     text: str
     result: Literal["open", "held", "failed"] = "open"

@@ -235,7 +235,7 @@ def suites_of(record: RunRecord) -> tuple[Suite, ...]:
 
 
 def _marks(suite: Suite) -> str:
-    """Return the mark of the seed of all tests in a list, or that of each; empty if no seed is on record."""
+    """Return the mark of the seed that all tests of a list share, or one for each; empty if no seed is on record."""
     return (suite.seeds or "") if suite.seed is None else str(seed_mark(suite.seed))
 
 

@@ -99,7 +99,7 @@ class Merge:
 
 @dataclass(frozen=True, kw_only=True)
 class Apart:
-    """Causes that people say are not one."""
+    """Causes that people say are not the same."""
 
     kept: tuple[str, ...]
     other: tuple[str, ...]
@@ -158,7 +158,7 @@ class Verdicts:
 
     @cached_property
     def apart(self) -> tuple[Apart, ...]:
-        """Return the causes that people say are not one."""
+        """Return the causes that people say are not the same."""
         return tuple(each for one in self.files for each in one.apart)
 
     @cached_property

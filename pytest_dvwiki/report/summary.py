@@ -80,7 +80,7 @@ def _item(item: AttentionItem) -> list[str]:
 
 
 def html(found: Attention) -> str:
-    """Return the summary as HTML for mail: tables and styles in the elements, no script and no address.
+    """Return the summary as HTML for mail: tables, styles in the elements, no script, nothing from elsewhere.
 
     Raises:
         MissingError: Jinja2 is not installed.

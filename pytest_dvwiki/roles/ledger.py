@@ -32,7 +32,7 @@ _RANK: dict[Outcome, int] = {"passed": 0, "skipped": 1, "xfailed": 2, "failed": 
 
 @dataclass(slots=True)
 class _Test:
-    """The state of one test."""
+    """The state of one test while its reports arrive; its `Result` is made at the end of the session."""
 
     outcome: Outcome | None = None
     duration_s: float = 0.0

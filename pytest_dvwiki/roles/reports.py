@@ -262,7 +262,7 @@ def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame 
 
 @functools.lru_cache(maxsize=256)
 def _innermost(frames: tuple[tuple[str, int, str], ...], folder: str) -> Frame | None:  # noqa: ARG001  # a key
-    """Return the user's innermost frame: most failures of a run are raised at a few places.
+    """Return the user's innermost frame; cached, since most failures of a run are raised at a few places.
 
     Args:
         frames: File, line and function of each frame, the innermost last.

@@ -94,7 +94,9 @@ def _roll_up(folder: Path, tasks: Path, result: Compacted) -> None:
             data = reading.read_records(path)
         records, problems = store.read_records(path, data, f"{place}/{path.name}")
         if problems or len(records) != 1 or documents.get(path.stem, data) != data:
-            reason = problems[0] if problems else f"{place}/{path.name}: it does not hold just the record of its name"
+            reason = (
+                problems[0] if problems else f"{place}/{path.name}: it does not hold exactly the record of its name"
+            )
             result.left.append(reason)
             continue
         documents[path.stem] = data

@@ -50,7 +50,7 @@ class CausePages:
         self._known.clear()
 
     def _all_names(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return all names under which pages may know these causes; one with a run in it may now mean another cause."""
+        """Return all names under which pages may know these causes; one that holds a run may now mean another cause."""
         asked = tuple(dict.fromkeys(names))
         rows = self._cache.db.execute(_OF_RUNS).fetchall()
         if not rows:

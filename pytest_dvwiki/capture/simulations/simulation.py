@@ -86,7 +86,10 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationOutcome:
-    """The result of `collect`. Without `failures`, a failure of the item is the item's own."""
+    """The result of one simulation; the `Evidence` for a test joins those of all its simulations.
+
+    Without `failures`, a failure of the item is the item's own.
+    """
 
     failures: tuple[Failure, ...] = ()
     results: tuple[Result, ...] = ()

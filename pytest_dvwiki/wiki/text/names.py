@@ -57,6 +57,6 @@ def bug_date(stem: str) -> str | None:
 
 
 def bug_origin(stem: str) -> str | None:
-    """Return the origin in the name of a bug page, which it was made with; None if people named it."""
+    """Return the origin in the name of a bug page, as it was at creation; None if people named it."""
     made_as = {prefix: origin for origin, prefix in _PREFIXES.items()}
     return made_as.get(stem.split("_", 1)[0]) if bug_date(stem) else None
