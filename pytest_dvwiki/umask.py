@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def as_open_as(folder: Path) -> Iterator[None]:
         folder: The folder; if it does not exist yet, its nearest parent that does counts.
     """
     try:
-        mode = next(parent for parent in (folder, *folder.parents) if parent.is_dir()).stat().st_mode
+        mode = next(parent for parent in chain((folder,), folder.parents) if parent.is_dir()).stat().st_mode
     except (OSError, StopIteration):
         mode = 0
     before = os.umask(0o077)  # it cannot be read without being set

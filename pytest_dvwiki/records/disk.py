@@ -72,8 +72,7 @@ def replace(path: Path, data: bytes, *, sync: bool = True) -> None:
     Args:
         path: The file.
         data: Its new bytes.
-        sync: Whether they are on the disk before this returns; if not, `sync` is called later, and a power cut before
-            that may leave an empty file.
+        sync: Whether they are on the disk before this returns; if not, a power cut soon after may leave an empty file.
 
     Raises:
         WikiError: The file cannot be written; the old one is unchanged.
@@ -89,20 +88,6 @@ def replace(path: Path, data: bytes, *, sync: bool = True) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-
-
-def sync(path: Path) -> None:
-    """Sync the bytes of a file to the disk.
-
-    Raises:
-        WikiError: They cannot be written.
-    """
-    with explained(path):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def has_content(path: Path) -> bool:

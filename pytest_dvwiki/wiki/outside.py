@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from pathlib import Path
 
 from pytest_dvwiki import reading
@@ -18,7 +19,7 @@ class OutsideError(OSError):
 
 def leads_out(wiki: Path, file: Path) -> bool:
     """Tell whether a file in the wiki is really elsewhere, by links."""
-    for part in (file, *file.parents):
+    for part in chain((file,), file.parents):
         if part == wiki:
             return False
         if part.is_symlink() or part.name == "..":

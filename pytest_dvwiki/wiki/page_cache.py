@@ -234,6 +234,11 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         (count,) = self.db.execute("SELECT COUNT(*) FROM pages WHERE category = ?", (category,)).fetchone()
         return int(count)
 
+    def numbers_of_empty(self) -> set[int]:
+        """Return the numbers in the names of bug pages whose files are empty."""
+        rows = self.db.execute("SELECT path FROM pages WHERE category = 'bugs' AND size = 0")
+        return {int(found[0]) for (path,) in rows if (found := re.search(r"\d+(?=\.md$)", path))}
+
     def state(self, path: str) -> State:
         """Return the state of a file of the wiki; -1 for size and time if there is none."""
         try:

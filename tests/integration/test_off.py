@@ -42,7 +42,7 @@ def test_only_the_door_is_imported(tmp_path: Path) -> None:
 
 def test_nothing_heavy_is_imported_where_nothing_fails(tmp_path: Path) -> None:
     on = imported(tmp_path, "--dvwiki")
-    assert not on & {"yaml", "msgspec", "bm25s", "numpy", "filelock", "sqlite3", "rich", "frontmatter"}
+    assert not on & {"yaml", "msgspec", "bm25s", "numpy", "filelock", "sqlite3", "rich"}
 
 
 def test_nothing_is_written_where_nothing_fails(tmp_path: Path) -> None:

@@ -42,12 +42,17 @@ def bug_name(origin: str, date: str, fingerprint: str, is_taken: Callable[[str],
         fingerprint: The cause.
         is_taken: Whether another cause has a name.
     """
-    number = int(hashlib.sha256(fingerprint.encode()).hexdigest(), 16) % _SEQUENCE
+    number = number_of(fingerprint)
     while True:
         name = f"{_PREFIXES.get(origin, 'UNK')}_{date[:10].replace('-', '')}_{number:06d}"
         if not is_taken(name):
             return name
         number = (number + 1) % _SEQUENCE
+
+
+def number_of(fingerprint: str) -> int:
+    """Return the number in the name of a cause's page, unless another cause has it."""
+    return int(hashlib.sha256(fingerprint.encode()).hexdigest(), 16) % _SEQUENCE
 
 
 def bug_date(stem: str) -> str | None:

@@ -18,9 +18,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-import frontmatter
-from frontmatter.default_handlers import YAMLHandler
-
 from pytest_dvwiki import yamlio
 from pytest_dvwiki.wiki.text import parts
 from pytest_dvwiki.wiki.text.owned_keys import UneditableError, edit_block, flat, says
@@ -138,25 +135,6 @@ def new(
     return "\n".join(lines).encode()
 
 
-class _PageHandler(YAMLHandler):
-    """Splits a page as `edit` does, and reads its block with the project's YAML."""
-
-    def detect(self, text: str) -> bool:
-        return _split(text) is not None
-
-    def split(self, text: str) -> tuple[str, str]:
-        parts = _split(text)
-        assert parts is not None  # noqa: S101 (python-frontmatter asks `detect` first)
-        return text[parts[0] : parts[1]], text[parts[2] :]
-
-    def load(self, fm: str, **_: object) -> dict[str, Any]:
-        # Line 1 of the block is line 2 of the page.
-        value = yamlio.load("\n" + fm, "page")
-        if not isinstance(value, dict):
-            raise yamlio.YamlError("page:2: the frontmatter is not a list of keys")
-        return {str(key): item for key, item in value.items()}
-
-
 def read(data: bytes) -> Page:
     """Read a page; one without frontmatter has no metadata.
 
@@ -164,10 +142,14 @@ def read(data: bytes) -> Page:
         YamlError: The frontmatter is not readable, has a key twice, or holds a conflict marker.
     """
     text = data.decode("utf-8", "replace").removeprefix(_BOM)
-    if _split(text) is None:
+    found = _split(text)
+    if found is None:
         return Page({}, text)
-    metadata, body = frontmatter.parse(text, handler=_PageHandler())
-    return Page(metadata, body)
+    # Line 1 of the block is line 2 of the page.
+    value = yamlio.load(f"\n{text[found[0] : found[1]]}", "page")
+    if not isinstance(value, dict):
+        raise yamlio.YamlError("page:2: the frontmatter is not a list of keys")
+    return Page({str(key): item for key, item in value.items()}, text[found[2] :].strip())
 
 
 def body(text: str) -> str:

@@ -61,7 +61,6 @@ class Files:
         self._unreadable = unreadable
         self._check = check
         self._written: dict[str, bytes] = {}
-        self._unsynced: list[str] = []
 
     def exists(self, path: str) -> bool:
         """Tell whether a file exists; a new page that a power cut emptied is made again."""
@@ -87,14 +86,9 @@ class Files:
         edited = pages.filled(data, keys, regions)
         if isinstance(edited, Refused):
             self.refused.append((path, edited.reason))
-        elif self.write(path, edited, sync=False):
+        # A new bug page holds nothing but what the records say, and a run may make thousands.
+        elif self.write(path, edited, sync=not path.startswith("bugs/")):
             self.created.append(path)
-            self._unsynced.append(path)
-
-    def sync(self) -> None:
-        """Have the new pages on the disk: all at once, since each of them alone would wait for the disk."""
-        while self._unsynced and not self._check:
-            disk.sync(self._wiki / self._unsynced.pop())
 
     def edit(self, path: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
         """Bring the tool's keys and regions of a page up to date.

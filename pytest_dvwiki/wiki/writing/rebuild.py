@@ -14,7 +14,7 @@ from pytest_dvwiki.wiki.kinds.owned import OWNED
 from pytest_dvwiki.wiki.page_files import page_files
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.text import conflicts
-from pytest_dvwiki.wiki.text.names import file_name
+from pytest_dvwiki.wiki.text.names import file_name, number_of
 from pytest_dvwiki.wiki.writing import joining, sides
 from pytest_dvwiki.wiki.writing.log import add_to_log, ingested
 from pytest_dvwiki.wiki.writing.run import bins, silenced
@@ -74,6 +74,9 @@ def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) 
         if each.fingerprint not in silent
     }
     causes = aggregate.fingerprints(writer.archive)
+    # New pages are not synced: a power cut may have left empty files.
+    lost = writer.page_cache.numbers_of_empty()
+    unfinished |= {each for each in causes if lost and number_of(each) in lost}
     # These causes had no page of their own when their runs were archived, so nobody can have deleted it.
     alone = writer.archive.rulings().alone | writer.archive.further()
     joining.keep_apart(views)

@@ -98,7 +98,6 @@ class WikiWriter:
         Args:
             anew: Make them from all pages, even if only a few rows changed.
         """
-        self.files.sync()
         index, tests, files = self.page_cache.index, flaky_tests(self.archive), None
         top = Top(self.archive.last_updated(), index.commits(), len(tests), index.left_out())
         if not anew and index.is_current(FILES):

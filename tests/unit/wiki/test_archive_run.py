@@ -170,11 +170,32 @@ def test_a_page_of_which_a_power_cut_left_nothing_is_made_again(place: Layout) -
     assert pages.read(page.read_bytes()).metadata["hit_count"] == 2
 
 
-def test_new_pages_are_on_the_disk_when_the_run_is_archived(place: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
-    synced: list[str] = []
-    monkeypatch.setattr(disk, "sync", lambda path: synced.append(path.parent.name))
+def test_only_new_bug_pages_are_not_synced(place: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[tuple[str, bool]] = []
+    replace = disk.replace
+
+    def noted(path: Path, data: bytes, *, sync: bool = True) -> None:
+        written.append((path.parent.name, sync))
+        replace(path, data, sync=sync)
+
+    monkeypatch.setattr(disk, "replace", noted)
     archive(place, record(1, occurrence(), occurrence("b" * 12, error_class="sim_error")))
-    assert sorted(synced) == ["bugs", "bugs", "patterns"]
+    assert [sync for folder, sync in written if folder == "bugs"] == [False, False, True]  # the last is the index
+    assert all(sync for folder, sync in written if folder != "bugs")
+    written.clear()
+    archive(place, record(2, occurrence()))
+    assert all(sync for _, sync in written)
+
+
+def test_a_build_makes_the_bug_pages_of_which_a_power_cut_left_nothing(place: Layout) -> None:
+    archive(place, record(1, occurrence(), occurrence("b" * 12)))
+    lost, deleted = sorted((place.wiki / "bugs").glob("TB_*.md")) or sorted((place.wiki / "bugs").glob("RTL_*.md"))
+    whole = lost.read_bytes()
+    lost.write_bytes(b"")
+    deleted.unlink()
+    build(place)
+    assert lost.read_bytes() == whole
+    assert not deleted.exists()
 
 
 def test_a_page_with_a_conflict_is_left_alone_and_gets_no_twin(place: Layout) -> None:
