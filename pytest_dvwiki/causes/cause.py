@@ -62,6 +62,8 @@ class Cause:
     """Whether the newest fix on record is not in the commit of the run."""
     undone: FixState | None = None
     """The newest fix that its failures undo; None if they undo none."""
+    fix_in_place: bool | None = None
+    """Whether the sources of the run have the changes of the newest fix, False if they are undone; None if unknown."""
     fixed_elsewhere: bool = False
     """Whether the newest fix on record is for other tests or simulators than those that fail."""
     matrix: tuple[Split, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.model import RunId
@@ -313,7 +313,7 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
     for state in (newest, *reversed(cause.states)):
         if state.fix.result == "held":
             yield FixedBy(
-                fix=state.fix,
+                fix=_as_returned(state.fix, cause) if failing and state is newest else state.fix,
                 standing="held",
                 is_back=failing or state.fix.returned is not None,
                 until=state.fix.returned or (now if failing else ""),
@@ -329,7 +329,13 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
         if found == "failed" and newest.fix.result == "open" and (dirty or newest.returned):
             return  # uncommitted changes may have brought it back
         since = _failed_since(cause, newest)
-        yield FixedBy(fix=newest.fix, standing=found, failed_since=since, task_id=newest.task_id)
+        fix = _as_returned(newest.fix, cause) if failing else newest.fix
+        yield FixedBy(fix=fix, standing=found, failed_since=since, task_id=newest.task_id)
+
+
+def _as_returned(fix: Fix, cause: Cause) -> Fix:
+    """Return the newest fix of a cause that fails in the present run."""
+    return replace(fix, in_place=cause.fix_in_place)
 
 
 def standing(state: FixState, *, failing: bool = False) -> Standing:

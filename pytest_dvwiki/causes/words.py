@@ -80,6 +80,9 @@ def _seen(statement: of.Seen, style: Style = PLAIN) -> str:  # noqa: ARG001
     )
 
 
+_IN_PLACE = {True: "; that fix is still in place: maybe another fault", False: "; that fix was undone", None: ""}
+
+
 @text.register
 def _fixed_by(statement: of.FixedBy, style: Style = PLAIN) -> str:
     fix = statement.fix
@@ -92,9 +95,11 @@ def _fixed_by(statement: of.FixedBy, style: Style = PLAIN) -> str:
         "passing": f"fixed by {fix_and_date}: {passed_of(fix)} to call it held",
         "chance": f"maybe fixed by {fix_and_date}: {passed_of(fix)}, which may be chance",
         "stated": f"said to be fixed by {fix_and_date}: {passed_of(fix)}",
-        "returned": f"came back after the fix by {fix_and_date}",
+        "returned": f"{'came back' if fix.in_place is False else 'failed again'} after the fix by {fix_and_date}",
         "failed": f"not fixed by {fix_and_date}",
     }[statement.standing]
+    if statement.standing == "returned" or statement.is_back:
+        words += _IN_PLACE[fix.in_place]
     last = statement.failed_since[:10]
     return f"{words}; other tests or simulators failed since, last on {last}" if last else words
 

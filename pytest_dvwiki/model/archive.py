@@ -306,6 +306,8 @@ class SinceFix:
     file_count: int = 0
     passed: tuple[str, ...] = ()
     """Tests that had failed before the fix and pass in this run."""
+    in_place: bool | None = None
+    """Whether the sources of this run have the changes of the fix, False if they are undone; None if unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,6 +53,8 @@ class Fix:
     """Task id of the run with which it was held."""
     returned: str | None = None
     """Time at which the cause returned."""
+    in_place: bool | None = None
+    """Whether the sources had its changes when the cause returned; None if unknown, or if nothing else was changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

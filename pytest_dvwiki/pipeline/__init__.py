@@ -17,7 +17,7 @@ from pytest_dvwiki.nodeids import stored_run
 from pytest_dvwiki.pipeline.causes import causes_of, with_changes, with_onset
 from pytest_dvwiki.pipeline.passes import is_reported, passed_again, passing, with_owners
 from pytest_dvwiki.pipeline.recording import lists_of, record_of
-from pytest_dvwiki.pipeline.returns import Returns
+from pytest_dvwiki.pipeline.returns import CauseOfRun, Returns
 from pytest_dvwiki.records.kinds import is_beyond_sources
 from pytest_dvwiki.runs import utc
 from pytest_dvwiki.settings import ip_type_of
@@ -297,7 +297,7 @@ def recalled(run: Run, services: Services, archived_as: str) -> Archived:
         history,
         root=settings.layout.root,
         lacks=lambda _: False,
-        cause_of=lambda each: (history.cause_of(each, ""), None),
+        cause_of=lambda each: CauseOfRun(history.cause_of(each, "")),
     )
     waived, _ = _waived(run, verdicts, services)
     return Archived(
@@ -338,6 +338,7 @@ def causes_of_record(record: RunRecord, services: Services, *, is_archived: bool
             cause,
             occurrence=occurrence,
             news=news,
+            fix_in_place=changes[0].in_place if len(changes) == 1 else None,
             matrix=(),  # it says nothing of a run that is not on record here
             waived=tuple(each for each in record.waived if each.fingerprint == fingerprint),
             first_bad=next((each for each in record.first_bad if each.fingerprint in names), cause.first_bad),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.causes.history import History
     from pytest_dvwiki.model import Clue, Command, Failure, Fix, News, Origin, Place, Vcs, Verdict
+    from pytest_dvwiki.pipeline.returns import CauseOfRun
 
 _DIFFS = 5
 """Maximum number of commits with which a run is compared for evidence of an origin."""
@@ -208,7 +209,7 @@ def causes_of(
     *,
     root: Path,
     lacks: Callable[[Fix], bool],
-    cause_of: Callable[[Occurrence], tuple[str, Cause | None]],
+    cause_of: Callable[[Occurrence], CauseOfRun],
 ) -> tuple[Cause, ...]:
     """Return the causes of a run, the one with the most tests first.
 
@@ -218,15 +219,15 @@ def causes_of(
         history: The archive before this run.
         root: Root of the project; paths below it are shown relative to it.
         lacks: Tells whether the commit of the run does not contain a fix.
-        cause_of: Returns the name of an occurrence's cause, and the fixed cause of the same check if this is a new one.
+        cause_of: Returns the cause of an occurrence.
     """
     groups = _grouped(failures, verdicts)
     found = []
     for members in groups:
         occurrence = _occurrence(members, root)
-        name, beside = cause_of(occurrence)
-        cause = _cause(occurrence, name, _without_root(members[0][1], root), history, lacks)
-        found.append(replace(cause, beside=beside))
+        named = cause_of(occurrence)
+        cause = _cause(occurrence, named.name, _without_root(members[0][1], root), history, lacks)
+        found.append(replace(cause, beside=named.beside, fix_in_place=named.fix_in_place))
     return tuple(found)
 
 

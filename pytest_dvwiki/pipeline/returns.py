@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.model import SinceFix
 from pytest_dvwiki.pipeline.passes import NO_STIMULUS, passing
@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 
 _MOST_FILES = 100
 """Maximum number of changed files that a record names."""
+
+
+class CauseOfRun(NamedTuple):
+    """The cause with which a check fails in a run."""
+
+    name: str
+    beside: Cause | None = None
+    """The fixed cause of the same check, if this is a new one."""
+    fix_in_place: bool | None = None
+    """Whether the sources of the run have the changes of its newest fix; None if unknown."""
 
 
 class Returns:
@@ -39,35 +49,41 @@ class Returns:
         self.rows: list[SinceFix] = []
         """Evidence from the run about the time since fixes."""
 
-    def cause_of(self, occurrence: Occurrence) -> tuple[str, Cause | None]:
-        """Return the name of an occurrence's cause, and the fixed cause of the same check if this is a new one."""
+    def cause_of(self, occurrence: Occurrence) -> CauseOfRun:
+        """Return the cause of an occurrence."""
         standing = self._history.standing_fixes(occurrence.fingerprint)
         commit = self._vcs.commit if self._vcs is not None else None
         lacking = {each.cause for each in standing if self._repository.lacks(each.fix, commit)}
         if lacking:
             name = self._history.cause_of(occurrence, self._run.task_id, without_fix=True)
             if name in lacking:
-                return name, None
-        rows = [] if lacking else list(self._rows(occurrence, standing))
+                return CauseOfRun(name)
+        found = {} if lacking else dict(self._rows(occurrence, standing))
+        rows = list(found.values())
         self.rows += rows
         name = self._history.cause_of(occurrence, self._run.task_id, rows)
         is_new = bool(standing) and self._history.cause(name) is None
-        return name, self._history.cause(standing[0].cause) if is_new else None
+        beside = self._history.cause(standing[0].cause) if is_new else None
+        return CauseOfRun(name, beside, found[name].in_place if name in found else None)
 
-    def _rows(self, occurrence: Occurrence, standing: Sequence[StandingFix]) -> Iterator[SinceFix]:
-        failing = {test.nodeid for test in occurrence.tests}
+    def _rows(self, occurrence: Occurrence, standing: Sequence[StandingFix]) -> Iterator[tuple[str, SinceFix]]:
+        """Yield what changed since each standing fix of a check, by the name of the cause that was fixed."""
         for each in standing:
-            if each.since is None or each.commit is None or not failing.isdisjoint(test for test, *_ in each.tests):
+            if each.since is None or each.commit is None:
                 continue
             files = self._repository.changed(each.commit, self._vcs) if self._vcs is not None else None
-            if files is None or not _may_matter(files, occurrence):
+            if self._vcs is None or files is None or not _may_matter(files, occurrence):
                 continue
-            yield SinceFix(
-                fingerprint=occurrence.fingerprint,
-                since=each.since,
-                files=files[:_MOST_FILES],
-                file_count=len(files),
-                passed=tuple(sorted({test for test, *on in each.tests if _is_among(test, on, self._passed)})),
+            yield (
+                each.cause,
+                SinceFix(
+                    fingerprint=occurrence.fingerprint,
+                    since=each.since,
+                    files=files[:_MOST_FILES],
+                    file_count=len(files),
+                    passed=tuple(sorted({test for test, *on in each.tests if _is_among(test, on, self._passed)})),
+                    in_place=self._repository.keeps(each.fix, self._vcs),
+                ),
             )
 
     @cached_property

@@ -103,8 +103,19 @@ class CauseRecords:
                     same_test=same or not tests,
                     other_sources=self._have_other_sources(moment, when),
                     is_dirty=bool(dirty),
+                    fix_in_place=self._fix_in_place(moment, when),
                 )
         return None
+
+    def _fix_in_place(self, fixed: str, back: str) -> bool | None:
+        """Tell whether the sources of the run at `back` had the changes of the fix at `fixed`; None if unknown."""
+        row = self._db.execute(
+            "SELECT c.in_place FROM since_fix c JOIN runs s ON s.task_id = c.since JOIN runs r ON r.id = c.run"
+            " WHERE r.moment = ? AND s.moment >= ? AND c.fingerprint IN (SELECT value FROM json_each(?))"
+            " ORDER BY s.moment LIMIT 1",
+            (back, fixed, json_list([name.partition(SLASH)[0] for name in self._causes])),
+        ).fetchone()
+        return bool(row[0]) if row and row[0] is not None else None
 
     def _have_other_sources(self, one: str, other: str) -> bool:
         """Tell whether two runs are known to differ in their commits or in their uncommitted changes."""

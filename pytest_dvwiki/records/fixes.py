@@ -100,6 +100,8 @@ class Return(NamedTuple):
     """Whether it was at another commit than the pass, or with other uncommitted changes."""
     is_dirty: bool = False
     """Whether the failing run had uncommitted changes."""
+    fix_in_place: bool | None = None
+    """Whether its sources had the changes of the fix; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,6 +272,7 @@ def _state(group: list[Step], presence: _Since, returned: Return | None, records
             date=first.date,
             needed=needed,
             returned=returned.time if returned else None,
+            in_place=returned.fix_in_place if returned else None,
         ),
         task_id=first.task_id,
         moment=first.moment,

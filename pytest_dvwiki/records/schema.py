@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 26
+VERSION = 27
 """Incremented with every change of the tables or of their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
@@ -82,7 +82,7 @@ CREATE INDEX waived_by_run ON waived (run);
 CREATE TABLE first_bad (
   fingerprint TEXT, moment TEXT, run INTEGER, row TEXT, named TEXT, PRIMARY KEY (fingerprint, moment));
 CREATE TABLE since_fix (
-  fingerprint TEXT, run INTEGER, since TEXT, files TEXT, file_count INTEGER, passed TEXT,
+  fingerprint TEXT, run INTEGER, since TEXT, files TEXT, file_count INTEGER, passed TEXT, in_place INTEGER,
   PRIMARY KEY (fingerprint, run, since)) WITHOUT ROWID;
 CREATE INDEX since_fix_by_run ON since_fix (run);
 CREATE TABLE several (fingerprint TEXT PRIMARY KEY) WITHOUT ROWID;

@@ -207,12 +207,12 @@ def _insert_identities(db: sqlite3.Connection, record: RunRecord, run: int) -> N
 def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> None:
     """Store what distinguishes the causes of a check, and which checks may have several."""
     rows = [
-        (row.fingerprint, run, row.since, json.dumps(row.files), row.file_count, json.dumps(row.passed))
+        (row.fingerprint, run, row.since, json.dumps(row.files), row.file_count, json.dumps(row.passed), row.in_place)
         for row in record.since_fix
     ]
-    db.executemany("INSERT OR IGNORE INTO since_fix VALUES (?, ?, ?, ?, ?, ?)", rows)
+    db.executemany("INSERT OR IGNORE INTO since_fix VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     named = {
-        *(row.fingerprint for row in record.since_fix),
+        *(row.fingerprint for row in record.since_fix if row.passed),
         *(name for name in names_of(record) if SLASH in name),
     }
     db.executemany("INSERT OR IGNORE INTO several VALUES (?)", [(name.partition(SLASH)[0],) for name in named])

@@ -8,14 +8,16 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
+import tempfile
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Self
 
 from pytest_dvwiki.capture.git import revisions
 from pytest_dvwiki.capture.git.command import COMMIT, DIFF, PATCH, Git, clean_text, git
 from pytest_dvwiki.capture.git.people import People
 from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
+from pytest_dvwiki.git import output
 from pytest_dvwiki.model import Vcs
 from pytest_dvwiki.model.sentences import few
 from pytest_dvwiki.redact import redact
@@ -269,6 +271,37 @@ class Repository:
         missing = self._git.ask("rev-list", "--cherry-pick", "--right-only", "--no-merges", span, *self._sources) or ""
         names = {name[:_SHORT] for name in missing.split()}
         return any(line.partition(" ")[0][:_SHORT] in names for line in fix.log)
+
+    def keeps(self, fix: Fix, now: Vcs) -> bool | None:
+        """Tell whether the present sources have the changes of a fix.
+
+        Args:
+            fix: The fix.
+            now: The present state.
+
+        Returns:
+            False if they are undone; None if it is unknown, as where lines around them were changed as well.
+        """
+        if fix.commits is None or is_revision(*fix.commits) or not 0 < fix.file_count == len(fix.files):
+            return None
+        paths = ("--", *(f":(top,literal){name}" for name in fix.files))
+        names = ("diff", *DIFF, "--name-only", "-z")
+        top = self._git.ask("rev-parse", "--show-toplevel")
+        is_present = self._git.ask("rev-parse", "HEAD") == now.commit
+        changed = self._names(*names, *fix.commits, *paths)
+        if top is None or not is_present or changed is None or len(changed) != len(fix.files):
+            return None
+        since = self._names(*names, fix.commits[-1], *paths)
+        if not since:
+            return None if since is None else True
+        with tempfile.TemporaryDirectory() as folder:
+            patch = f"{folder}/fix.patch"
+            if self._git.ask("diff", *PATCH, "--unified=1", f"--output={patch}", *fix.commits, *paths) is None:
+                return None
+            undoes, redoes = (
+                output(Path(top), "apply", "--check", *way, patch) is not None for way in (["--reverse"], [])
+            )
+        return undoes if undoes != redoes else None
 
     def between(self, first: str, last: str) -> Difference:
         """Return the difference between two commits, given by their full names."""

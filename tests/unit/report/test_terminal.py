@@ -189,7 +189,14 @@ def test_a_known_cause_shows_the_fix_that_did_not_help() -> None:
     known = replace(KNOWN, history=on_record.history(opened))
     assert "  not fixed by bbbbbbb regs: wait, 2026-11-20" in shown(known)
     passed_once = replace(KNOWN, history=on_record.history(replace(opened, passes=1)))
-    assert "  came back after the fix by bbbbbbb regs: wait, 2026-11-20" in shown(passed_once)
+    assert "  failed again after the fix by bbbbbbb regs: wait, 2026-11-20" in shown(passed_once)
+    words = {
+        True: "failed again {}; that fix is still in place: maybe another fault",
+        False: "came back {}; that fix was undone",
+    }
+    for in_place, expected in words.items():
+        lines = shown(replace(passed_once, fix_in_place=in_place))
+        assert expected.format("after the fix by bbbbbbb regs: wait, 2026-11-20") in " ".join(" ".join(lines).split())
     chance = replace(KNOWN, history=on_record.history(replace(opened, passes=1, counts=False)))
     assert "  not fixed by bbbbbbb regs: wait, 2026-11-20" in shown(chance)
 
@@ -424,7 +431,7 @@ def test_a_known_cause_says_that_this_commit_does_not_have_the_fix() -> None:
     assert "  this commit does not have the newest fix" in shown(replace(known, without_fix=True))
     lines = shown(known)
     assert not any("does not have" in line for line in lines)
-    assert any("came back after the fix by 1f0c2aa" in line for line in lines)
+    assert any("failed again after the fix by 1f0c2aa" in line for line in lines)
 
 
 @pytest.mark.parametrize("result", ["open", "held"])

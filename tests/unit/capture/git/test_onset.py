@@ -652,7 +652,7 @@ def test_after_a_pass_with_the_seed_that_failed_no_older_range_is_told(project: 
     told = " ".join(map(text, archived.statements(cause)))
     assert cause.first_bad is not None
     assert (cause.first_bad.passed_with, cause.first_bad.good, cause.first_bad.bad) == ("other", fix, bad)
-    assert f"came back after the fix by {fix[:7]} tb: other stimulus" in told
+    assert f"failed again after the fix by {fix[:7]} tb: other stimulus" in told
     assert "not fixed by" not in told
     assert "fifo: rework" not in project.page().partition("Evidence")[2].partition("## ")[0]
     (cause,) = project.run(fails=True, seed="8").causes

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_dvwiki.capture.git import command
 from pytest_dvwiki.capture.git.repository import MOST_COMMITS, MOST_FILES, Difference, Repository
-from pytest_dvwiki.model import Vcs
+from pytest_dvwiki.model import Fix, Vcs
 from pytest_dvwiki.settings import Layout
 
 from ...samples import git, layout
@@ -506,6 +506,38 @@ def test_nothing_is_known_to_lie_between_what_is_not_of_one_line(project: Projec
     git(project.root, "checkout", "-q", "--orphan", "other")
     project.commit("anew", rtl__fifo_v="module anew;")
     assert Repository(layout(project.root)).came_with(str(first.commit), project.state) is None
+
+
+FIFO = "module fifo;\n  wire a;\n  wire b;\n  assign full = {};\n  wire c;\n  wire d;\nendmodule\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "now", "expected"),
+    [
+        ("regs", "module regs;", True),
+        ("fifo", FIFO.format("count == 8").replace("fifo", "fifo16"), True),
+        ("fifo", FIFO.format("count == 7").replace("wire d", "wire e"), False),
+        ("fifo", FIFO.format("count == 9"), None),
+    ],
+    ids=["another file", "another line", "undone", "the same line"],
+)
+@pytest.mark.parametrize("commits", [True, False])
+def test_whether_the_changes_of_a_fix_are_still_there(
+    project: Project, name: str, now: str, expected: bool | None, commits: bool
+) -> None:
+    project.commit("break", rtl__fifo_v=FIFO.format("count == 7"))
+    broken = str(project.state.commit)
+    project.commit("mend", rtl__fifo_v=FIFO.format("count == 8"))
+    fixed = str(project.state.commit)
+    fix = Fix(text="mend", commits=(broken, fixed), files=("rtl/fifo.v",), file_count=1)
+    project.write(f"rtl/{name}.v", now)
+    if commits:
+        project.commit("later")
+    found = Repository(layout(project.root))
+    assert found.keeps(fix, project.state) is expected
+    assert found.keeps(fix, Vcs(commit=broken)) is None, "not the present state"
+    assert found.keeps(replace(fix, file_count=2), project.state) is None, "not all files are known"
+    assert found.keeps(replace(fix, commits=None), project.state) is None
 
 
 # Bounds
