@@ -72,7 +72,10 @@ class Returns:
             if each.since is None or each.commit is None:
                 continue
             files = self._repository.changed(each.commit, self._vcs) if self._vcs is not None else None
-            if self._vcs is None or files is None or not _may_matter(files, occurrence):
+            if self._vcs is None or files is None:
+                continue
+            in_place = self._repository.keeps(each.fix, self._vcs)
+            if in_place is not False and not _may_matter(files, occurrence):
                 continue
             yield (
                 each.cause,
@@ -82,7 +85,7 @@ class Returns:
                     files=files[:_MOST_FILES],
                     file_count=len(files),
                     passed=tuple(sorted({test for test, *on in each.tests if _is_among(test, on, self._passed)})),
-                    in_place=self._repository.keeps(each.fix, self._vcs),
+                    in_place=in_place,
                 ),
             )
 
