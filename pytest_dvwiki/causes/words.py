@@ -347,7 +347,7 @@ def of_passes(statement: Passed) -> str:
         case "new stimulus":
             doubt = "may be chance, as the stimulus generator may have changed too"
         case "unknown seed":
-            doubt = "may be chance, as the seed with which it failed is not on record"
+            doubt = "may be chance, as no seed on record decides its stimulus"
         case "comes and goes":
             doubt = "may be chance, as it is intermittent"
         case _:
@@ -358,7 +358,7 @@ def of_passes(statement: Passed) -> str:
 
 _NO_FIX = {
     "fails elsewhere": "the cause still fails other tests",
-    "seed": "the same sources failed before, and the seed with which it {} is not on record",
+    "seed": "the same sources failed before, and no seed on record decides its stimulus",
     "older": "the commit is older than the one that failed; the cause came in between",
     "branch": "the branch never had the commit that failed",
     "configuration": "configuration not recorded, so it may have run with other parameters than those that failed",
@@ -369,10 +369,8 @@ _NO_FIX = {
 def no_fix(changed: str, seed: str | None, failed_seed: str | None) -> str:
     """Return why a pass is not a fix, by the kind of change between failure and pass."""
     if changed == "seed":
-        if failed_seed in {None, UNKNOWN_SEED}:
-            return _NO_FIX["seed"].format("failed")
-        if seed is None:
-            return _NO_FIX["seed"].format("passes")
+        if failed_seed in {None, UNKNOWN_SEED} or seed is None:
+            return _NO_FIX["seed"]
         only_seed = f"only the seed is known to differ ({seed}, it failed with {failed_seed})"
         return f"{only_seed}; run it with seed {failed_seed} to be sure"
     return _NO_FIX.get(changed, _NO_FIX["nothing"])

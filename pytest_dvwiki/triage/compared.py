@@ -48,6 +48,8 @@ _ENDS = re.compile(
     r"['\")\]\s]*(?:$|[,;:(|]|(?:got|but|actual|act|instead|expected|exp|vs|versus|Time|at|while)\b)", re.IGNORECASE
 )
 """The text after a single letter that is a value and no name."""
+_ASSIGNS = re.compile(r" ?=(?!=)")
+"""The text after a name whose value follows."""
 
 _SEQUENCE = re.compile(
     r"\[[^\[\]]{40,}\]|\((?=[^()]*,)[^()]{40,}\)|b'(?:[^'\\]|\\.){40,}'|b\"(?:[^\"\\]|\\.){40,}\""
@@ -104,11 +106,12 @@ def shows_unknown(text: str) -> bool:
     """Tell whether a message that compares shows a value with X, Z or another unknown bit.
 
     Digits without a type or base count only if another value has as many digits, all of them known: `x86` and `10x` are
-    words.
+    words. What an equals sign follows is a name: in `expected x2=58`, `x2` is a register.
     """
     if _TYPED.search(text):
         return True
-    values = [(found["value"], found["rest"]) for found in _VALUE.finditer(text)]
+    found_values = ((found["value"], found["rest"]) for found in _VALUE.finditer(text))
+    values = [(value, rest) for value, rest in found_values if not _ASSIGNS.match(rest)]
     known = {len(value) for value, _ in values if all(digit in "0123456789abcdefABCDEF" for digit in value)}
     return any(_is_unknown(value, rest, like=len(value) in known) for value, rest in values)
 

@@ -129,7 +129,7 @@ def _start(
                 return _Start(test.nodeid, _range_start(found.commit, onset, repository))
         last = _nearest(before, failed, repository) if thin is None else None
         if last is not None:
-            is_other = None not in {last.seed, test.seed} and last.seed != test.seed
+            is_other = None not in {last.seed, test.seed} and last.seed != test.seed and not test.seed_unknown
             good = _range_start(last.commit, onset, repository)
             if good == last.commit:
                 thin = _Start(test.nodeid, good, "other" if is_other else "unknown")

@@ -147,7 +147,7 @@ def _reckoning(state: FixState) -> str:
     settles = (
         "They passed and failed with the same sources and seed, so that no single pass settles it."
         if past.comes_and_goes
-        else "The seed with which they failed is not on record, so that no single pass settles it."
+        else "No seed on record decides their stimulus, so that no single pass settles it."
         if state.failed_seed == UNKNOWN_SEED
         else "The change may have altered what that seed draws, so that no single pass settles it."
         if state.seed_passed

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 300
 _MARKUP = re.compile(r"[\\`*\[\]<>|~&#!$]|(?<!\w)_+|_+(?!\w)")
+_NAMED_XZ = re.compile(r"\bXZ(?= ?=(?!=))")
+"""The mask of a name such as `x2` whose value follows: no unknown value."""
 _TOKENS = re.compile(r"\b(?:V|T|UUID|DATE)\b")
 _DOTS = re.compile(r"…(?:[\s,]*…)+")
 _PLACES = re.compile(r"\s*(?:\(…\)|@ ?…(?=\W|$))")
@@ -107,7 +109,7 @@ def in_words(primary: str, limit: int = 90) -> str:
 
 def masked_in_words(masked: str, limit: int) -> str:
     """Return the same for a message that is masked already."""
-    words = _DOTS.sub("…", _TOKENS.sub("…", masked.replace("XZ", "X/Z")))
+    words = _DOTS.sub("…", _TOKENS.sub("…", _NAMED_XZ.sub("…", masked).replace("XZ", "X/Z")))
     return one_line(_PLACES.sub("", words), limit)
 
 

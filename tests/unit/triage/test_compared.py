@@ -71,6 +71,7 @@ def test_an_x_in_a_compared_value_is_seen(text: str) -> None:
         "mismatch at x = 3, y = 4: expected 1 got 2",
         "X Mismatch InX=-24277 InY=14745 | DUT_X=28406 Ref_X=18700.98",
         "got 10x more",
+        "Expected x2=58, got x2=50",
         "model x86 got 3",
         "got 4x4 expected 2x2",
         "got x = 3 expected 4",

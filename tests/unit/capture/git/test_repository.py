@@ -307,6 +307,16 @@ def test_changes_on_top_of_commits_are_named(project: Project) -> None:
     assert (found.text, found.note) == ("fifo: reset", "with uncommitted changes in tb/test.v")
 
 
+def test_commits_to_files_for_people_fix_nothing_where_uncommitted_changes_were_dropped(project: Project) -> None:
+    project.write("rtl/fifo.v", "module fifo(output broken);")
+    failed = project.state
+    git(project.root, "checkout", "-q", "--", "rtl/fifo.v")
+    project.commit("docs: notes", README="notes")
+    found = project.since(failed)
+    assert (found.change, found.log) == ("uncommitted", ())
+    assert found.text == "dropping the uncommitted changes in rtl/fifo.v"
+
+
 def test_of_a_failure_with_uncommitted_changes_a_later_commit_alone_is_not_told(project: Project) -> None:
     project.write("rtl/fifo.v", "module broken;")
     before = project.state
