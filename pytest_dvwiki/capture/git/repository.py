@@ -191,10 +191,8 @@ class Repository:
         if self._git.ask("cat-file", "-e", f"{before.commit}^{{commit}}") is None:
             return self._missing_history(before, now)
         files = self._files(before.commit, now.commit)
-        if files == () and same_edits:
-            return Difference(change="nothing")
-        if files is not None and not same_edits and all(is_prose(name, reads) for name in files):
-            return self._uncommitted(before, now, suspects)
+        if files == () or (files and not same_edits and all(is_prose(name, reads) for name in files)):
+            return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
         is_older = self._is_ancestor(now.commit, before.commit)
         return Difference(change="older") if is_older else self._commits(before, now, files or (), suspects)
 
