@@ -47,6 +47,12 @@ PERSON = 3.0
 """Weight of a person's decision on this very cause: 95 % without other evidence. Not measured."""
 HELD = 1.0
 """Weight of a fix that held for this very cause and touched one side only. Not measured."""
+_INSTANCE = WEIGHTS["changes"]
+"""Weight of a testbench file that instantiates what does not fit. Not measured.
+
+It is that of a change on one side, so that a change of the design alone leaves the origin open: the design may have
+lost a port, or the testbench may not have followed a new name.
+"""
 _PRIOR = 2.0
 """Number of decisions assumed for each side before people decided anything about the causes of a pattern."""
 FEWEST_SEEDS = 2
@@ -407,7 +413,7 @@ def _of_pattern(pattern: Pattern | None, decided: Mapping[OriginType, int]) -> t
 def _build(failure_subtype: str, file: str | None, place: OriginType | None, prior: Clue | None) -> Clue | None:
     """Return the clue of a message from a compiler or elaborator."""
     if failure_subtype in _MISMATCHES and place == "TB_BUG":
-        return Clue("file", place, f"{file}, a testbench file, instantiates something that does not fit")
+        return Clue("instance", place, f"{file}, a testbench file, instantiates something that does not fit", _INSTANCE)
     if failure_subtype in _MISMATCHES and file is None:
         return _undecided("top level")
     if failure_subtype in _MISMATCHES:
