@@ -211,7 +211,6 @@ def test_what_does_not_fit_in_an_unchanged_design_was_not_brought_by_it(files: l
     assert with_clues(verdict, of_changes(["config.yaml"], COMMIT)) == verdict
 
 
-@pytest.mark.parametrize("files", [[], ["rtl/fifo.sv", "tb/fifo_sb.sv"], ["sim_build/dump.v"]])
 @pytest.mark.parametrize(("changed", "side"), [("rtl/pc.sv", "UNKNOWN"), ("tb/tb_pc.sv", "TB_BUG"), (None, "TB_BUG")])
 def test_a_testbench_that_does_not_fit_a_changed_design_leaves_the_origin_open(changed: str | None, side: str) -> None:
     own = clues("elaboration_error", "port_mismatch", "tb/tb_pc.sv")
