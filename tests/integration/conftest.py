@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+# pytester drops the modules that a run inside this process was the first to import. Loaded here, they stay, and there
+# is one copy of each class.
+import pytest_dvwiki.pipeline
+import pytest_dvwiki.report.terminal  # noqa: F401
+
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -129,9 +129,8 @@ def test_the_overview_says_why_who_and_which_fix(tmp_path: Path, monkeypatch: py
     assert "Regressed (1)" in overview_page.words
     assert "Regressed on 2026-11-" in overview_page.words
     cause = Elements((tmp_path / "site" / "causes" / f"{CAUSE}.html").read_text("utf-8"))
-    assert (
-        "Fixes Failed again after the fix by 0000000 fifo: reset the read pointer (rtl/fifo.sv), 2026-11-" in cause.words
-    )
+    told = "Fixes Failed again after the fix by 0000000 fifo: reset the read pointer (rtl/fifo.sv), 2026-11-"
+    assert told in cause.words
     waived = Elements((tmp_path / "site" / "causes" / f"{WAIVED}.html").read_text("utf-8"))
     assert "Waivers W-1: late (fifo, until 2026-11-25)" in waived.words
 
