@@ -458,19 +458,21 @@ def _with_same_code(patch: str) -> set[str]:
     """Return the files of a patch without context lines that differ in comments and white space only."""
     found = set()
     for part in re.split(r"^diff --git ", patch, flags=re.MULTILINE)[1:]:
-        head, _, body = part.partition("\n@@")
+        head, *hunks = part.split("\n@@")
         both = head.partition("\n")[0]  # a/NAME b/NAME
         name = both[2 : (len(both) - 1) // 2]
         suffix = name.rpartition(".")[2].lower()
-        if not body or suffix not in _COMMENT:
-            continue
-        code: dict[str, list[str]] = {"-": [], "+": []}
-        for line in body.split("\n"):
-            if line[:1] in code and line[1:].strip() and not _COMMENT[suffix].match(line, 1):
-                code[line[0]].append(line[1:].rstrip() if suffix == "py" else "".join(line[1:].split()))
-        if code["-"] == code["+"]:
+        # Hunk by hunk: a line that moved is gone in one and new in another.
+        if hunks and suffix in _COMMENT and all(_code(hunk, "-", suffix) == _code(hunk, "+", suffix) for hunk in hunks):
             found.add(name)
     return found
+
+
+def _code(hunk: str, side: str, suffix: str) -> list[str]:
+    """Return the lines of one side of a hunk, without comments and white space that say nothing."""
+    lines = [line for line in hunk.split("\n") if line[:1] == side and line[1:].strip()]
+    code = [line[1:] for line in lines if not _COMMENT[suffix].match(line, 1)]
+    return [line.rstrip() if suffix == "py" else "".join(line.split()) for line in code]
 
 
 def _edits(files: Sequence[str], count: int) -> str:

@@ -174,6 +174,7 @@ def test_commits_between_with_their_files(project: Project) -> None:
         ("a.f", "// a\n", "// b\n", True),
         ("a b/a.sv", "// a\n", "// b\n", False),
         ("ä.sv", "// a\n", "// b\n", True),
+        ("rtl/a.sv", "q <= d;\nif (rst)\n  q <= 0;\n", "if (rst)\n  q <= 0;\nq <= d;\n", True),
     ],
 )
 def test_files_in_which_only_comments_and_white_space_changed_did_not_change(
