@@ -366,6 +366,10 @@ class FixRow:
     """Task id of the run whose statement about the cause is withdrawn."""
 
 
+ALL_BINS = "all bins"
+"""The name of the row that stands for all bins of a coverage point, some of which may be covered."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinRow:
     """A row of `coverage` in a record: the state of one bin of a covergroup; None if the key is missing."""
@@ -379,6 +383,11 @@ class BinRow:
     filled: bool = False
     hits: int | None = None
     goal: int | None = None
+
+    @property
+    def shown(self) -> str:
+        """Return the name of the bin; for the row of a whole point, how many of its bins are covered."""
+        return f"{self.hits} of {self.goal} bins covered" if self.bin == ALL_BINS else self.bin
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -378,7 +378,7 @@ def _bins(label: str, rows: Sequence[BinRow], width: int) -> Iterator[Line]:
     """Yield some bins, one line per coverage point."""
     points: dict[str, list[str]] = {}
     for row in rows:
-        points.setdefault(row.covergroup, []).append(row.bin)
+        points.setdefault(row.covergroup, []).append(row.shown)
     for covergroup, names in list(points.items())[:_MOST_POINTS]:
         more = f"; +{len(names) - _MOST_BINS}" if len(names) > _MOST_BINS else ""
         yield from _wrapped(f"{covergroup}: {'; '.join(names[:_MOST_BINS])}{more}", width, label=label)

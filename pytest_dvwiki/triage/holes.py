@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model import BinRow
+from pytest_dvwiki.model.archive import ALL_BINS
 from pytest_dvwiki.model.sentences import few
 from pytest_dvwiki.redact import redact
 
@@ -26,8 +27,6 @@ MOST_OF_A_POINT = 32
 """Number of holes of one coverage point that get a row each; more share one row."""
 MOST_OPEN = 500
 """Number of holes that may be open at a time; those with the highest priority come first."""
-ALL = "all bins"
-"""The bin that stands for all bins of a point."""
 _NAMED = 6
 _SHORT = re.compile(r"[\w ,.-]{1,16}")
 """Too short to hold a secret: most bins of large crosses need no closer look."""
@@ -114,7 +113,7 @@ class _Point:
         """Return rows for former holes that are filled now."""
         names = was_open.keys() & self._members.keys() - self._holes.keys()
         rows = [self._row(name, self._members[name], None) for name in names]
-        return [*rows, self._all_bins(filled=True)] if ALL in was_open and not self._many else rows
+        return [*rows, self._all_bins(filled=True)] if ALL_BINS in was_open and not self._many else rows
 
     def holes(self, was_open: Mapping[str, KnownBin]) -> list[BinRow]:
         """Return rows for holes that are not on record as open."""
@@ -122,7 +121,7 @@ class _Point:
             new = {name: bin_ for name, bin_ in self._holes.items() if name not in was_open}
             return [self._row(name, bin_, self._priority([bin_])) for name, bin_ in new.items()]
         row = self._all_bins(filled=False)
-        return [] if ALL in was_open and was_open[ALL].hits == row.hits else [row]
+        return [] if ALL_BINS in was_open and was_open[ALL_BINS].hits == row.hits else [row]
 
     def _priority(self, holes: Iterable[CoverBin]) -> int:
         """Return the priority of holes: by weight, heaviest first; for equal weights, those never hit come first."""
@@ -135,7 +134,7 @@ class _Point:
         """Return the row of all bins together; its hits are the number of covered bins."""
         total = len(self._members)
         return self._record_row(
-            ALL,
+            ALL_BINS,
             None if filled else self._priority(self._holes.values()),
             _open_names(list(self._holes)),
             filled=filled,

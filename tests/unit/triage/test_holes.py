@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.model import BinRow, CoverBin, KnownBin
-from pytest_dvwiki.triage.holes import ALL, MOST_OF_A_POINT, MOST_OPEN, CoverageNews, coverage_news
+from pytest_dvwiki.model.archive import ALL_BINS
+from pytest_dvwiki.triage.holes import MOST_OF_A_POINT, MOST_OPEN, CoverageNews, coverage_news
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -79,19 +80,19 @@ def test_what_weighs_more_comes_first_and_what_was_hit_comes_behind() -> None:
 def test_a_point_with_many_holes_is_one_row_until_few_are_left() -> None:
     assert len(coverage_news(many(MOST_OF_A_POINT), {}, whole=True).rows) == MOST_OF_A_POINT
     (row,) = coverage_news(many(3000, 1000), {}, whole=True).rows
-    assert (row.bin, row.hits, row.goal, row.filled) == (ALL, 1000, 4000, False)
+    assert (row.bin, row.hits, row.goal, row.filled) == (ALL_BINS, 1000, 4000, False)
     assert row.scenario == "open: 0000; 0001; 0002; 0003; 0004; 0005 and 2994 more"
-    known = {("fifo.cross", ALL): KnownBin(filled=False, hits=1000)}
+    known = {("fifo.cross", ALL_BINS): KnownBin(filled=False, hits=1000)}
     assert coverage_news(many(3000, 1000), known, whole=True).rows == ()
     (moved,) = coverage_news(many(2000, 2000), known, whole=True).moved
     assert moved.hits == 2000
     few = coverage_news(many(2, 3998), known, whole=True)
-    assert (names(few.filled), names(few.found)) == ([ALL], ["0000", "0001"])
+    assert (names(few.filled), names(few.found)) == ([ALL_BINS], ["0000", "0001"])
 
 
 def test_a_bin_with_a_page_is_still_filled_where_its_point_has_many_holes() -> None:
     found = coverage_news(many(100, 1), {("fifo.cross", "0100"): OPEN}, whole=True)
-    assert (names(found.filled), names(found.found)) == (["0100"], [ALL])
+    assert (names(found.filled), names(found.found)) == (["0100"], [ALL_BINS])
 
 
 def test_no_more_holes_are_open_at_a_time_than_somebody_can_look_at() -> None:
