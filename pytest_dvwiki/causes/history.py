@@ -75,7 +75,7 @@ class History(Protocol):
         ...
 
     def regressed(self, occurrence: Occurrence) -> bool:
-        """Tell whether a new occurrence is a regression: the cause was closed, or a fix of it had held."""
+        """Tell whether a new occurrence is the first since the cause was closed, or since a fix of it had held."""
         ...
 
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:

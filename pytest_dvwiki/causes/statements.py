@@ -279,10 +279,12 @@ def _known(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
     """Yield the statements about a cause on record."""
     history = cause.history
     assert history is not None  # noqa: S101  # for mypy: the caller asked
-    if history.regressed is not None and cause.news is None:
+    newest = cause.newest_fix
+    closed = newest is None or newest.result != "held"
+    # In a run, the line of a fix that held tells since when the cause is back.
+    if history.regressed is not None and (cause.news is None or (closed and cause.news == "KNOWN")):
         date, task = history.regressed
-        newest = cause.newest_fix
-        yield Regressed(date=date, closed=newest is None or newest.result != "held", task_id=task)
+        yield Regressed(date=date, closed=closed, task_id=task)
     if not (cause.archived_as and history.runs == 1):
         held, failed = cause.ends_of_fixes
         status = cause.page.status if cause.page is not None else ""

@@ -209,15 +209,19 @@ def _first_bad(archive: Archive, fingerprints: Sequence[str], after: str = "") -
 def _regressed(
     archive: Archive, fingerprints: Sequence[str], states: Sequence[fixes.FixState]
 ) -> tuple[str, str] | None:
-    """Return the time and id of the run in which an open cause came back; None if it has not regressed."""
+    """Return the time and id of the run in which an open cause came back; None if it has not regressed.
+
+    Passes that may be chance begin nothing anew.
+    """
+    lasting = [state for state in states if state.fix.counts or state.seed_passed or not state.fix.passes]
     row = archive.db.execute(
         "SELECT r.finished, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
         " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment > ? AND NOT o.without_fix"
         " AND (o.regressed OR ?) ORDER BY o.moment LIMIT 1",
         (
             tables.json_list(fingerprints),
-            states[-1].moment if states else "",
-            bool(states) and states[-1].fix.result == "held",
+            lasting[-1].moment if lasting else "",
+            bool(lasting) and lasting[-1].fix.result == "held",
         ),
     ).fetchone()
     return (row[0], row[1]) if row else None

@@ -20,6 +20,7 @@ from pytest_dvwiki.causes.statements import (
     Came,
     FixedBy,
     Infrastructure,
+    Regressed,
     Reproduce,
     Seen,
     SeenOn,
@@ -61,7 +62,7 @@ _ORIGINS: dict[OriginType, str] = {
     "UNKNOWN": "origin unknown",
 }
 _STYLE = Style(link=lambda page: page.rpartition("/")[2].removesuffix(".md"), files=3)
-_PAST = (AlreadyArchived, Beside, Seen, FixedBy, WithoutFix, SeenOn, Infrastructure, Tracked)
+_PAST = (AlreadyArchived, Beside, Seen, Regressed, FixedBy, WithoutFix, SeenOn, Infrastructure, Tracked)
 """Statements that are printed above the first cause."""
 _MARKUP = {
     "NEW": {"red": True, "bold": True},

@@ -279,13 +279,14 @@ class WikiHistory:
         )
 
     def regressed(self, occurrence: Occurrence) -> bool:
-        """Tell whether an occurrence is a regression: its page is closed, or it is back after a fix that held."""
-        fingerprint = self._known(occurrence.fingerprint)
-        listed = self.bug_pages(fingerprint)
-        if listed and listed[0].text("status") == "closed":
-            return True
+        """Tell whether an occurrence is the first since its page was closed, or since a fix that held."""
         undone = self.undone_fix(occurrence)
-        return undone is not None and undone.fix.result == "held"
+        if undone is not None and undone.fix.result == "held":
+            return undone.returned is None
+        known = self.cause(occurrence.fingerprint)
+        if known is None or known.history is None or known.page is None or known.page.status != "closed":
+            return False
+        return known.history.regressed is None
 
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
         """Return those of the passing tests that failed when last seen, unless people want no fix of the cause.

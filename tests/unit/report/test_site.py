@@ -127,7 +127,7 @@ def test_the_overview_says_why_who_and_which_fix(tmp_path: Path, monkeypatch: py
     make_site(place, tmp_path / "site")
     overview_page = Elements((tmp_path / "site" / "index.html").read_text("utf-8"))
     assert "Regressed (1)" in overview_page.words
-    assert "Regressed on 2026-11-" in overview_page.words
+    assert "Came back on 2026-11-" in overview_page.words
     cause = Elements((tmp_path / "site" / "causes" / f"{CAUSE}.html").read_text("utf-8"))
     told = "Fixes Failed again after the fix by 0000000 fifo: reset the read pointer (rtl/fifo.sv), 2026-11-"
     assert told in cause.words

@@ -10,10 +10,11 @@ from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.writing.build import archive, build
 
-from ..samples import CAUSE, files, layout, occurrence, passing, record
+from ..samples import CAUSE, again, files, layout, occurrence, passing, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +53,7 @@ def test_a_closed_bug_that_came_back_is_listed_as_regressed(place: Layout) -> No
     archive(place, record(30, occurrence(), regressed=(CAUSE,)))
     assert shown(place) == "regressed"
     assert (keys(place)["status"], keys(place)["regressed"]) == ("closed", "2026-11-22")
-    assert "- Regressed on 2026-11-22: its page was closed then.\n" in bug(place).read_text("utf-8")
+    assert "- Came back on 2026-11-22: its page was closed then.\n" in bug(place).read_text("utf-8")
 
 
 def test_a_run_that_did_not_see_it_as_a_return_says_nothing(place: Layout) -> None:
@@ -88,7 +89,7 @@ def test_the_return_after_a_fix_that_held_needs_no_closing(place: Layout) -> Non
     assert shown(place) == "open"
     assert keys(place)["regressed"] == "2026-11-22"
     assert "| held, returned 2026-11-22 |" in (place.wiki / "patterns" / "scoreboard_fail.md").read_text("utf-8")
-    assert "- Regressed on 2026-11-22: its fix had held.\n" in told
+    assert "- Came back on 2026-11-22: its fix had held.\n" in told
     fixed = (
         "- Last fixed by `0000000` fifo: reset the read pointer, 2026-11-21, held 1 day, back since 2026-11-22. (source"
     )
@@ -99,7 +100,7 @@ def test_a_fix_ends_it(place: Layout) -> None:
     archive(place, record(30, occurrence(), regressed=(CAUSE,)))
     archive(place, passing(31))
     assert (shown(place), keys(place)["regressed"]) == ("closed", None)
-    assert "Regressed" not in bug(place).read_text("utf-8")
+    assert "Came back on" not in bug(place).read_text("utf-8")
 
 
 def test_it_follows_from_the_records_alone(place: Layout) -> None:
@@ -107,3 +108,19 @@ def test_it_follows_from_the_records_alone(place: Layout) -> None:
     before = files(place.wiki)
     assert build(place).changed == []
     assert files(place.wiki) == before
+
+
+def test_only_the_first_run_that_sees_it_again_has_news(place: Layout) -> None:
+    def has_news() -> bool:
+        with WikiHistory(place) as history:
+            return history.regressed(occurrence())
+
+    assert has_news()
+    archive(place, record(30, occurrence(), regressed=(CAUSE,)))
+    assert not has_news()
+    # A pass with another seed may be chance, and begins nothing anew.
+    archive(place, passing(31, passed_again=(again(seed="7"),)))
+    archive(place, record(32, occurrence()))
+    assert not has_news()
+    archive(place, passing(33))
+    assert has_news()
