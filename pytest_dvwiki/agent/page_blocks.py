@@ -28,6 +28,7 @@ from pytest_dvwiki.causes.statements import (
     statements,
 )
 from pytest_dvwiki.causes.words import Style, fix_text, sentence, text
+from pytest_dvwiki.model.archive import ALL_BINS, MANY_BINS
 from pytest_dvwiki.model.sentences import count, is_own
 from pytest_dvwiki.records import aggregate, bins
 from pytest_dvwiki.records.command import from_anywhere, start
@@ -36,6 +37,7 @@ from pytest_dvwiki.wiki import age, outside
 from pytest_dvwiki.wiki.index import percent
 from pytest_dvwiki.wiki.kinds import spec, topic
 from pytest_dvwiki.wiki.kinds.bug import ORIGINS, UNTOUCHED, effective_type, facts, words_of_title
+from pytest_dvwiki.wiki.kinds.coverage import counted
 from pytest_dvwiki.wiki.kinds.marks import drifted
 from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
 from pytest_dvwiki.wiki.text import pages, parts
@@ -233,7 +235,8 @@ class PageBlocks:
         return f"Lesson [{age.age(lesson.since, self._today)}{again}]: {words}{source}"
 
     def _hole(self, page: PageSummary) -> PromptBlock:
-        name = f"{page.text('covergroup')}.{page.text('bin')}"
+        bin_name = page.text("bin")
+        name = f"{page.text('covergroup')}{f', {MANY_BINS}' if bin_name == ALL_BINS else f'.{bin_name}'}"
         filled = ", filled" if page.metadata.get("filled") is True else ""
         header = f"**{_words(name)}** ({_named(page.text('action_class'))}{filled}) — {_words(page.text('feature'))}"
         return PromptBlock(header.removesuffix(" — "), (*_outdated(page), *self._of_hole(page)))
@@ -243,7 +246,7 @@ class PageBlocks:
         hole = bins.hole(self._history.archive, page.text("covergroup"), page.text("bin"))
         if hole is not None:
             task_id, finished, newest = hole.rows[0]
-            hits = f", {newest.hits} of {newest.goal} hits" if newest.hits is not None else ""
+            hits = f", {newest.hits} of {newest.goal} {counted(hole)}" if newest.hits is not None else ""
             scenario = f" ({_words(newest.scenario)})" if newest.hits is not None and newest.scenario else ""
             times = sum(row.state.filled for row in hole.rows)
             before = f", filled {times} times before" if times > 1 else ", filled once before" if times else ""

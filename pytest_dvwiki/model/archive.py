@@ -366,8 +366,12 @@ class FixRow:
     """Task id of the run whose statement about the cause is withdrawn."""
 
 
+MOST_OF_A_POINT = 32
+"""Number of holes of one coverage point that get a row each; more share one row."""
 ALL_BINS = "all bins"
 """The name of the row that stands for all bins of a coverage point, some of which may be covered."""
+MANY_BINS = f"more than {MOST_OF_A_POINT} bins"
+"""How such a row is called where the number of covered bins is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

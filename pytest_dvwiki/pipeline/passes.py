@@ -7,11 +7,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_dvwiki.capture.git.repository import is_prose
 from pytest_dvwiki.model import FixRow, PassedAgain, Passing
 from pytest_dvwiki.records.fixes import MAYBE_LATER, OF_EDITS, PROVES, proof
+from pytest_dvwiki.records.sides import is_prose, side_of
 from pytest_dvwiki.records.units import parents_of
-from pytest_dvwiki.triage.origin import side_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

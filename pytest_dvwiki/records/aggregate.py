@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from pytest_dvwiki.model import FirstBad, Onset, RunId, Waived
-from pytest_dvwiki.records import cause_records, fixes, matrix, proposals, tables
+from pytest_dvwiki.records import cause_records, fixes, matrix, proposals, sides, tables
 from pytest_dvwiki.records.chance import Rate
 from pytest_dvwiki.records.kinds import is_infrastructure
 from pytest_dvwiki.records.targets import without_parameters
@@ -20,8 +20,9 @@ from pytest_dvwiki.redact import redact_id
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pytest_dvwiki.model import Fix, Occurrence
+    from pytest_dvwiki.model import Fix, Occurrence, Origin
     from pytest_dvwiki.records.archive import Archive
+    from pytest_dvwiki.records.fixes import FixState
     from pytest_dvwiki.records.proposals import ProposedFix
 
 NEWEST_TASKS = 20
@@ -109,6 +110,22 @@ class CauseHistory:
     """Number of the runs that are known only from a report."""
     matrix: tuple[matrix.Split, ...] = ()
     """The axes that divide its failures at the newest commit from passes of the same tests there."""
+
+    @property
+    def origin_fix(self) -> FixState | None:
+        """Return the fix that held and shows where the last failure came from; None if there is none."""
+        state = self.fixes[-1] if fixes.is_fixed(self.fixes) else None
+        last = next((row.finished for row in self.rows if not row.without_fix), "")
+        if state is None or state.fix.result != "held" or state.other_passes < state.other_tests:
+            return None
+        is_told = last <= state.fix.date and sides.with_held_fix(self.newest, state.fix) != self.newest.origin
+        return state if is_told else None
+
+    @property
+    def origin(self) -> Origin:
+        """Return where the last failure came from, in view of the fix that held for it."""
+        state = self.origin_fix
+        return self.newest.origin if state is None else sides.with_held_fix(self.newest, state.fix)
 
 
 _ROW = (

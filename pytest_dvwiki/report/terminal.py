@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.causes.statements import Statement
-    from pytest_dvwiki.model import Attempt, BinRow, Command, FailedTest, OriginType, Result
+    from pytest_dvwiki.model import Attempt, BinRow, Command, FailedTest, Origin, OriginType, Result
     from pytest_dvwiki.pipeline import Archived
 
 _MOST_CAUSES = 20
@@ -197,7 +197,7 @@ def _cause(session: Session, cause: Cause, *, verbosity: int, width: int) -> Ite
     occurrence = cause.occurrence
     word = cause.word
     label = f"{word:<10} {occurrence.error_class} / {occurrence.failure_subtype}"
-    origin = _origin(cause)
+    origin = _origin(cause.occurrence.origin)
     gap = min(_RIGHT, width) - len(label) - len(origin)
     yield Line(f"{label}{' ' * gap}{origin}" if gap > 1 else label, _MARKUP[word])
     if gap <= 1:
@@ -260,8 +260,7 @@ def _pages(cause: Cause) -> Iterator[Line]:
         yield Line(f"         dvwiki merge {' '.join(cause.like)}")
 
 
-def _origin(cause: Cause) -> str:
-    origin = cause.occurrence.origin
+def _origin(origin: Origin) -> str:
     if origin.type == "UNKNOWN":
         return _ORIGINS["UNKNOWN"]
     return f"{_ORIGINS[origin.type]}, {origin.confidence * 100:.0f} %"
@@ -322,6 +321,9 @@ def _passes(session: Session, width: int) -> Iterator[Line]:
         yield from _wrapped(of_passes(each), width)
         if each.word != "PASSED":
             yield from _wrapped(fix, width, label="by")
+        history = each.cause.history if each.cause is not None and each.word != "PASSED" else None
+        if history is not None and history.origin_fix is not None:
+            yield from _wrapped(f"{_origin(history.origin)}: {history.origin.reasons[0]}", width, label="origin")
         for label, command in (("fails", each.failing), ("passes", each.passing)):
             if command is not None:
                 yield from _command(session, command, width, label=label)

@@ -1,8 +1,8 @@
 """The news in the coverage of a run: new holes and filled bins.
 
 A row of a record is written when something changes, not in every run. A hole that stays open is no news, and a bin that
-was always covered never gets a row or a page. A coverage point with many open bins is one hole, `all bins`, until few
-are left: nobody reads a thousand pages of one cross.
+was always covered never gets a row or a page. A coverage point with many open bins is one hole, `all bins` in
+records, until few are left: nobody reads a thousand pages of one cross.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model import BinRow
-from pytest_dvwiki.model.archive import ALL_BINS
+from pytest_dvwiki.model.archive import ALL_BINS, MOST_OF_A_POINT
 from pytest_dvwiki.model.sentences import few
 from pytest_dvwiki.redact import redact
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import CoverBin, KnownBin
 
-MOST_OF_A_POINT = 32
-"""Number of holes of one coverage point that get a row each; more share one row."""
 MOST_OPEN = 500
 """Number of holes that may be open at a time; those with the highest priority come first."""
 _NAMED = 6

@@ -7,19 +7,29 @@ is unknown; the verdict then gives both readings and what would decide between t
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki import simulators
 from pytest_dvwiki.model import Clue, Origin
 from pytest_dvwiki.model.sentences import count, few
 from pytest_dvwiki.records.kinds import DETERMINISTIC_CLASSES, INFRASTRUCTURE_PATTERNS
+from pytest_dvwiki.records.sides import (
+    HDL,
+    HELD,
+    SIDES,
+    TESTBENCH,
+    WOULD_DECIDE,
+    concerns,
+    of_held_fix,
+    own_name,
+    side_of,
+    side_of_fix,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.model import Frame, OriginType, Verdict
@@ -45,8 +55,6 @@ WEIGHTS: Mapping[str, float] = {
 """Weight of each kind of clue, in log-odds for the side that it names; fitted by `tests/bench/origin.py --fit`."""
 PERSON = 3.0
 """Weight of a person's decision on this very cause: 95 % without other evidence. Not measured."""
-HELD = 1.0
-"""Weight of a fix that held for this very cause and touched one side only. Not measured."""
 _INSTANCE = WEIGHTS["changes"]
 """Weight of a testbench file that instantiates what does not fit. Not measured.
 
@@ -58,7 +66,6 @@ _PRIOR = 2.0
 FEWEST_SEEDS = 2
 """Minimum number of seeds that show how a fault depends on the stimulus."""
 
-_SIDES: dict[OriginType, str] = {"RTL_BUG": "the design", "TB_BUG": "the testbench"}
 _MISMATCHES = frozenset(
     {"port_mismatch", "parameter_error", "interface_mismatch", "missing_module", "unresolved_reference"}
 )
@@ -95,19 +102,8 @@ _READINGS = {
 """Both readings of failures that look the same whichever side is wrong; such a failure alone decides nothing."""
 _ANY = _READINGS.keys() - {"handle", "top level"}
 """Kinds that many different faults share: the fix of the last one is no evidence for the next."""
-_HDL = re.compile(r"\.(?:sv|svh|v|vh|vhd|vhdl)$", re.IGNORECASE)
 _LISTS = re.compile(r"\.(?:f|fl|flist|filelist|vc|core)$", re.IGNORECASE)
 _BUILD_FILES = re.compile(r"(?:^|[\\/])makefile[^\\/]*$|\.(?:mk|tcl)$|" + _LISTS.pattern, re.IGNORECASE)
-_BENCH_WORDS = (
-    r"tb|tbs|tests?|testbench(?:es)?|bench|uvm|verif(?:ication)?|dv|sim|agents?|env|envs|seq|seqs|sequences?"
-    r"|scoreboards?|sb|scb|monitors?|drivers?|model|bfm|vip|checkers?|cov|coverage"
-)
-_TESTBENCH = re.compile(rf"(?:^|[\\/_.-])(?:{_BENCH_WORDS})(?=[\\/_.-]|\d*\.)", re.IGNORECASE)
-_WRAPPER = re.compile(
-    r"(?:^|[\\/_.-])(?:tbs?|testbench(?:es)?|bench)(?=[\\/_.-]|\d*\.)|(?:^|[\\/])test_[^\\/]*$", re.IGNORECASE
-)
-"""An HDL file that is part of a testbench in Python; a folder `tests` holds designs as well."""
-_LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|uvm-?1\.\d\w?|uvm_1_\d|uvm-core)[\\/]", re.IGNORECASE)
 
 
 def judge(
@@ -158,7 +154,7 @@ def judge(
     return (
         *([clue] if clue else []),
         *_of_pattern(pattern, decided or {}),
-        *_of_cause(known, sources, python_bench=python_bench, names_its_cause=clue is None or clue.kind not in _ANY),
+        *_of_cause(known, sources, names_its_cause=clue is None or clue.kind not in _ANY),
     )
 
 
@@ -171,11 +167,11 @@ def conclude(clues: Sequence[Clue]) -> Origin:
     """Return the origin that the evidence shows together; unknown if it is too weak."""
     person = next((clue for clue in clues if clue.kind == "person"), None)
     tool = next((clue for clue in clues if clue.side == "TOOL"), None)
-    score = sum(_weight(clue) * (1 if clue.side == "RTL_BUG" else -1) for clue in clues if clue.side in _SIDES)
+    score = sum(_weight(clue) * (1 if clue.side == "RTL_BUG" else -1) for clue in clues if clue.side in SIDES)
     side: OriginType = "RTL_BUG" if score > 0 else "TB_BUG"
     chance = 1 / (1 + math.exp(-abs(score)))
     confidence = round(min(SUREST, chance), 2)
-    if person is not None and person.side not in _SIDES:
+    if person is not None and person.side not in SIDES:
         return Origin(type="UNKNOWN", confidence=0.0, reasons=_reasons(clues, person.side))
     if person is not None:
         # A person's decision counts, with less confidence if the evidence is against it.
@@ -256,18 +252,18 @@ def of_changes(
     sides: dict[OriginType, list[str]] = {}
     for file in files:
         side = side_of(file, sources, python_bench=python_bench)
-        if side is not None and _concerns(file, sources):
+        if side is not None and concerns(file, sources):
             sides.setdefault(side, []).append(file)
     since = f"passed with another seed, before {failures} failing runs," if failures else "passed"
     span = f"since it {since} at {passed[:8]}" + (f" and until it failed at {failed[:8]}" if failed else "")
     clues = []
     if len(sides) == 1 and not (failures and any(map(_BUILD_FILES.search, files))):
         ((side, changed),) = sides.items()
-        text = f"of its sources only {_SIDES[side].removeprefix('the ')} files changed {span}: {few(changed, 1)}"
+        text = f"of its sources only {SIDES[side].removeprefix('the ')} files changed {span}: {few(changed, 1)}"
         clues.append(Clue("likely changes" if failures else "changes", side, text))
-    if any(_LISTS.search(file) and not _TESTBENCH.search(_own_name(file)) for file in files):
+    if any(_LISTS.search(file) and not TESTBENCH.search(own_name(file)) for file in files):
         clues.append(_undecided(_LIST))
-    if files and not any(map(_HDL.search, files)):
+    if files and not any(map(HDL.search, files)):
         clues.append(Clue(_SAME_HDL, "UNKNOWN", f"no HDL file of the repository changed {span}, but {few(files, 1)}"))
     return tuple(clues)
 
@@ -286,59 +282,6 @@ def of_simulators(failed: Sequence[str], passed: Sequence[str]) -> tuple[Clue, .
         return ()
     text = f"fails on {', '.join(failed)} and passes on {', '.join(passed)}: the test's expectation can be met"
     return (Clue("another simulator passes", "RTL_BUG", text),)
-
-
-def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = False) -> OriginType | None:
-    """Tell whether a source file belongs to the design or the testbench; None if it is a source of neither.
-
-    Args:
-        file: Its name, with its folders.
-        sources: Files of the build: such an HDL file belongs to the design wherever it is.
-        python_bench: Whether the testbench is in Python; then all HDL files belong to the design.
-    """
-    if _not_design().search(file):
-        return None
-    if file.endswith(".py"):
-        return "TB_BUG"
-    if not _HDL.search(file):
-        return None
-    if _LIBRARY.search(file):
-        return "TB_BUG"
-    bench = _WRAPPER if python_bench or _is_among(file, sources) else _TESTBENCH
-    return "TB_BUG" if bench.search(_own_name(file)) else "RTL_BUG"
-
-
-def _concerns(file: str, sources: Collection[str]) -> bool:
-    """Tell whether a simulation may have read a file: any file may count if no file of its language is known."""
-    if file.endswith("conftest.py"):
-        return True
-    is_python = file.endswith(".py")
-    like = _of_kind(tuple(sources), is_python=is_python)
-    return not like or _is_among(file, like)
-
-
-@functools.lru_cache(maxsize=16)
-def _of_kind(sources: tuple[str, ...], *, is_python: bool) -> tuple[str, ...]:
-    return tuple(each for each in sources if (each.endswith(".py") if is_python else _HDL.search(each)))
-
-
-def _is_among(file: str, sources: Collection[str]) -> bool:
-    """Tell whether a file is among some, which may be named relative to other folders."""
-    names, ends = _names(tuple(sources))
-    return file in ends or any(end in names for end in _ends(file))
-
-
-@functools.lru_cache(maxsize=16)
-def _names(files: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of files, and all their tails without leading folders."""
-    return frozenset(files), frozenset(end for file in files for end in _ends(file))
-
-
-def _ends(file: str) -> Iterator[str]:
-    """Yield a file's name, then the name without its first folder, its first two folders and so on."""
-    while file:
-        yield file
-        file = file.partition("/")[2]
 
 
 def _weight(clue: Clue) -> float:
@@ -365,12 +308,10 @@ def _what_would_decide(clues: Sequence[Clue]) -> str:
     compared = " or ".join(text for kind, text in other.items() if kind not in known)
     change = "" if known & {"changes", "likely changes"} else "a change on one side only since its last pass, "
     pass_ = f"; to compare with: a pass with {compared}" if compared else ""
-    return f"what would decide: {change}a fix that holds, or a person's decision{pass_}"
+    return f"{WOULD_DECIDE}{change}a fix that holds, or a person's decision{pass_}"
 
 
-def _of_cause(
-    known: Cause | None, sources: Collection[str], *, python_bench: bool, names_its_cause: bool
-) -> tuple[Clue, ...]:
+def _of_cause(known: Cause | None, sources: Collection[str], *, names_its_cause: bool) -> tuple[Clue, ...]:
     """Return the evidence about the same cause: a person's decision, or the side that a held fix touched.
 
     How often it was seen, and the verdicts of the tool, are not evidence.
@@ -383,16 +324,13 @@ def _of_cause(
         return people
     if sum(known.ends_of_fixes) > 1:
         return ()  # a check with an earlier fix may report another fault now
-    sides = {side for file in fix.files if (side := side_of(file, sources, python_bench=python_bench))}
-    if len(sides) != 1 or fix.file_count > len(fix.files):
-        return ()
-    (side,) = sides
-    return (Clue("held fix", side, f"a fix that held for this cause touched only {_SIDES[side]}", HELD),)
+    side = side_of_fix(fix, sources)
+    return (Clue("held fix", side, of_held_fix(fix, side), HELD),) if side is not None else ()
 
 
 def _of_people(known: Cause | None) -> tuple[Clue, ...]:
     page = known.page if known is not None else None
-    if page is None or not page.is_decided or page.type not in {*_SIDES, "UNKNOWN"}:
+    if page is None or not page.is_decided or page.type not in {*SIDES, "UNKNOWN"}:
         return ()
     done = "a person gave its page another type" if page.status in {"", "open"} else f"its page is {page.status}"
     return (Clue("person", page.type, f"{done}: {page.type}", PERSON),)
@@ -400,14 +338,14 @@ def _of_people(known: Cause | None) -> tuple[Clue, ...]:
 
 def _of_pattern(pattern: Pattern | None, decided: Mapping[OriginType, int]) -> tuple[Clue, ...]:
     """Return what people decided about other causes of the same pattern."""
-    total = sum(decided.get(side, 0) for side in _SIDES)
+    total = sum(decided.get(side, 0) for side in SIDES)
     if pattern is None or not total:
         return ()
-    best = max(_SIDES, key=lambda side: decided.get(side, 0))
+    best = max(SIDES, key=lambda side: decided.get(side, 0))
     number = decided.get(best, 0)
     weight = math.log((number + _PRIOR) / (total - number + _PRIOR))
     share = f"people attributed {number} of {count(total, 'other cause')} of {pattern.id}"
-    return (Clue("pattern", best, f"{share} to {_SIDES[best]}", weight),)
+    return (Clue("pattern", best, f"{share} to {SIDES[best]}", weight),)
 
 
 def _build(failure_subtype: str, file: str | None, place: OriginType | None, prior: Clue | None) -> Clue | None:
@@ -437,21 +375,9 @@ def _run(failure_subtype: str, prior: Clue | None) -> Clue | None:
 
 def _prior(failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str, Subtype]) -> Clue | None:
     """Return the side from which such failures mostly come; the caller sets the kind of the clue."""
-    if pattern is not None and pattern.origin in _SIDES:
-        return Clue("", pattern.origin, f"messages like this ({pattern.id}) mostly come from {_SIDES[pattern.origin]}")
+    if pattern is not None and pattern.origin in SIDES:
+        return Clue("", pattern.origin, f"messages like this ({pattern.id}) mostly come from {SIDES[pattern.origin]}")
     subtype = subtypes.get(failure_subtype)
-    if subtype is None or subtype.origin not in _SIDES:
+    if subtype is None or subtype.origin not in SIDES:
         return None
-    return Clue("", subtype.origin, f"failures of kind {failure_subtype} mostly come from {_SIDES[subtype.origin]}")
-
-
-def _own_name(file: str) -> str:
-    """Return a file with its folder; the folders above often name the whole project (`tests/designs/fifo.sv`)."""
-    return "/".join(re.split(r"[\\/]", file)[-2:])
-
-
-@functools.cache
-def _not_design() -> re.Pattern[str]:
-    """Return the expression for folders with generated files."""
-    names = ("sim_build", "__pycache__", *(name for tool in simulators.tools() for name in tool.folders))
-    return re.compile(rf"(?:^|[\\/])(?:{'|'.join(map(re.escape, names))})[\\/]")
+    return Clue("", subtype.origin, f"failures of kind {failure_subtype} mostly come from {SIDES[subtype.origin]}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_dvwiki.model.archive import ALL_BINS, MANY_BINS
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.wiki.kinds.bug import effective_type, is_pointer, words_of_title
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
@@ -59,7 +60,8 @@ def _pattern(page: PageSummary) -> tuple[str, ...]:
 
 def _hole(page: PageSummary) -> tuple[str, ...]:
     status = "filled" if page.metadata.get("filled") is True else _text(page, "action_class")
-    return _text(page, "feature"), _text(page, "bin"), status
+    bin_name = _text(page, "bin")
+    return _text(page, "feature"), MANY_BINS if bin_name == ALL_BINS else bin_name, status
 
 
 def _spec(page: PageSummary) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
 from pytest_dvwiki.git import output
 from pytest_dvwiki.model import Vcs
 from pytest_dvwiki.model.sentences import few
+from pytest_dvwiki.records.sides import is_prose
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
@@ -34,9 +35,6 @@ _MOST_EDITED = 100
 """Maximum number of files with uncommitted changes that are recorded."""
 _MOST_PROSE = 100
 """Maximum number of files for people to read that are left out by their names."""
-_PROSE = re.compile(
-    r"(?:^|/)(?:LICENSE|README|CHANGELOG|CHANGES|AUTHORS|CONTRIBUTING|CODEOWNERS)[^/]*$|\.(?:md|rst|adoc)$"
-)
 _GENERATED = (
     "sim_build/**",
     "obj_dir/**",
@@ -64,16 +62,6 @@ _PROGRESS = re.compile(r"^[ ]*(?:[\d.-]+[a-z]{1,4}[ ]+)?(?:UVM_)?(?:INFO|DEBUG)\
 """A line by which a testbench tells what it does; the source that it names reported no failure."""
 _SHORT = 12
 _IN_TEXT = 3
-
-
-def is_prose(name: str, reads: Iterable[str]) -> bool:
-    """Tell whether a file is only for people to read, so that a change to it neither breaks nor repairs a test.
-
-    Args:
-        name: Name in git.
-        reads: Files that the failing simulation read.
-    """
-    return bool(_PROSE.search(name)) and not any(read == name or read.endswith(f"/{name}") for read in reads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

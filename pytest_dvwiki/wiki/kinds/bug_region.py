@@ -227,10 +227,12 @@ def _commit(row: OccurrenceRow) -> str:
 
 
 def _rationale(history: CauseHistory, kind: str, sources: _Sources) -> str:
-    origin = history.newest.origin
+    origin = history.origin
+    held = history.origin_fix
+    source = (held.fix.held_in or held.task_id) if held is not None else history.task_ids[0]
     pattern = f", pattern {code(history.newest.pattern)}" if history.newest.pattern else ""
     sure = "" if origin.type == "UNKNOWN" else f" with confidence {origin.confidence:.2f}"
-    lines = [f"{origin.type}{sure}{pattern}{sources.cite(history.task_ids[0])}:"]
+    lines = [f"{origin.type}{sure}{pattern}{sources.cite(source)}:"]
     lines += [f"- {escape(one_line(reason))}" for reason in origin.reasons]
     if not origin.reasons:
         lines.append("- no evidence for an origin was found")

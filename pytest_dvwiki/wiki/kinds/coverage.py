@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from pytest_dvwiki.model.archive import ALL_BINS, MANY_BINS
 from pytest_dvwiki.wiki.kinds.pattern import UNWRITTEN
 from pytest_dvwiki.wiki.text import pages
 from pytest_dvwiki.wiki.text.markdown import cite, code, escape, one_line, table
@@ -54,7 +55,8 @@ def new(page: str, hole: Hole) -> bytes:
         ("History", pages.region("history", page)),
         ("Citation", pages.region("citation", page)),
     )
-    return pages.new(people, OWNED, f"Coverage: {escape(covergroup)}.{escape(bin_name)}", sections, page=page)
+    shown = f", {MANY_BINS}" if bin_name == ALL_BINS else f".{escape(bin_name)}"
+    return pages.new(people, OWNED, f"Coverage: {escape(covergroup)}{shown}", sections, page=page)
 
 
 def keys(hole: Hole) -> dict[str, Any]:
@@ -76,7 +78,7 @@ def regions(hole: Hole) -> dict[str, str]:
         for row in hole.rows
     ]
     # Leave out empty columns: coverage tools report no scenario, and callers of the API no hits.
-    header = ("Date", "Task", "Class", "Scenario", "Hits", "State")
+    header = ("Date", "Task", "Class", "Scenario", counted(hole).capitalize(), "State")
     kept = [column for column in range(len(header)) if any(row[column] for row in rows)]
     history = f"{_standing(hole)}\n\n" + table(
         [header[column] for column in kept], [[row[column] for column in kept] for row in rows]
@@ -91,5 +93,10 @@ def _standing(hole: Hole) -> str:
     """Return a sentence that says whether a bin is covered, and since when."""
     task_id, _, newest = hole.rows[0]
     covered = "Covered" if newest.filled else "Not covered"
-    hits = f", {newest.hits} of {newest.goal} hits in the newest run" if newest.hits is not None else ""
+    hits = f", {newest.hits} of {newest.goal} {counted(hole)} in the newest run" if newest.hits is not None else ""
     return f"{covered} since {hole.since[:10]}{hits}. {cite(task_id)}"
+
+
+def counted(hole: Hole) -> str:
+    """Return what the numbers of a hole count: those of a whole point its covered bins."""
+    return "covered bins" if hole.bin == ALL_BINS else "hits"

@@ -65,7 +65,7 @@ class Views:
         cause = aggregate.cause(self.archive, (fingerprint,))
         if cause is None or not bug.has_page(cause.newest):
             return
-        origin = cause.newest.origin.type
+        origin = cause.origin.type
         name = bug_name(origin, cause.first_seen, fingerprint, lambda name: self.files.exists(f"bugs/{name}.md"))
         lesson = self._registry.subtypes.get(cause.newest.failure_subtype)
         self.made.add(fingerprint)
@@ -123,7 +123,7 @@ class Views:
         gone = {name for name in former if not self.files.exists(f"bugs/{name}.md")}
         aliases = sorted(gone | {page.name for page in rest})
         identities = self.archive.identities(*fingerprints)
-        kind = bug.effective_type(keeper, cause.newest.origin.type)
+        kind = bug.effective_type(keeper, cause.origin.type)
         made_as = bug.type_at_creation(keeper)
         self.files.edit(
             keeper.path,

@@ -183,3 +183,10 @@ def test_a_huge_cross_makes_one_page(project: Path, capsys: pytest.CaptureFixtur
     assert "5000 of 10000 bins covered\n" in out.partition("  hole   ")[2]
     assert "all bins" not in out
     assert [hole["bin"] for hole in holes(project).values()] == ["all bins"]
+    wiki = project / ".agent/wiki"
+    page = (wiki / "coverage" / f"{next(iter(holes(project)))}.md").read_text("utf-8")
+    assert "# Coverage: fifo.l, more than 32 bins\n" in page
+    assert ", 5000 of 10000 covered bins in the newest run." in page
+    assert "| more than 32 bins |" in (wiki / "index.md").read_text("utf-8")
+    assert main(["context"]) == 0
+    assert "fifo.l, more than 32 bins** (needs_investigation)" in capsys.readouterr().out

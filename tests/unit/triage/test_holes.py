@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.model import BinRow, CoverBin, KnownBin
-from pytest_dvwiki.model.archive import ALL_BINS
-from pytest_dvwiki.triage.holes import MOST_OF_A_POINT, MOST_OPEN, CoverageNews, coverage_news
+from pytest_dvwiki.model.archive import ALL_BINS, MOST_OF_A_POINT
+from pytest_dvwiki.triage.holes import MOST_OPEN, CoverageNews, coverage_news
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

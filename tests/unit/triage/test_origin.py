@@ -10,6 +10,7 @@ import pytest
 from pytest_dvwiki.causes.cause import Cause, PageFacts
 from pytest_dvwiki.model import Clue, Fix, Frame, Origin, OriginType, Place, Verdict
 from pytest_dvwiki.patterns.registry import load_registry, load_subtypes
+from pytest_dvwiki.records.sides import side_of
 from pytest_dvwiki.triage.origin import (
     CLEAR,
     as_decided,
@@ -18,7 +19,6 @@ from pytest_dvwiki.triage.origin import (
     of_changes,
     of_seeds,
     of_simulators,
-    side_of,
     with_clues,
 )
 

@@ -1,0 +1,145 @@
+"""The side of a fault that a file belongs to: the design or the testbench; and the side that a fix touched."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import simulators
+from pytest_dvwiki.model import Origin
+from pytest_dvwiki.model.sentences import few
+from pytest_dvwiki.records.fixes import MAYBE_LATER
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from pytest_dvwiki.model import Fix, Occurrence, OriginType
+
+HELD = 1.0
+"""Weight, in log-odds, of a fix that held for a cause and touched one side only. Not measured."""
+SIDES: dict[OriginType, str] = {"RTL_BUG": "the design", "TB_BUG": "the testbench"}
+WOULD_DECIDE = "what would decide: "
+"""The beginning of the last reason for an unknown origin."""
+_PROSE = re.compile(
+    r"(?:^|/)(?:LICENSE|README|CHANGELOG|CHANGES|AUTHORS|CONTRIBUTING|CODEOWNERS)[^/]*$|\.(?:md|rst|adoc)$"
+)
+HDL = re.compile(r"\.(?:sv|svh|v|vh|vhd|vhdl)$", re.IGNORECASE)
+_BENCH_WORDS = (
+    r"tb|tbs|tests?|testbench(?:es)?|bench|uvm|verif(?:ication)?|dv|sim|agents?|env|envs|seq|seqs|sequences?"
+    r"|scoreboards?|sb|scb|monitors?|drivers?|model|bfm|vip|checkers?|cov|coverage"
+)
+TESTBENCH = re.compile(rf"(?:^|[\\/_.-])(?:{_BENCH_WORDS})(?=[\\/_.-]|\d*\.)", re.IGNORECASE)
+_WRAPPER = re.compile(
+    r"(?:^|[\\/_.-])(?:tbs?|testbench(?:es)?|bench)(?=[\\/_.-]|\d*\.)|(?:^|[\\/])test_[^\\/]*$", re.IGNORECASE
+)
+"""An HDL file that is part of a testbench in Python; a folder `tests` holds designs as well."""
+_LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|uvm-?1\.\d\w?|uvm_1_\d|uvm-core)[\\/]", re.IGNORECASE)
+
+
+def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = False) -> OriginType | None:
+    """Tell whether a source file belongs to the design or the testbench; None if it is a source of neither.
+
+    Args:
+        file: Its name, with its folders.
+        sources: Files of the build: such an HDL file belongs to the design wherever it is.
+        python_bench: Whether the testbench is in Python; then all HDL files belong to the design.
+    """
+    if _not_design().search(file):
+        return None
+    if file.endswith(".py"):
+        return "TB_BUG"
+    if not HDL.search(file):
+        return None
+    if _LIBRARY.search(file):
+        return "TB_BUG"
+    bench = _WRAPPER if python_bench or _is_among(file, sources) else TESTBENCH
+    return "TB_BUG" if bench.search(own_name(file)) else "RTL_BUG"
+
+
+def concerns(file: str, sources: Collection[str]) -> bool:
+    """Tell whether a simulation may have read a file: any file may count if no file of its language is known."""
+    if file.endswith("conftest.py"):
+        return True
+    is_python = file.endswith(".py")
+    like = _of_kind(tuple(sources), is_python=is_python)
+    return not like or _is_among(file, like)
+
+
+@functools.lru_cache(maxsize=16)
+def _of_kind(sources: tuple[str, ...], *, is_python: bool) -> tuple[str, ...]:
+    return tuple(each for each in sources if (each.endswith(".py") if is_python else HDL.search(each)))
+
+
+def _is_among(file: str, sources: Collection[str]) -> bool:
+    """Tell whether a file is among some, which may be named relative to other folders."""
+    names, ends = _names(tuple(sources))
+    return file in ends or any(end in names for end in _ends(file))
+
+
+@functools.lru_cache(maxsize=16)
+def _names(files: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of files, and all their tails without leading folders."""
+    return frozenset(files), frozenset(end for file in files for end in _ends(file))
+
+
+def _ends(file: str) -> Iterator[str]:
+    """Yield a file's name, then the name without its first folder, its first two folders and so on."""
+    while file:
+        yield file
+        file = file.partition("/")[2]
+
+
+def own_name(file: str) -> str:
+    """Return a file with its folder; the folders above often name the whole project (`tests/designs/fifo.sv`)."""
+    return "/".join(re.split(r"[\\/]", file)[-2:])
+
+
+def is_prose(name: str, reads: Iterable[str]) -> bool:
+    """Tell whether a file is only for people to read, so that a change to it neither breaks nor repairs a test.
+
+    Args:
+        name: Name in git.
+        reads: Files that the failing simulation read.
+    """
+    return bool(_PROSE.search(name)) and not any(read == name or read.endswith(f"/{name}") for read in reads)
+
+
+def side_of_fix(fix: Fix, reads: Collection[str]) -> OriginType | None:
+    """Return the only side whose files a fix touched; None if it touched both, other files, or maybe further ones.
+
+    Args:
+        fix: The fix.
+        reads: Files that the failing simulation read; other sources of their language do not count.
+    """
+    if fix.file_count > len(fix.files) or MAYBE_LATER in fix.note:
+        return None
+    files = [file for file in fix.files if not is_prose(file, reads) and concerns(file, reads)]
+    in_python = any(read.endswith(".py") for read in reads)
+    # If it is unknown what was read, a file counts only if its side does not depend on the language of the testbench.
+    ways = (in_python,) if reads else (True, False)
+    sides = {side_of(file, reads if way else (), python_bench=way) for file in files for way in ways}
+    return sides.pop() if len(sides) == 1 else None
+
+
+def of_held_fix(fix: Fix, side: OriginType) -> str:
+    """Return the reason that a fix which held gives for an origin."""
+    return f"a fix that held for this cause touched only {SIDES[side]}: {few(fix.files, 1)}"
+
+
+def with_held_fix(occurrence: Occurrence, fix: Fix) -> Origin:
+    """Return the origin of a cause's last failure, in view of the fix that held for it."""
+    side = side_of_fix(fix, occurrence.reads)
+    if side is None or occurrence.origin.type != "UNKNOWN" or occurrence.error_class == "tool_error":
+        return occurrence.origin
+    reasons = (each for each in occurrence.origin.reasons if not each.startswith(WOULD_DECIDE))
+    confidence = round(1 / (1 + math.exp(-HELD)), 2)
+    return Origin(type=side, confidence=confidence, reasons=(of_held_fix(fix, side), *reasons))
+
+
+@functools.cache
+def _not_design() -> re.Pattern[str]:
+    """Return the expression for folders with generated files."""
+    names = ("sim_build", "__pycache__", *(name for tool in simulators.tools() for name in tool.folders))
+    return re.compile(rf"(?:^|[\\/])(?:{'|'.join(map(re.escape, names))})[\\/]")
