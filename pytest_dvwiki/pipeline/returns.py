@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.causes.history import History
     from pytest_dvwiki.model import Occurrence, Run, StandingFix, Vcs
+    from pytest_dvwiki.records.fixes import FixState
 
 _MOST_FILES = 100
 """Maximum number of changed files that a record names."""
+_MOST_FIXES = 5
+"""Maximum number of the newest fixes of a cause that are looked up in git."""
 
 
 class CauseOfRun(NamedTuple):
@@ -29,6 +32,8 @@ class CauseOfRun(NamedTuple):
     """The fixed cause of the same check, if this is a new one."""
     fix_in_place: bool | None = None
     """Whether the sources of the run have the changes of its newest fix; None if unknown."""
+    undone: FixState | None = None
+    """An older fix whose changes were undone since the newest one."""
 
 
 class Returns:
@@ -64,7 +69,17 @@ class Returns:
         name = self._history.cause_of(occurrence, self._run.task_id, rows)
         is_new = bool(standing) and self._history.cause(name) is None
         beside = self._history.cause(standing[0].cause) if is_new else None
-        return CauseOfRun(name, beside, found[name].in_place if name in found else None)
+        return CauseOfRun(name, beside, found[name].in_place if name in found else None, self._undone(name))
+
+    def _undone(self, name: str) -> FixState | None:
+        """Return the newest of a cause's older fixes that was undone since its newest one, if that one was not."""
+        known, vcs = self._history.cause(name), self._vcs
+        if known is None or vcs is None or len(known.states) < 2:  # noqa: PLR2004
+            return None
+        *older, newest = known.states[-_MOST_FIXES:]
+        passed = [each for each in reversed(older) if each.fix.result != "failed"]
+        found = next((each for each in passed if self._repository.undid(each.fix, newest.fix, vcs)), None)
+        return None if found is not None and self._repository.keeps(newest.fix, vcs) is False else found
 
     def _rows(self, occurrence: Occurrence, standing: Sequence[StandingFix]) -> Iterator[tuple[str, SinceFix]]:
         """Yield what changed since each standing fix of a check, by the name of the cause that was fixed."""

@@ -291,6 +291,21 @@ class Repository:
             )
         return undoes if undoes != redoes else None
 
+    def undid(self, fix: Fix, later: Fix, now: Vcs) -> bool:
+        """Tell whether the changes of a fix were in place with a later fix, and are undone in the present sources.
+
+        Args:
+            fix: The fix.
+            later: The later one.
+            now: The present state.
+        """
+        if fix.commits is None or later.commits is None or is_revision(*fix.commits, *later.commits):
+            return False
+        ends = (fix.commits[-1], later.commits[-1])
+        paths = ("--", *(f":(top,literal){name}" for name in fix.files))
+        changed = self._names("diff", *DIFF, "--name-only", "-z", *ends, *paths)
+        return changed == () and self.keeps(fix, now) is False
+
     def between(self, first: str, last: str) -> Difference:
         """Return the difference between two commits, given by their full names."""
         return self._commits(Vcs(commit=first), Vcs(commit=last), self._files(first, last) or (), _Suspects())
