@@ -84,7 +84,8 @@ def _of_failure(
         if onset.commit is not None and not repository.is_older(str(vcs.commit), onset.commit):
             vcs = Vcs(commit=onset.commit)
         begins = _start(occurrence, vcs, onset, history, repository)
-        if begins is None:
+        if begins is None or (begins.passed_with != "same" and known is not None and known.dirty):
+            # Where the pass proves nothing, what is left is the first sighting, which was with uncommitted changes.
             return known, False
         start = begins
     found = _between(

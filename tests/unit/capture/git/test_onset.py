@@ -193,6 +193,21 @@ def test_after_a_pass_with_another_seed_the_edited_files_are_named(project: Proj
     assert "with uncommitted changes in `rtl/fifo.sv`, last passed with another seed at " in project.page()
 
 
+def test_a_cause_first_seen_with_edits_is_not_first_seen_at_the_commit_after_them(project: Project) -> None:
+    project.run(seed="1")
+    with (project.root / "rtl/fifo.sv").open("a") as stream:
+        stream.write("// edited\n")
+    found = project.first_bad(seed="1")
+    assert found is not None
+    assert (found.passed_with, found.dirty, found.bad) == ("same", True, project.head)
+    bad = project.commit("fifo: the edits")
+    assert project.first_bad(seed="2") == found
+    assert "First seen at" not in project.page()
+    certain = project.first_bad(seed="1")
+    assert certain is not None
+    assert (certain.passed_with, certain.bad, certain.log_count) == ("same", bad, 1)
+
+
 def test_of_an_old_fault_that_few_seeds_show_no_commit_is_named(project: Project) -> None:
     for night in range(1, 6):
         project.run(seed=str(night), named=True)
