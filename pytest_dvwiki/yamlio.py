@@ -63,6 +63,8 @@ MOST_REPEATED = 10_000
 LONGEST_NUMBER = 64
 """Maximum number of characters of a number."""
 _TOO_DEEP = f"lists or mappings are nested more than {DEEPEST} deep; flatten them"
+_TOO_DEEP_FOR_LIBRARY = "exceeded maximum nesting depth"
+"""What libyaml says from 0.2.6 on: it reads ahead, and may meet its own limit of 1,000 before ours is checked."""
 _TOO_MANY = "more than {} values in one document; split it"
 _ODD = (KeyError, IndexError, AttributeError, TypeError, ValueError, OverflowError)
 """Errors that the library raises for a tag such as `!!bool` before a value of another type."""
@@ -308,6 +310,7 @@ def describe(error: Exception, name: str) -> str:
         mark = error.problem_mark or error.context_mark
         place = f"{name}:{mark.line + 1}" if mark else name
         problem = error.problem or error.context or "not YAML"
+        problem = _TOO_DEEP if problem == _TOO_DEEP_FOR_LIBRARY else problem
         return f"{place}: {problem}" if ";" in problem else f"{place}: {problem}; {MEND}"
     if isinstance(error, yaml.reader.ReaderError):
         return f"{name}: character {error.position + 1} is not allowed ({error.reason}); take it out or save as UTF-8"
