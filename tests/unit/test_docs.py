@@ -79,6 +79,23 @@ def test_links_lead_to_files(page: Path) -> None:
     assert not [target for target in targets if not (page.parent / target).exists()]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_rows_of_tables_are_whole(page: Path) -> None:
+    broken = []
+    cells, in_code = 0, False
+    for line in page.read_text(encoding="utf-8").split("\n"):
+        in_code ^= line.lstrip().startswith("```")
+        if line.startswith("|") and not in_code:
+            found = re.sub(r"\\\||`[^`]*`", "", line).count("|")
+            broken += [line] * (not line.endswith("|") or found != (cells or found))
+            cells = found
+        elif cells and line and not line.startswith("<!--"):
+            broken.append(line)  # the rest of a row that was wrapped
+        else:
+            cells = 0
+    assert not broken
+
+
 def test_every_page_is_reached_from_the_index() -> None:
     reached = set[Path]()
     new = {DOCS / "index.md"}
