@@ -19,17 +19,17 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.artefacts import Artefact
 from pytest_dvwiki.capture.files.results import EmptyResultsError, ResultsError, ResultsFile, read_results
 from pytest_dvwiki.capture.make_folders import STOPPED, builds_in, folders_of, stopped_in
-from pytest_dvwiki.capture.processes.tools import makefiles
 from pytest_dvwiki.capture.run_logs import RunLogs, text_of
 from pytest_dvwiki.capture.run_names import native_runner, package_of, place_of, simulation_name, undated
 from pytest_dvwiki.capture.runners import fusesoc
 from pytest_dvwiki.capture.simulations.builds import Builds
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
-from pytest_dvwiki.capture.simulations.makefiles import HEAD, make_call
+from pytest_dvwiki.capture.simulations.makefiles import HEAD, make_call, values_in_log
 from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of, named_run
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
 from pytest_dvwiki.capture.simulations.simulation_run import excerpts_of
+from pytest_dvwiki.capture.which_makefile import Evidence, Makefiles
 from pytest_dvwiki.logtext.excerpts import Limits
 from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.logtext.user_frames import shown_path, user_frame
@@ -198,8 +198,9 @@ class _RunReader:
         self._names: set[str] = set()
         self._shared: dict[Path, Artefact] = {}
         """Logs of a results file that hold the tests of other simulations, too."""
-        self._calls: dict[tuple[Path, ...], Call] = {}
+        self._calls: dict[tuple[Path, ...], Call | None] = {}
         self._folders_of = functools.cache(folders_of)
+        self._which = Makefiles(root)
         self._run = Leftovers()
 
     def read(self) -> Leftovers:
@@ -282,6 +283,7 @@ class _RunReader:
             return
         if file is not None and not logs and (missing := _only_in_the_log(file.cases)):
             run.notes.append(f"{artefact.shown}: {missing}; give its log with --log")
+        makefiles = self._makefiles(artefact, logs, cases=file.cases if file is not None else ())
         outcome = collect(
             Simulation(
                 nodeid=name,
@@ -292,8 +294,8 @@ class _RunReader:
                 interest=self._interest,
                 builds=self._builds,
                 folder=self._root / artefact.folder,
-                files=tuple(map(str, self._makefiles(artefact, logs))),
-                call=self._call(artefact, logs),
+                files=tuple(map(str, makefiles)),
+                call=self._call(logs, makefiles),
             )
         )
         self._shared |= {log.path: log for log in logs} if outcome.is_one_of_several else {}
@@ -410,7 +412,7 @@ class _RunReader:
             if unit and has_others:
                 continue
             name = named.test if named else unit or self._name(log, part, is_only=len(parts) == 1)
-            outcome = self._collected(name, part, log, self._call(log, [log]))
+            outcome = self._collected(name, part, log)
             if named:
                 outcome = self._as_named(outcome, named, log)
             failures = [one for one in outcome.failures if one.nodeid != name or self._has_class(one)]
@@ -476,7 +478,7 @@ class _RunReader:
             if name is None or there.folder in covered:
                 continue
             found = True
-            outcome = self._collected(name, part, there, self._call(there, [log]))
+            outcome = self._collected(name, part, there, [log])
             failures = [failure for failure in outcome.failures if self._has_class(failure)]
             self._add(outcome, failures, there)
             if failures and not outcome.results:
@@ -493,9 +495,7 @@ class _RunReader:
             part = read_regressions(LogText(source="log", text=text), self._interest)[0]
             if (name := self._unit(log, part)) is None:
                 continue
-            makefile = next(iter(self._makefiles(log, [log])), None)
-            call = make_call(makefile, text, self._root) if makefile is not None else None
-            outcome = self._collected(name, part, log, call)
+            outcome = self._collected(name, part, log, text=text)
             failures = [failure for failure in outcome.failures if self._has_class(failure)]
             if failures and outcome.config and outcome.config[:_OF_BUILD] not in built:
                 built.add(outcome.config[:_OF_BUILD])
@@ -530,8 +530,29 @@ class _RunReader:
         )
         return replace(outcome, failures=tuple(failures), simulator=simulator)
 
-    def _collected(self, name: str, part: Regression, log: Artefact, call: Call | None = None) -> SimulationOutcome:
-        """Return the outcome from a log without a results file."""
+    def _collected(
+        self,
+        name: str,
+        part: Regression,
+        artefact: Artefact,
+        logs: Sequence[Artefact] = (),
+        text: str | None = None,
+    ) -> SimulationOutcome:
+        """Return the outcome from a log without a results file.
+
+        Args:
+            name: Name of the simulation.
+            part: The part of the log that covers it.
+            artefact: The log, or one that stands for the part of it in another folder.
+            logs: The log, if the artefact stands for it.
+            text: The stretch of the log that shows its make, if others of the same Makefile are in it.
+        """
+        logs = logs or [artefact]
+        makefiles = self._makefiles(artefact, logs, part=part)
+        if text is not None and makefiles:
+            call = make_call(makefiles[0], text, self._root)
+        else:
+            call = self._call(logs, makefiles)
         return collect(
             Simulation(
                 nodeid=name,
@@ -540,8 +561,8 @@ class _RunReader:
                 failed=True,
                 interest=self._interest,
                 builds=self._builds,
-                folder=self._root / log.folder,
-                files=tuple(map(str, self._makefiles(log, [log]))),
+                folder=self._root / artefact.folder,
+                files=tuple(map(str, makefiles)),
                 call=call,
             )
         )
@@ -560,28 +581,51 @@ class _RunReader:
             return None
         return undated(redact(log.folder)) or "."
 
-    def _call(self, artefact: Artefact, logs: Sequence[Artefact]) -> Call | None:
+    def _call(self, logs: Sequence[Artefact], makefiles: Sequence[Path]) -> Call | None:
         """Return the command of a simulation, from its Makefile; None if there is none."""
-        for makefile in self._makefiles(artefact, logs):
+        for makefile in makefiles:
             key = makefile, *(log.path for log in logs)  # each log shows the values of its own run
             if key not in self._calls:
-                log = "\n".join(reading.start_of(path, HEAD) for path in key[1:])
-                self._calls[key] = make_call(makefile, log, self._root)
+                self._calls[key] = make_call(makefile, _head_of(logs), self._root)
             return self._calls[key]
         return None
 
-    def _makefiles(self, artefact: Artefact, logs: Sequence[Artefact]) -> list[Path]:
-        """Return the Makefile beside the artefacts of a run, or else that of the only folder that its logs enter.
+    def _makefiles(
+        self,
+        artefact: Artefact,
+        logs: Sequence[Artefact],
+        *,
+        part: Regression | None = None,
+        cases: Sequence[Case] = (),
+    ) -> list[Path]:
+        """Return the Makefile that ran a simulation, in a list; empty if nothing shows which one it was.
 
         FuseSoC's Makefile only builds, so it is ignored.
+
+        Args:
+            artefact: The results file or log of the simulation.
+            logs: Its logs.
+            part: The part of the log that covers it, if only that was read.
+            cases: Its tests in the results file.
         """
         if not artefact.lasting or fusesoc.run_in(artefact.path.parent) is not None:
             return []
-        if beside := makefiles(artefact.path.parent):
-            return beside
-        entered = {folder for log in logs for folder in self._folders_of(log.path)}
-        folder = Path(entered.pop()) if len(entered) == 1 else None
-        return makefiles(folder) if folder is not None and folder.is_relative_to(self._root) else []
+        log = _head_of(logs)
+        commands = part.commands if part is not None else ()
+        told = values_in_log("\n".join(command for _, command in commands) or log)
+        modules = told.get("COCOTB_TEST_MODULES") or told.get("MODULE") or ""
+        top = told.get("COCOTB_TOPLEVEL") or told.get("TOPLEVEL")
+        of_part = {folder for folder, _ in commands if folder}
+        found = self._which.of(
+            Evidence(
+                beside=artefact.path.parent,
+                modules=frozenset(filter(None, modules.split(","))) or frozenset(case.classname for case in cases),
+                tops=frozenset({top} if top else ()),
+                entered=frozenset(of_part or {folder for log in logs for folder in self._folders_of(log.path)}),
+                log=log,
+            )
+        )
+        return [found] if found is not None else []
 
     def _has_class(self, failure: Failure) -> bool:
         return self._class(failure) is not None
@@ -632,6 +676,11 @@ class _RunReader:
 def _test(name: str) -> str:
     """Return a cocotb test's own name, without its module."""
     return name.rpartition(".")[2]
+
+
+def _head_of(logs: Iterable[Artefact]) -> str:
+    """Return the beginnings of the logs of a run."""
+    return "\n".join(reading.start_of(log.path, HEAD) for log in logs)
 
 
 def _by_name(cases: Iterable[Case]) -> Mapping[str, Sequence[Case]]:

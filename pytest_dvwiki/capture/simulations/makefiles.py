@@ -32,8 +32,12 @@ _OF_MAKE = re.compile(r"MAKE\w*|CURDIR|SHELL|PATH|HOME|PWD|OLDPWD|USER|LOGNAME|T
 # Variables that cocotb's Makefile passes to the simulator, as the log shows them.
 _GIVEN = re.compile(r"\b(COCOTB_TEST_MODULES|MODULE|COCOTB_TOPLEVEL|TOPLEVEL|TOPLEVEL_LANG)=([^\s\\]+)")
 _ENTERED = re.compile(r"^(?:\S*/)?g?make\[\d+\]: Entering directory [`']([^'\n]+)'$")
+_ENTERED_ANY = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: Entering directory [`']([^'\n]+)'$")
+_CHANGED = re.compile(r"\bmake: Entering directory|\bg?make\b[^\n]* (?:-C|--directory)[ =]?[\w./]")
+"""A line that shows a make which was told to change its folder."""
 _MAKE = re.compile(r"(?:^|[;&|] *)@?(?:\$[({]MAKE[)}]|(?:[\w./-]*/)?g?make)(?= |$)([^;&|<>`$]*)$")
 """A command that calls make, at the end of a line in a log or a recipe."""
+_BELOW_PWD = re.compile(r"\$[({]PWD[)}]/([^$:]+)")
 _LINES_BEFORE = 3
 """Lines before "Entering directory" that are searched for the command that called make."""
 _MOST_CALLS = 8
@@ -49,15 +53,15 @@ _LEAST_LITERAL = 3
 
 def from_outside(text: str) -> frozenset[str]:
     """Return the names of the variables that the text of a Makefile takes from outside."""
-    assignments = _assignments(text)
-    fixed = {name for name, how, value in assignments if how not in {"?=", "+="} and f"({name})" not in value}
-    weak = {name for name, how, _ in assignments if how in {"?=", "+="}}
+    found = assignments(text)
+    fixed = {name for name, how, value in found if how not in {"?=", "+="} and f"({name})" not in value}
+    weak = {name for name, how, _ in found if how in {"?=", "+="}}
     names = (set(_REFERENCE.findall(text)) | set(_CONDITION.findall(text)) | weak) - fixed
     return frozenset(name for name in names if not _OF_MAKE.fullmatch(name))
 
 
-def make_call(makefile: Path, log: str, root: Path, environment: Mapping[str, str] | None = None) -> Call:
-    """Return the command line with which a Makefile was run.
+def make_call(makefile: Path, log: str, root: Path, environment: Mapping[str, str] | None = None) -> Call | None:
+    """Return the command line with which a Makefile was run; None if another one would give it other paths.
 
     A variable has the value that follows from the log; any other that the Makefile takes from outside has its present
     value.
@@ -71,14 +75,17 @@ def make_call(makefile: Path, log: str, root: Path, environment: Mapping[str, st
     environment = os.environ if environment is None else environment
     top, in_repository = workspace(root)
     folder, text = makefile.parent, text_of(makefile)
+    here = _started_in(folder, text, log, top)
+    if here is None or not here.is_relative_to(top):
+        return None
     called, log = _called(log, folder, text)
     given = _given(called)
-    names, shown = from_outside(text), _shown(log)
+    names, shown = from_outside(text), values_in_log(log)
     solved = shown | _solved(text, names, log, shown)
     solved = {name: value for name, value in solved.items() if _OLD_NAMES.get(name, name) not in given}
     variables, words = {}, [_placed_word(word, top, folder) for word in called]
     for name, value in solved.items():
-        settings = [(how, setting) for each, how, setting in _assignments(text) if each == name]
+        settings = [(how, setting) for each, how, setting in assignments(text) if each == name]
         if name == "SIM" or name in names or not settings:
             if name == "SIM" or ("?=", value) not in settings:
                 variables[name] = value
@@ -87,13 +94,57 @@ def make_call(makefile: Path, log: str, root: Path, environment: Mapping[str, st
     for name in sorted((names | set(VARIABLES)) - given.keys()):
         if name not in solved and environment.get(name) and len(environment[name]) < _LONGEST_VALUE:
             variables[name] = environment[name]
+    changed = () if here == folder else ("-C", relative(folder, here))
     return Call(
-        arguments=("make", *words),
-        variables=with_places(variables, top, folder),
-        folder=relative(folder, top),
+        arguments=("make", *changed, *words),
+        variables=with_places(variables, top, here),
+        folder=relative(here, top),
         in_repository=in_repository,
         items=None,
     )
+
+
+def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
+    """Return the folder in which make was started, another one for `make -C`; None if it matters but is unknown.
+
+    It matters where the Makefile reads `$(PWD)`, which is the folder of the shell. The log has it in the paths that
+    begin with it. If it shows none of them, the files at these paths tell.
+
+    Args:
+        folder: Folder of the Makefile.
+        text: Text of the Makefile.
+        log: Log of the run.
+        top: The folder above which nobody starts it.
+    """
+    if "PWD" not in _REFERENCE.findall(text):
+        return folder
+    given = {word.rpartition("=")[2] for word in text.split()}
+    below = {word for word in given if "PWD" in _REFERENCE.findall(word)}
+    logged = {word.strip("'`\",;:") for word in log.split()}
+    long = (word for word in below if len(_REFERENCE.sub("", word)) >= _LEAST_LITERAL)
+    values = {value for word in long if (value := _values_in(logged, word).get("PWD"))}
+    lines = log.split("\n")
+    entries = [(number, name) for number, line in enumerate(lines) if (name := _entered(line, folder))]
+    if len(values) == 1:
+        inside = entries[-1][1] if entries else str(folder)
+        up = os.path.relpath(os.path.realpath(values.pop()), os.path.realpath(inside))
+        return Path(os.path.normpath(folder / up))
+    paths = [found[1] for word in below if (found := _BELOW_PWD.fullmatch(word))]
+    fitting = [
+        each
+        for each in (folder, *folder.parents)
+        if each.is_relative_to(top) and all((each / path).exists() for path in paths)
+    ]
+    if paths and len(fitting) <= 1:
+        return fitting[0] if fitting else None
+    before = (line for number, _ in entries for line in lines[max(0, number - _LINES_BEFORE) : number + 1])
+    return None if any(map(_CHANGED.search, before)) else folder
+
+
+def _entered(line: str, folder: Path) -> str | None:
+    """Return the name that make gives to a folder in a line in which it enters it; None for any other line."""
+    found = _ENTERED_ANY.match(line)
+    return found[1] if found and _is_same_folder(found[1], folder) else None
 
 
 def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
@@ -117,8 +168,8 @@ def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
     for number, name in own[: -_MOST_CALLS - 1 : -1]:
         inside = "\n".join(lines[number:]).partition(f"Leaving directory '{name}'")[0]
         printed = filter(None, map(_words, reversed(lines[max(0, number - _LINES_BEFORE) : number])))
-        words = next(printed, None) or _of_recipe(text, _shown(inside)) or []
-        if words or _shown(inside):
+        words = next(printed, None) or _of_recipe(text, values_in_log(inside)) or []
+        if words or values_in_log(inside):
             return words, inside
     return [], log if len(own) == len(entries) else inside
 
@@ -179,7 +230,7 @@ def _placed_word(word: str, top: Path, folder: Path) -> str:
     return f"{name}{separator}{relative(value, folder)}" if inside else word
 
 
-def _shown(log: str) -> dict[str, str]:
+def values_in_log(log: str) -> dict[str, str]:
     """Return cocotb's own variables with the values that a log shows."""
     found: dict[str, str] = {}
     called, banner, named_top = _expressions()
@@ -226,7 +277,7 @@ def _solved(text: str, names: Collection[str], log: str, shown: Mapping[str, str
     `-Pdut.WIDTH=$(WIDTH)` in the Makefile and `-Pdut.WIDTH=16` in the log give the width.
     """
     found: dict[str, str] = {}
-    for name, _, value in _assignments(text):
+    for name, _, value in assignments(text):
         only = _REFERENCE.fullmatch(value)
         if only and name in shown and only[1] in names:
             found.setdefault(only[1], shown[name])
@@ -261,7 +312,7 @@ def _values_in(logged: Collection[str], word: str) -> dict[str, str]:
     return dict(fits.pop()) if len(fits) == 1 else {}
 
 
-def _assignments(text: str) -> list[tuple[str, str, str]]:
+def assignments(text: str) -> list[tuple[str, str, str]]:
     """Return the name, operator and value of each assignment of a Makefile."""
     return [(name, how, value.strip(" \t")) for name, how, value in _ASSIGNMENT.findall(text)]
 

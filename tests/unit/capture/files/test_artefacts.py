@@ -483,8 +483,11 @@ def test_a_pytest_item_that_stands_for_cocotb_tests_is_none_itself(tmp_path: Pat
 
 def test_a_makefile_beside_the_results_runs_the_test_again(tmp_path: Path) -> None:
     write(tmp_path, {"tb/results.xml": results(), "tb/sim.log": log()})
+    for text in ("all:\n", "MODULE = other\ninclude $(shell cocotb-config --makefiles)/Makefile.sim\n"):
+        assert read(tmp_path, "tb").failures[0].command is None
+        write(tmp_path, {"tb/Makefile": text})  # nothing shows that this one ran it
     assert read(tmp_path, "tb").failures[0].command is None
-    write(tmp_path, {"tb/Makefile": "all:\n"})
+    write(tmp_path, {"tb/Makefile": "MODULE = bench\n"})
     command = read(tmp_path, "tb").failures[0].command
     assert command is not None
     assert (command.folder, command.arguments) == ("tb", ("make",))
@@ -504,6 +507,49 @@ def test_a_makefile_in_the_folder_that_the_log_names_runs_the_test_again(tmp_pat
     assert read(tmp_path, "logs").failures[0].command is None
 
 
+SIM = "include $(shell cocotb-config --makefiles)/Makefile.sim\n"
+RUNS_BENCH = f"COCOTB_TOPLEVEL = dut\nCOCOTB_TEST_MODULES = bench\n{SIM}"
+RUN = "COCOTB_TEST_MODULES=bench COCOTB_TOPLEVEL=dut vvp -m lib sim.vvp\n"
+
+
+@pytest.mark.parametrize(
+    ("makefiles", "folder"),
+    [
+        ({"tb/Makefile": RUNS_BENCH}, "tb"),
+        ({"tb/Makefile": RUNS_BENCH, "Makefile": "all: ; echo\n"}, "tb"),
+        ({"tb/Makefile": RUNS_BENCH, "Makefile": f"MODULE = other\n{SIM}"}, "tb"),
+        ({"tb/Makefile": RUNS_BENCH, "Makefile": SIM}, "tb"),
+        ({"tb/Makefile": RUNS_BENCH, "b/Makefile": RUNS_BENCH.replace("dut", "ram")}, "tb"),
+        ({"tb/Makefile": RUNS_BENCH, "b/Makefile": RUNS_BENCH}, None),
+        ({"Makefile": RUNS_BENCH, "b/Makefile": RUNS_BENCH}, "."),
+        ({"Makefile": "all: ; echo\n"}, None),
+        ({"Makefile": SIM}, "."),
+    ],
+)
+def test_a_log_gets_the_command_of_the_makefile_that_ran_it(
+    tmp_path: Path, makefiles: dict[str, str], folder: str | None
+) -> None:
+    write(tmp_path, {**makefiles, "x.log": RUN + log()})
+    command = read(tmp_path, "x.log").failures[0].command
+    assert (command.folder if command else None) == folder
+
+
+def test_of_two_makefiles_that_name_the_test_the_one_ran_whose_folder_is_in_the_log(tmp_path: Path) -> None:
+    write(tmp_path, {"a/Makefile": RUNS_BENCH, "b/Makefile": RUNS_BENCH})
+    write(tmp_path, {"x.log": RUN + log().replace("/repo", f"{tmp_path}/b")})
+    command = read(tmp_path, "x.log").failures[0].command
+    assert command is not None
+    assert command.folder == "b"
+
+
+def test_make_in_a_folder_for_generated_files_was_called_from_above(tmp_path: Path) -> None:
+    text = RUN.replace("vvp", "make -C sim_build -f Vtop.mk; vvp") + made(tmp_path / "tb/sim_build", log())
+    write(tmp_path, {"tb/Makefile": RUNS_BENCH, "tb/sim_build/Vtop.mk": "", "x.log": text})
+    command = read(tmp_path, "x.log").failures[0].command
+    assert command is not None
+    assert command.folder == "tb"
+
+
 def test_what_is_no_plain_file_has_no_content_to_be_known_by(tmp_path: Path) -> None:
     (tmp_path / "results.xml").write_bytes(b"")
     assert sha256_of(tmp_path / "results.xml", since=0) == hashlib.sha256().hexdigest()
@@ -511,7 +557,7 @@ def test_what_is_no_plain_file_has_no_content_to_be_known_by(tmp_path: Path) -> 
 
 
 def test_each_simulation_of_a_folder_has_the_values_of_its_own_log(tmp_path: Path) -> None:
-    texts = {"sim/Makefile": "WIDTH ?= 4\nCOMPILE_ARGS += -Pdut.WIDTH=$(WIDTH)\n"}
+    texts = {"sim/Makefile": "MODULE = bench\nWIDTH ?= 4\nCOMPILE_ARGS += -Pdut.WIDTH=$(WIDTH)\n"}
     for width in ("8", "16"):
         build = f"iverilog -o sim.vvp -s dut -Pdut.WIDTH={width} dut.sv\n"
         texts[f"sim/w{width}.xml"] = results(test=f"bad{width}")

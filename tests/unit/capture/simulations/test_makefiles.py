@@ -44,7 +44,9 @@ def call(root: Path, makefile: str = MAKEFILE, log: str = LOG, environment: Mapp
     (folder / "Makefile").write_text(makefile)
     (folder / "common.mk").write_text("MORE ?= 1\n")
     (folder / "make.log").write_text(log.format(root=root))
-    return make_call(folder / "Makefile", (folder / "make.log").read_text(), root, environment or {})
+    found = make_call(folder / "Makefile", (folder / "make.log").read_text(), root, environment or {})
+    assert found is not None
+    return found
 
 
 def test_what_a_makefile_takes_from_outside(tmp_path: Path) -> None:
@@ -189,3 +191,26 @@ def test_an_include_that_is_a_fifo_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "more.mk")
     (tmp_path / "Makefile").write_text("include more.mk\nA ?= 1\n")
     assert from_outside(text_of(tmp_path / "Makefile")) == {"A"}
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        ("iverilog -s dut {root}/sim/rtl/dut.sv\n", ("sim", ("make",))),
+        ("iverilog -s dut {root}/rtl/dut.sv\n", (".", ("make", "-C", "sim"))),
+        ("make: Entering directory '/ci/sim'\niverilog -s dut /ci/rtl/dut.sv\n", (".", ("make", "-C", "sim"))),
+        ("make: *** No rule to make target '{root}/rtl/dut.sv', needed by 'x'.\n", (".", ("make", "-C", "sim"))),
+        ("vvp sim.vvp\n", (".", ("make", "-C", "sim"))),  # the files are there
+        ("iverilog -s dut /elsewhere/rtl/dut.sv\n", None),
+    ],
+)
+def test_a_makefile_that_reads_the_folder_of_the_shell_is_called_from_there(
+    tmp_path: Path, log: str, expected: tuple[str, tuple[str, ...]] | None
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "rtl").mkdir()
+    (tmp_path / "rtl" / "dut.sv").touch()
+    (tmp_path / "sim").mkdir()
+    (tmp_path / "sim" / "Makefile").write_text("VERILOG_SOURCES = $(PWD)/rtl/dut.sv\n")
+    found = make_call(tmp_path / "sim" / "Makefile", log.format(root=tmp_path), tmp_path, {})
+    assert (found and (found.folder, found.arguments)) == expected

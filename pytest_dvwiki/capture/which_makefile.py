@@ -1,0 +1,156 @@
+"""The Makefile with which a simulation was run, from its log, its results file and the Makefiles of the project.
+
+A log may lie anywhere, and so may a Makefile that never ran the simulation. A command is only printed where something
+shows that this Makefile was the one: make names its folder, or the Makefile sets the module or the top that the
+simulation ran.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.processes.tools import makefiles
+from pytest_dvwiki.capture.simulations.makefiles import assignments, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+_OF_COCOTB = re.compile(r"cocotb-config|Makefile\.sim\b|^[ \t]*-?include[ \t]+[^\n]*\$", re.MULTILINE)
+"""Words of a Makefile that runs cocotb, or includes files with names that are not known here."""
+_STOPPED_IN_IT = re.compile(r"^(?:g?make(?:\[\d+\])?: \*\*\* \[)?(?:GNUm|[Mm])akefile:\d+: ([^\]\n]+)", re.MULTILINE)
+"""A line with which make stops in a Makefile of its own folder: the target, or `***` and the reason."""
+_MODULE, _TOP = frozenset({"MODULE", "COCOTB_TEST_MODULES"}), frozenset({"TOPLEVEL", "COCOTB_TOPLEVEL"})
+_MOST_FOLDERS = 4_000
+"""Folders of a project that are searched for Makefiles."""
+_LEAST_RECIPE = 6
+"""Characters of a command in a recipe that is recognised in a log."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of the make that ran a simulation."""
+
+    beside: Path
+    """Folder of its results file or, without one, of its log."""
+    modules: frozenset[str] = frozenset()
+    """Names of its test modules."""
+    tops: frozenset[str] = frozenset()
+    """Name of its top, in a set; empty if unknown."""
+    entered: frozenset[str] = frozenset()
+    """Folders that make entered for it."""
+    log: str = ""
+    """The beginning of its logs."""
+
+    @cached_property
+    def lines(self) -> frozenset[str]:
+        """Return the lines of its logs."""
+        return frozenset(line.strip() for line in self.log.split("\n"))
+
+
+class Makefiles:
+    """The Makefiles of a project.
+
+    Args:
+        root: Folder of the project; Makefiles outside it are left out.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._text_of = cache(text_of)
+
+    def of(self, evidence: Evidence) -> Path | None:
+        """Return the Makefile that ran a simulation; None if nothing shows which one it was."""
+        entered = {path for folder in evidence.entered if (path := self._for_folder(Path(folder), evidence))}
+        beside = next(iter(makefiles(evidence.beside)), None)
+        if beside in entered:
+            return beside
+        if len(entered) > 1:
+            entered = {path for path in entered if self._named(path, evidence)}
+        if len(entered) == 1:
+            return entered.pop()
+        if beside is not None and self._named(beside, evidence):
+            return beside
+        if (elsewhere := self._elsewhere(evidence)) is not None:
+            return elsewhere
+        return beside if beside is not None and self._may_have_run(beside, evidence) else None
+
+    def _for_folder(self, folder: Path, evidence: Evidence) -> Path | None:
+        """Return the Makefile for a folder that make entered.
+
+        It may be a folder for generated files, as those of Verilator, whose make is called by that of a folder above.
+        """
+        if not folder.is_relative_to(self._root):
+            return None
+        if found := makefiles(folder):
+            return found[0]
+        above = (path for path in folder.parents if path.is_relative_to(self._root))
+        path = next((found[0] for each in above if (found := makefiles(each))), None)
+        return path if path is not None and self._named(path, evidence) else None
+
+    def _named(self, makefile: Path, evidence: Evidence) -> int:
+        """Return how many of module and top a Makefile sets to what was run; 0 if it sets one to something else."""
+        text = self._text_of(makefile)
+        found = 0
+        for names, values in ((_MODULE, evidence.modules), (_TOP, evidence.tops)):
+            if values and all(_sets(text, value) for value in values):
+                found += 1
+            elif values and _sets_another(text, names):
+                return 0
+        return found
+
+    def _may_have_run(self, makefile: Path, evidence: Evidence) -> bool:
+        """Tell whether a Makefile beside the files of a run that names neither module nor top may have run it."""
+        text = self._text_of(makefile)
+        if any(
+            values and _sets_another(text, names)
+            for names, values in ((_MODULE, evidence.modules), (_TOP, evidence.tops))
+        ):
+            return False
+        if _OF_COCOTB.search(text) is not None:
+            return True
+        stops = (what for _, what in _STOPPED_IN_IT.findall(evidence.log))
+        if any(
+            what.startswith("***") or re.search(rf"^{re.escape(what)}[^:=\n]*:", text, re.MULTILINE) for what in stops
+        ):
+            return True
+        recipes = (line.strip("\t @-+") for line in text.split("\n") if line.startswith("\t"))
+        return any(len(line) >= _LEAST_RECIPE and line in evidence.lines for line in recipes)
+
+    def _elsewhere(self, evidence: Evidence) -> Path | None:
+        """Return the only Makefile that sets all that is known; of several the one whose folder is in the log."""
+        wanted = bool(evidence.modules) + bool(evidence.tops)
+        if not wanted:
+            return None
+        found = [path for path in self._all if self._named(path, evidence) == wanted]
+        if len(found) > 1:
+            found = [path for path in found if f"{path.parent}{os.sep}" in evidence.log]
+        return found[0] if len(found) == 1 else None
+
+    @cached_property
+    def _all(self) -> tuple[Path, ...]:
+        """Return the Makefiles of the project that run cocotb."""
+        found = (path for folder in self._folders() for path in makefiles(folder))
+        return tuple(path for path in found if _OF_COCOTB.search(self._text_of(path)))
+
+    def _folders(self) -> Iterator[Path]:
+        for number, (folder, below, _) in enumerate(os.walk(self._root)):
+            if number == _MOST_FOLDERS:
+                return
+            below[:] = sorted(name for name in below if not name.startswith((".", "sim_build", "__pycache__")))
+            yield Path(folder)
+
+
+def _sets(text: str, value: str) -> bool:
+    """Tell whether a Makefile gives a value to a variable, perhaps in the command of a recipe."""
+    return re.search(rf"=[^\n#]*?(?<![\w.]){re.escape(value)}(?![\w.])", text) is not None
+
+
+def _sets_another(text: str, names: Collection[str]) -> bool:
+    """Tell whether a Makefile sets a variable, and always to a value that is written there."""
+    values: Iterable[tuple[str, str]] = [(how, value) for name, how, value in assignments(text) if name in names]
+    return bool(values) and all(value and how not in {"?=", "+="} and "$" not in value for how, value in values)
