@@ -157,9 +157,12 @@ def _likely_span(
     """Return the range in which a cause most likely came, and the number of runs that failed since.
 
     It begins at the last pass, with any seed. A fault that few seeds show passes there, and may fail after any change:
-    at least two runs have to fail after it, with different seeds, and none to pass.
+    at least two runs have to fail after it, with different seeds, and none to pass. A fault that no seed can change has
+    no likely range: any pass proves that it was absent.
     """
     failure, verdict = member
+    if is_deterministic_kind(verdict, (failure,)):
+        return None, 0
     failed, runs = onset.since.get(failure.nodeid, (0, 0))
     is_new = failure.seed is None or cause.history is None or failure.seed not in cause.history.seeds
     failures, end = failed + is_new, onset.commit or vcs.commit

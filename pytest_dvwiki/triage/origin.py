@@ -195,7 +195,11 @@ def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
     kinds = {clue.kind for clue in verdict.clues}
     told = tuple(clue for clue in clues if _REPLACES.get(clue.kind, clue.kind) in kinds or clue.kind not in _REPLACES)
     refuted = {_REPLACES.get(clue.kind) for clue in told}
-    more = tuple(clue for clue in told if clue.kind != "changes" or not _is_path_problem(verdict, clue, refuted))
+    more = tuple(
+        clue
+        for clue in told
+        if clue.kind not in {"changes", "likely changes"} or not _is_path_problem(verdict, clue, refuted)
+    )
     if not more:
         return verdict
     together = (*(clue for clue in verdict.clues if clue.kind not in refuted), *more)

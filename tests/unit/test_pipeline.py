@@ -179,6 +179,17 @@ def test_a_test_that_fails_with_each_seed_since_a_change_of_one_side_most_likely
     assert run(root, 6, TEST, seed="5")[TEST].type == "UNKNOWN", "it passes with some seeds"
 
 
+def test_no_seed_is_named_where_none_can_change_the_cause(root: Path) -> None:
+    """That the design's files have other names now does not make the wrong path in the makefile the design's fault."""
+    run(root, 1, seed="1")
+    change(root, "rtl/fifo.sv")
+    missing = "make: *** No rule to make target 'rtl/queue.sv', needed by 'sim'."
+    for number in (2, 3):
+        origin = run(root, number, TEST, report=missing)[TEST]
+        assert origin.type == "TB_BUG"
+        assert not any("seed" in reason for reason in origin.reasons)
+
+
 def test_edits_of_one_side_most_likely_made_a_test_fail_with_each_seed(root: Path) -> None:
     run(root, 1, seed="1")
     (root / "rtl" / "fifo.sv").write_text("dirty")

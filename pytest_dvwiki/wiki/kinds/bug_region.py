@@ -220,10 +220,12 @@ def _occurrences(history: CauseHistory) -> str:
 
 
 def _commit(row: OccurrenceRow) -> str:
-    """Return the commit of an occurrence, or a note that only a report mentions it."""
+    """Return the commit of an occurrence and what sets its sources apart, or a note that only a report mentions it."""
     if row.without_fix == REPORTED:
         return "reported"
-    return (code(short(row.commit, 12)) if row.commit else "") + (", without the fix" if row.without_fix else "")
+    commit = code(short(row.commit, 12)) if row.commit else ""
+    edits = "with uncommitted changes" if row.commit and row.dirty else ""
+    return ", ".join(filter(None, (commit, edits, "without the fix" if row.without_fix else "")))
 
 
 def _rationale(history: CauseHistory, kind: str, sources: _Sources) -> str:

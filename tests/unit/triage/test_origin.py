@@ -260,6 +260,8 @@ def test_a_source_that_was_moved_is_no_fault_of_the_design(place: str | None, si
         place=Place(report="", words="", file=place, line=3) if place else None,
     )
     assert with_clues(verdict, of_changes(["rtl/fifo.sv", "rtl/queue.sv"], COMMIT)).origin.type == side
+    likely = of_changes(["rtl/fifo.sv", "rtl/queue.sv"], COMMIT, failures=2)
+    assert (with_clues(verdict, likely) == verdict) == (side == "TB_BUG")
     assert with_clues(verdict, of_changes(["tests/test_fifo.py"], COMMIT)).origin.type == "TB_BUG"
 
 

@@ -203,6 +203,8 @@ def test_a_cause_first_seen_with_edits_is_not_first_seen_at_the_commit_after_the
     bad = project.commit("fifo: the edits")
     assert project.first_bad(seed="2") == found
     assert "First seen at" not in project.page()
+    commits = [row.split(" | ")[4] for row in project.page().splitlines() if row.endswith("` |") and "nightly_" in row]
+    assert commits == [f"`{bad[:12]}`", f"`{found.bad[:12]}`, with uncommitted changes"]
     certain = project.first_bad(seed="1")
     assert certain is not None
     assert (certain.passed_with, certain.bad, certain.log_count) == ("same", bad, 1)
