@@ -206,6 +206,7 @@ def _simulation(
         error=seen.error,
         longrepr=seen.longrepr,
         simulator=tools.simulator_name(child.program),
+        cocotb=tools.cocotb_version(child.environment),
         modules=tools.modules(child.environment),
         seed=tools.seed(child.environment),
         setup=own,

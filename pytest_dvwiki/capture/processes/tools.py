@@ -81,6 +81,11 @@ def modules(environment: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
+def cocotb_version(environment: Mapping[str, str]) -> str | None:
+    """Return a version of cocotb that reads these variables; None if those of 2.x or none are set."""
+    return "1.9" if environment.get("MODULE") and not environment.get("COCOTB_TEST_MODULES") else None
+
+
 def seed(environment: Mapping[str, str]) -> str | None:
     """Return the requested seed; None if there is none."""
     return environment.get("COCOTB_RANDOM_SEED") or environment.get("RANDOM_SEED") or None

@@ -69,6 +69,8 @@ class Simulation:
     """Name of the simulator if the caller knows it: 'icarus', or its program."""
     modules: tuple[str, ...] = ()
     """Names of the test modules, if known (COCOTB_TEST_MODULES)."""
+    cocotb: str | None = None
+    """Version of cocotb that its variables show; the log and the results file may show another."""
     seed: str | None = None
     setup: Setup | None = None
     """Design that it ran, if the caller saw the calls of the tools; otherwise the log may show it."""

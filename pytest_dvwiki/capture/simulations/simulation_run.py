@@ -53,7 +53,7 @@ class SimulationRun:
         if self.ending.interrupted:
             self.tests = [test for test in self.tests if _ended_by_itself(test)]
         old = any(is_silent(case) for case in self.cases or ())
-        self.cocotb = self.main.cocotb or ("1.9" if old else None)
+        self.cocotb = self.main.cocotb or ("1.9" if old else sim.cocotb)
 
     @functools.cached_property
     def reads(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_dvwiki.capture.processes.tools import cocotb_version
 from pytest_dvwiki.capture.simulations.reproduce import Call
 from pytest_dvwiki.capture.simulations.simulation import Simulation, SimulationOutcome, collect
 from pytest_dvwiki.logtext.logs import LogText
@@ -844,6 +845,18 @@ def test_cocotb_1_9_is_run_again_by_its_own_variables(tmp_path: Path) -> None:
     assert pasted(collect(cocotb_1_9(tmp_path)).failures[0]) == (
         "RANDOM_SEED=7 TESTCASE=bad pytest tests/test_fifo.py::test_fifo"
     )
+
+
+def test_cocotb_1_9_that_never_started_is_run_again_with_its_own_seed_variable(tmp_path: Path) -> None:
+    simulation = replace(
+        cocotb_1_9(tmp_path, "sim_build/sim.vvp: Unable to open input file.\n"),
+        results=None,
+        error="SystemExit: Process 'vvp' terminated with error 255",
+        seed="7",
+        cocotb=cocotb_version({"MODULE": "t", "RANDOM_SEED": "7"}),
+    )
+    assert pasted(collect(simulation).failures[0]) == "RANDOM_SEED=7 pytest tests/test_fifo.py::test_fifo"
+    assert cocotb_version({"MODULE": "t", "COCOTB_TEST_MODULES": "t"}) is None
 
 
 def test_a_pyuvm_test_under_cocotb_1_9_cannot_be_chosen_by_its_name(tmp_path: Path) -> None:
