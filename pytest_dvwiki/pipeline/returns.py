@@ -69,16 +69,20 @@ class Returns:
         name = self._history.cause_of(occurrence, self._run.task_id, rows)
         is_new = bool(standing) and self._history.cause(name) is None
         beside = self._history.cause(standing[0].cause) if is_new else None
-        in_place = found[name].in_place if name in found else self._returned_in_place(name)
+        in_place = found[name].in_place if name in found else self._returned_in_place(name, occurrence)
         return CauseOfRun(name, beside, in_place, self._undone(name))
 
-    def _returned_in_place(self, name: str) -> bool | None:
+    def _returned_in_place(self, name: str, occurrence: Occurrence) -> bool | None:
         """Tell whether the sources have the newest fix of a cause that an earlier run already saw again."""
         known, vcs = self._history.cause(name), self._vcs
         newest = known.states[-1] if known is not None and known.states else None
-        if newest is None or newest.returned is None or vcs is None:
+        if newest is None or newest.returned is None or vcs is None or not newest.fix.commits:
             return None
-        return self._repository.keeps(newest.fix, vcs)
+        in_place = self._repository.keeps(newest.fix, vcs)
+        if not in_place:
+            return in_place
+        files = self._repository.changed(newest.fix.commits[-1], vcs)
+        return True if files and _may_matter(files, occurrence) else None
 
     def _undone(self, name: str) -> FixState | None:
         """Return the newest of a cause's older fixes that was undone since its newest one, if that one was not."""

@@ -849,8 +849,9 @@ def test_cocotb_1_9_is_run_again_by_its_own_variables(tmp_path: Path) -> None:
 
 def test_cocotb_1_9_that_never_started_is_run_again_with_its_own_seed_variable(tmp_path: Path) -> None:
     simulation = replace(
-        cocotb_1_9(tmp_path, "sim_build/sim.vvp: Unable to open input file.\n"),
+        cocotb_1_9(tmp_path, "     -.--ns INFO     gpi      ../gpi/GpiCommon.cpp:101  in gpi_print   VPI registered\n"),
         results=None,
+        simulator="vvp",
         error="SystemExit: Process 'vvp' terminated with error 255",
         seed="7",
         cocotb=cocotb_version({"MODULE": "t", "RANDOM_SEED": "7"}),
