@@ -27,7 +27,7 @@ from pytest_dvwiki.causes.statements import (
     is_fixed_by,
     statements,
 )
-from pytest_dvwiki.causes.words import Style, fix_text, sentence, text
+from pytest_dvwiki.causes.words import Style, after_return, fix_text, sentence, text
 from pytest_dvwiki.model.archive import ALL_BINS, MANY_BINS
 from pytest_dvwiki.model.sentences import count, is_own
 from pytest_dvwiki.records import aggregate, bins
@@ -216,7 +216,7 @@ class PageBlocks:
         header = self._tagged(title, page)
         held = known.held_fix if known else None
         template = prose(self._history.fix_template(page.name), _FIX_LENGTH)
-        back = f", but it returned {held.returned[:10]}" if held and held.returned else ""
+        back = f", but it {after_return(held)}" if held and held.returned else ""
         fix = [f"Fix: {fix_text(held, self.style)} (held{back})"] if held else []
         advice = [f"{'In general' if held else 'Fix'}: {template}"] if template else []
         return PromptBlock(header, (*_outdated(page), *fix, *advice, *self._lessons(page)[:_LESSONS]))

@@ -107,7 +107,9 @@ def _fixed_by(statement: of.FixedBy, style: Style = PLAIN) -> str:
 def _held(fix: Fix, until: str) -> str:
     days = (date.fromisoformat(until[:10]) - date.fromisoformat(fix.date[:10])).days if until and fix.date else 0
     held = f"held {count(days, 'day')}" if days > 0 else "held"
-    return f"{held}, back since {fix.returned[:10]}" if fix.returned else held
+    if not fix.returned:
+        return held
+    return f"{held}, {'failed again' if fix.in_place else 'back since'} {fix.returned[:10]}"
 
 
 @text.register
@@ -187,7 +189,7 @@ def _seen_on(statement: of.SeenOn, style: Style = PLAIN) -> str:
 def _advice(statement: of.Advice, style: Style = PLAIN) -> str:
     if statement.fix is None:
         return statement.text
-    back = f", but it returned {statement.fix.returned[:10]}" if statement.fix.returned else ""
+    back = f", but it {after_return(statement.fix)}" if statement.fix.returned else ""
     return f"{fix_text(statement.fix, style)} (held for another {statement.subtype}{back})"
 
 
@@ -319,6 +321,12 @@ def _gated(rows: Sequence[Gated], waived: Sequence[Waived]) -> str:
         more = f", +{len(names) - _MOST_GATED}" if len(names) > _MOST_GATED else ""
         parts.append(f"{len(tests)} {_GATED.get(reason, reason)} ({', '.join(names[:_MOST_GATED])}{more})")
     return ", ".join(parts)
+
+
+def after_return(fix: Fix) -> str:
+    """Return in words that a cause returned after a fix, or that its check fails with the fix in place."""
+    day = (fix.returned or "")[:10]
+    return f"failed again {day} with this fix in place, maybe by another fault" if fix.in_place else f"returned {day}"
 
 
 def passed_of(fix: Fix) -> str:

@@ -76,7 +76,7 @@ class Difference:
     """Names relative to the repository's top."""
     file_count: int = 0
     all_files: tuple[str, ...] = field(default=(), repr=False)
-    """All names, as in git; empty if unknown."""
+    """All names, as in git, but without sources that differ in comments only if others differ; empty if unknown."""
     note: str = ""
     """Further difference: in addition to the commits if there are any, otherwise in place of them."""
 
@@ -197,8 +197,7 @@ class Repository:
         if not all(map(COMMIT.fullmatch, span)):
             return ()
         names = self._names("diff", *DIFF, "--name-only", "-z", *span, *self._sources) or ()
-        few = 0 < len(names) <= _MOST_COMPARED
-        same = _with_same_code(self._git.ask("diff", *PATCH, *span, *self._sources) or "") if few else ()
+        same = self._with_same_code(span, names)
         return tuple(name for name in names if name not in same)
 
     def changed(self, commit: str, now: Vcs) -> tuple[str, ...] | None:
@@ -389,13 +388,17 @@ class Repository:
             # After a rebase, copies of commits that were there at the failure do not count as a difference.
             span = ["--cherry-pick", "--right-only", f"{first}...{last}"]
         prose = suspects.prose(files)
+        same = self._with_same_code((first, last), files)
+        # Comments say nothing of a fault: what changed only in them comes last, if anything else changed.
+        code = [name for name in files if name not in same]
+        code = code if any(name not in prose for name in code) else list(files)
         sources = (*self._sources, *(f":(exclude,top,literal){name}" for name in prose))
         # Merges are left out, unless there is nothing else.
         for merges in (["--no-merges"], []):
             count = int(self._git.ask("rev-list", "--count", *span, *merges, *sources) or 0)
             if count:
                 break
-        log = self._newest([*span, *merges], files, suspects, sources) if count else ()
+        log = self._newest([*span, *merges], code, suspects, sources) if count else ()
         edits = _edits(suspects.first(before.edited), len(before.edited))
         note = f"it had failed with {edits}" if before.dirty else ""
         if now.dirty:
@@ -405,9 +408,9 @@ class Repository:
             change="commit",
             log=log,
             log_count=count if log else 0,
-            files=suspects.first([name for name in files if name not in prose]),
+            files=suspects.first([name for name in code if name not in prose], [*same]),
             file_count=len(files) - len(prose),
-            all_files=tuple(dict.fromkeys((*files, *before.edited))),
+            all_files=tuple(dict.fromkeys((*code, *before.edited))),
             note=note if log else f"a change between {first[:_SHORT]} and {last[:_SHORT]}",
         )
 
@@ -444,6 +447,13 @@ class Repository:
 
     def _files(self, first: str, last: str) -> tuple[str, ...] | None:
         return self._names("diff", *DIFF, "--name-only", "-z", first, last, *self._sources)
+
+    def _with_same_code(self, span: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
+        """Return the files that differ in comments and white space only; none if too many files differ."""
+        if not 0 < len(files) <= _MOST_COMPARED:
+            return ()
+        found = _with_same_code(self._git.ask("diff", *PATCH, *span, *self._sources) or "")
+        return tuple(name for name in files if name in found)
 
     def _names(self, *arguments: str) -> tuple[str, ...] | None:
         return _names(self._git.ask(*arguments))
@@ -508,7 +518,12 @@ class _Suspects:
         found = {name: None for name in files if is_prose(name, self.reads)}
         return found if len(found) < len(files) and len(found) <= _MOST_PROSE else {}
 
-    def first(self, files: Sequence[str]) -> tuple[str, ...]:
-        """Return as many names as a record keeps, those to which the evidence points first."""
-        names = dict.fromkeys([*self.named(files), *self.read(files), *files])
+    def first(self, files: Sequence[str], last: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return as many names as a record keeps, those to which the evidence points first.
+
+        Args:
+            files: The names.
+            last: Further names, which come after them.
+        """
+        names = dict.fromkeys([*self.named(files), *self.read(files), *files, *last])
         return tuple(map(clean_text, itertools.islice(names, MOST_FILES)))

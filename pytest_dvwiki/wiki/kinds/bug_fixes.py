@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.causes.statements import Proposed
-from pytest_dvwiki.causes.words import ends, no_fix, passed_of, sentence
+from pytest_dvwiki.causes.words import after_return, ends, no_fix, passed_of, sentence
 from pytest_dvwiki.model.sentences import count, few
 from pytest_dvwiki.records.fixes import tally
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
@@ -125,7 +125,7 @@ def _became(state: FixState) -> str:
         became += f" since {code(fix.held_in, 120)}"
     if fix.returned:
         # Before it had passed often enough nobody could know that it was not a fix.
-        became += f", returned {fix.returned[:10]}" + (f", {passed_of(fix)}" if fix.result == "failed" else "")
+        became += f", {after_return(fix)}" + (f", {passed_of(fix)}" if fix.result == "failed" else "")
     return "; ".join(filter(None, (became, _elsewhere(state))))
 
 

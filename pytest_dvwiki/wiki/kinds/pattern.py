@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_dvwiki.causes.words import ends, fix_text
+from pytest_dvwiki.causes.words import after_return, ends, fix_text
 from pytest_dvwiki.records.aggregate import NEWEST_ROWS
 from pytest_dvwiki.records.fixes import success_rate
 from pytest_dvwiki.records.subtype_history import is_reported
@@ -154,7 +154,7 @@ def _history(subtype: SubtypeHistory, page_of: Callable[[str], str | None]) -> s
 def _result(fingerprint: str | None, fix: Fix) -> str:
     if is_reported(fingerprint, fix):
         return f"{'PASS' if fix.result == 'held' else 'FAIL'} (reported)"
-    return fix.result + (f", returned {fix.returned[:10]}" if fix.returned else "")
+    return fix.result + (f", {after_return(fix)}" if fix.returned else "")
 
 
 def _shown(what: str, rows: Sequence[object]) -> str:

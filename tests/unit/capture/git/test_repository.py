@@ -190,6 +190,26 @@ def test_files_in_which_only_comments_and_white_space_changed_did_not_change(
     assert bool(found.changed_since(commit, project.state.commit)) is changed
 
 
+def test_what_changed_only_in_comments_comes_last(project: Project) -> None:
+    project.commit("bench", **{"bench.py": "# waits\nx = 1\n"})
+    before = project.state
+    project.commit("fifo: reset", rtl__fifo_v="module fifo(input rst);")
+    project.commit("bench: comment", **{"bench.py": "# waits for reset\nx = 1\n"})
+    found = Repository(layout(project.root)).difference(before, project.state, "", ("bench.py", "rtl/fifo.v"))
+    assert (subjects(found), found.log_count) == (["fifo: reset", "bench: comment"], 2)
+    assert (found.files, found.file_count) == (("rtl/fifo.v", "bench.py"), 2)
+    assert found.all_files == ("rtl/fifo.v",)
+
+
+def test_where_only_comments_changed_they_are_the_change(project: Project) -> None:
+    project.commit("bench", **{"bench.py": "# waits\n"})
+    before = project.state
+    project.commit("bench: comment", **{"bench.py": "# waits for reset\n"})
+    project.commit("readme", **{"README.md": "# Other\n"})
+    found = Repository(layout(project.root)).difference(before, project.state, "", ("bench.py",))
+    assert (subjects(found), found.all_files) == (["bench: comment"], ("README.md", "bench.py"))
+
+
 def test_commits_of_the_wiki_alone_change_nothing(project: Project) -> None:
     before = project.state
     project.commit("wiki: nightly", **{".agent__wiki__index.md": "x"})
