@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.artefacts import Artefact
 from pytest_dvwiki.capture.files.results import EmptyResultsError, ResultsError, ResultsFile, read_results
-from pytest_dvwiki.capture.make_folders import STOPPED, builds_in, folders_of, stopped_in
+from pytest_dvwiki.capture.make_folders import STOPPED, builds_in, failed_sources, folders_of, sources_in, stopped_in
 from pytest_dvwiki.capture.run_logs import RunLogs, text_of
 from pytest_dvwiki.capture.run_names import native_runner, package_of, place_of, simulation_name, undated
 from pytest_dvwiki.capture.runners import fusesoc
-from pytest_dvwiki.capture.simulations.builds import Builds
+from pytest_dvwiki.capture.simulations.builds import NOTHING_KNOWN, Builds
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
 from pytest_dvwiki.capture.simulations.makefiles import HEAD, make_call, values_in_log
 from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of, named_run
@@ -405,7 +405,7 @@ class _RunReader:
         parts = read.parts
         for part in parts:
             pairs = ((block.name, case) for block in part.blocks for case in cases.get(_test(block.name), ()))
-            if any(_is_same(name, part.seed, case) for name, case in pairs):
+            if any(is_same(name, part.seed, case) for name, case in pairs):
                 continue
             named = self._named(log, read)
             unit = None if named else self._unit(log, part)
@@ -485,22 +485,37 @@ class _RunReader:
                 self._run.results.append(_of_log(name, outcome, failed=True, seed=None))
         return found
 
-    def _take_failed_builds(self, log: Artefact, parts: Iterable[Regression]) -> None:
+    def _take_failed_builds(self, log: Artefact, parts: Sequence[Regression]) -> None:
         """Add the designs that failed to build before or between simulations that have results in the same folder.
 
-        A design that its commands do not identify, or that another call built, may have been repaired before them.
+        A design that another call built may have been repaired before it. If its commands do not identify it, it has
+        failed where no other call compiled its files.
         """
         built = {result.config[:_OF_BUILD] for result in self._run.results if result.config}
-        for text in (text for part in parts for lines in (part.preamble, part.rest) for text in builds_in(lines)):
-            part = read_regressions(LogText(source="log", text=text), self._interest)[0]
+        texts = [text for part in parts for lines in (part.preamble, part.rest) for text in builds_in(lines)]
+        failed = [read_regressions(LogText(source="log", text=text), self._interest)[0] for text in texts]
+        compiled = Counter(command for part in parts for _, command in part.commands)
+        compiled -= Counter(command for part in failed for _, command in part.commands)
+        seen: set[frozenset[str]] = set()
+        for text, part in zip(texts, failed, strict=True):
             if (name := self._unit(log, part)) is None:
                 continue
             outcome = self._collected(name, part, log, text=text)
             failures = [failure for failure in outcome.failures if self._has_class(failure)]
-            if failures and outcome.config and outcome.config[:_OF_BUILD] not in built:
-                built.add(outcome.config[:_OF_BUILD])
-                self._add(outcome, failures, log)
-                self._run.results.append(_of_log(name, outcome, failed=True, seed=None))
+            if not failures:
+                continue
+            build = (outcome.config or NOTHING_KNOWN)[:_OF_BUILD]
+            if build != NOTHING_KNOWN:
+                if build in built:
+                    continue
+                built.add(build)
+            else:
+                sources = failed_sources(text, [command for _, command in part.commands])
+                if not sources or sources in seen or any(sources <= sources_in(command) for command in compiled):
+                    continue
+                seen.add(sources)
+            self._add(outcome, failures, log)
+            self._run.results.append(_of_log(name, outcome, failed=True, seed=None))
 
     def _named(self, log: Artefact, read: ReadLog) -> NamedRun | None:
         """Return the test, seed and simulator that a log or the files beside it name."""
@@ -691,7 +706,7 @@ def _by_name(cases: Iterable[Case]) -> Mapping[str, Sequence[Case]]:
     return found
 
 
-def _is_same(name: str, seed: str | None, case: Case) -> bool:
+def is_same(name: str, seed: str | None, case: Case) -> bool:
     """Tell whether a test in a log is that of a results file; with another module or seed it is not."""
     if case.seed is not None and seed is not None and case.seed != seed:
         return False

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 STOPPED = re.compile(r"^(?:g?make(?:\[\d+\])?|\S*[Mm]akefile\S*:\d+|\S+\.mk:\d+): \*\*\* ")
 """A line with which make stops."""
 _FOLDER = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: (Entering|Leaving) directory [`'](.+)'$")
+_SOURCE = re.compile(r"[^\s'\"`=,;()]+\.(?:vhdl?|s?vh?)(?![\w.])")
+"""The path of an HDL file."""
+_LACKS = re.compile(r"No rule to make target [`']([^'\n]+)'")
 _READ_LIMIT = 1 << 23
 """Maximum number of bytes of a log that are searched for folders in which make stopped."""
 _START = 1 << 18
@@ -28,6 +31,22 @@ def builds_in(lines: Iterable[tuple[int, str]]) -> Iterator[str]:
         if STOPPED.match(line):
             yield "\n".join(stretch)
             stretch = []
+
+
+def sources_in(command: str) -> frozenset[str]:
+    """Return the names of the HDL files in a command."""
+    return frozenset(path.rpartition("/")[2] for path in _SOURCE.findall(command))
+
+
+def failed_sources(text: str, commands: Sequence[str]) -> frozenset[str]:
+    """Return the names of the HDL files of a build that failed; empty if they are unknown.
+
+    Args:
+        text: What it logged, as far as the line with which make stopped.
+        commands: The commands of tools in it.
+    """
+    lacking = sources_in(" ".join(_LACKS.findall(text)))
+    return lacking or (sources_in(commands[-1]) if commands else frozenset())
 
 
 def folders_of(log: Path) -> set[str]:

@@ -188,6 +188,7 @@ class _Ingest:
     def run(self) -> int:
         from pytest_dvwiki.capture.files.artefacts import find_artefacts  # noqa: PLC0415
         from pytest_dvwiki.capture.files.groups import groups_of  # noqa: PLC0415
+        from pytest_dvwiki.capture.logs_elsewhere import with_logs_elsewhere  # noqa: PLC0415
 
         root = self._settings.layout.root
         logs = find_artefacts(self._args.log, root=root, scratch=self._scratch / "logs")
@@ -200,7 +201,7 @@ class _Ingest:
             # The run never wrote a results file; its log says why.
             artefacts += given.values()
             given.clear()
-        groups = list(groups_of(artefacts, self._args.task))
+        groups = with_logs_elsewhere(list(groups_of(artefacts, self._args.task)))
         self._several = len(groups) > 1
         for number, group in enumerate(groups, start=1):
             _progress(f"{number} of {len(groups)}: {group.name}")
@@ -214,7 +215,7 @@ class _Ingest:
                 case "report":
                     self._take_report(group)
                 case _:
-                    self._ingest_run(group, tuple(given.values()))
+                    self._ingest_run(group, (*given.values(), *group.logs))
         if self._several:
             _say(f"{count(self._ends.total(), 'run')}: {_ended(self._ends)}; {count(len(self._shown), 'cause')}")
         self._report_unused_waivers()

@@ -17,6 +17,8 @@ class Group:
 
     name: str
     artefacts: tuple[Artefact, ...]
+    logs: tuple[Artefact, ...] = ()
+    """Logs of this run in other folders."""
 
     @property
     def kind(self) -> Kind:

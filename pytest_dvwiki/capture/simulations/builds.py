@@ -82,6 +82,10 @@ def _hash(items: set[str]) -> str:
     return hashlib.sha256("\n".join(sorted(items)).encode("utf-8", "surrogateescape")).hexdigest()
 
 
+NOTHING_KNOWN = _hash(set())[:8]
+"""The digits of a build whose commands show neither top nor parameters: they do not tell two designs apart."""
+
+
 class Builds:
     """The last build of each place, in memory and on disk.
 

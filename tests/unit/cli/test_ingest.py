@@ -56,6 +56,29 @@ def test_each_folder_is_a_run_and_a_task_makes_them_one(project: Path) -> None:
     assert len(nightly["occurrences"]) == 1
 
 
+def test_a_log_in_another_folder_belongs_to_the_results_that_it_shows(project: Path) -> None:
+    write(project, {"run.log": log(), "test/results.xml": results(), "b/results.xml": results(8)})
+    assert main(["ingest", "run.log", "test/results.xml", "b/results.xml"]) == 0
+    assert sorted([source["path"] for source in record["sources"]] for record in written(project)) == [
+        ["b/results.xml"],
+        ["run.log", "test/results.xml"],
+    ]
+    assert [record["totals"]["failed"] for record in written(project)] == [1, 1]
+
+
+@pytest.mark.parametrize("other", [results(8), results(test="another")], ids=["another_seed", "another_test"])
+def test_a_log_of_other_results_is_a_run_of_its_own(project: Path, other: str) -> None:
+    write(project, {"run.log": log(), "test/results.xml": other})
+    assert main(["ingest", "run.log", "test/results.xml"]) == 0
+    assert len(written(project)) == 2
+
+
+def test_a_log_that_fits_two_results_files_belongs_to_none(project: Path) -> None:
+    write(project, {"run.log": log(), "a/results.xml": results(), "b/results.xml": results() + "\n"})
+    assert main(["ingest", "run.log", "a/results.xml", "b/results.xml"]) == 0
+    assert len(written(project)) == 3
+
+
 def test_a_cause_that_several_runs_share_is_shown_once_and_all_are_counted(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

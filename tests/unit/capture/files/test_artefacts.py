@@ -389,6 +389,33 @@ def test_the_tests_of_all_simulations_count_whose_results_the_last_one_wrote_ove
     assert outcomes(read(tmp_path, "tb/results.xml", given="make.log")) == {"tb::bad": "failed", "tb::good": "passed"}
 
 
+@pytest.mark.parametrize(
+    ("broken", "later", "fails"),
+    [
+        ('ghdl -a rtl/low.vhdl\nrtl/low.vhdl:3:1: missing ";" at end of statement\n', "ghdl -a rtl/dut.vhdl\n", True),
+        ('ghdl -a rtl/low.vhdl\nrtl/low.vhdl:3:1: missing ";" at end of statement\n', "ghdl -a rtl/low.vhdl\n", False),
+        (
+            'ghdl -a rtl/low.vhdl\nrtl/low.vhdl:3:1: missing ";" at end of statement\n',
+            "ghdl -a rtl/dut.vhdl ../rtl/low.vhdl\n",
+            False,
+        ),
+        ("make: *** No rule to make target '/r/low.sv', needed by 'x'.  Stop.\n", "iverilog dut.sv\n", True),
+        ("make: *** No rule to make target '/r/low.sv', needed by 'x'.  Stop.\n", "iverilog low.sv\n", False),
+        ("make: *** No rule to make target 'lint'.  Stop.\n", "iverilog low.sv\n", False),
+    ],
+)
+def test_a_build_without_a_known_top_has_failed_where_no_later_one_read_its_files(
+    tmp_path: Path, broken: str, later: str, fails: bool
+) -> None:
+    stop = "" if "***" in broken else "make: *** [Makefile:4: low] Error 1\n"
+    others = log(test="other").replace("bench.", "second.").replace("good", "fine")
+    write(tmp_path, {"results.xml": results(), "make.log": broken + stop + later + others + later + log()})
+    run = read(tmp_path, ".")
+    found = [one for one in run.failures if one.nodeid == "."]
+    assert len(found) == fails
+    assert (outcomes(run).get(".") == "failed") == fails
+
+
 def test_a_killed_simulation_is_called_as_its_results_would_be(tmp_path: Path) -> None:
     killed = log().partition("    10.00ns WARNING")[0] + "make[2]: *** [Makefile:60: results.xml] Terminated\n"
     write(tmp_path, {"nightly/a/make.log": made(tmp_path / "tb", killed)})
