@@ -87,3 +87,7 @@ class Masks:
     def _nothing(self, owner: str, why: str) -> str:
         self._note(f"{HOOK} of {owner} {why}: the texts that it did not mask were left out")
         return f"[left out: {HOOK} {why}]"
+
+
+NO_MASKS = Masks((), lambda _: None)
+"""The masks of a project without any."""

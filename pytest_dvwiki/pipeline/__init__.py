@@ -187,7 +187,14 @@ class _Judged:
 
 def _judged(run: Run, vcs: Vcs | None, repository: Repository, services: Services) -> _Judged:
     classifier, history = services.classifier, services.history
-    verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
+    # A waiver may name the very words of a failure.
+    verdicts = settle(
+        run.failures,
+        [classifier.classify(failure) for failure in run.failures]
+        if services.waivers is not None
+        else classifier.classify_all(run.failures),
+        run.results,
+    )
     history.register_formers({verdict.fingerprint: verdict.fingerprint_v1 for verdict in verdicts})
     is_present = run.vcs is None or (run.vcs.dirty and run.vcs == repository.state())
     verdicts = with_changes(run.failures, verdicts, vcs, history, repository, is_present=is_present)
@@ -199,6 +206,7 @@ def _judged(run: Run, vcs: Vcs | None, repository: Repository, services: Service
         root=services.settings.layout.root,
         lacks=lambda fix: repository.lacks(fix, vcs.commit if vcs else None),
         cause_of=returns.cause_of,
+        in_full=classifier.in_full,
     )
     waived, notes = _waived(run, verdicts, services)
     causes = tuple(
@@ -298,6 +306,7 @@ def recalled(run: Run, services: Services, archived_as: str) -> Archived:
         root=settings.layout.root,
         lacks=lambda _: False,
         cause_of=lambda each: CauseOfRun(history.cause_of(each, "")),
+        in_full=classifier.in_full,
     )
     waived, _ = _waived(run, verdicts, services)
     return Archived(
@@ -382,7 +391,8 @@ def adopt(
 
 def with_ip_type(failure: Failure, settings: Settings) -> Failure:
     """Return a failure with the kind of design that its test is for, unless the test gives it."""
-    return replace(failure, ip_type=failure.ip_type or ip_type_of(failure.nodeid, settings.ip_types))
+    ip_type = failure.ip_type or ip_type_of(failure.nodeid, settings.ip_types)
+    return failure if ip_type == failure.ip_type else replace(failure, ip_type=ip_type)
 
 
 def run_of(orphan: Orphan, settings: Settings, interest: Interest) -> Run:

@@ -213,6 +213,7 @@ def causes_of(
     root: Path,
     lacks: Callable[[Fix], bool],
     cause_of: Callable[[Occurrence], CauseOfRun],
+    in_full: Callable[[Failure, Verdict], Verdict],
 ) -> tuple[Cause, ...]:
     """Return the causes of a run, the one with the most tests first.
 
@@ -223,10 +224,12 @@ def causes_of(
         root: Root of the project; paths below it are shown relative to it.
         lacks: Tells whether the commit of the run does not contain a fix.
         cause_of: Returns the cause of an occurrence.
+        in_full: Returns a verdict with the failure's own texts.
     """
     groups = _grouped(failures, verdicts)
     found = []
     for members in groups:
+        members[0] = members[0][0], in_full(*members[0])
         occurrence = _occurrence(members, root)
         named = cause_of(occurrence)
         cause = _cause(occurrence, named.name, _without_root(members[0][1], root), history, lacks)

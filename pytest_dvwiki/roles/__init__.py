@@ -18,19 +18,18 @@ from pytest_dvwiki import extensions
 from pytest_dvwiki.capture.interrupted import journal
 from pytest_dvwiki.capture.interrupted.places import places_of
 from pytest_dvwiki.capture.simulations.reproduce import Call
-from pytest_dvwiki.masks import Masks
+from pytest_dvwiki.masks import NO_MASKS, Masks
 from pytest_dvwiki.roles.items import ItemRole
 from pytest_dvwiki.roles.running import EVIDENCE
 from pytest_dvwiki.runs import new_task_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pluggy import HookImpl
 
     from pytest_dvwiki.capture.interrupted.places import JournalFolder
-    from pytest_dvwiki.masks import Function
     from pytest_dvwiki.model import Failure, Interest, Tier, Verdict
     from pytest_dvwiki.pipeline.services import Services
     from pytest_dvwiki.roles.guard import Guard
@@ -97,7 +96,13 @@ class ProcessContext:
     @property
     def masks(self) -> Masks:
         """Return the masks of plugins; a conftest.py may bring one while tests are collected."""
-        return Masks(self._masks(), self.guard.note)
+        self._register_extensions()
+        implementations = self.config.hook.pytest_dvwiki_redact.get_hookimpls()
+        if not implementations:  # as in most projects; each failure asks
+            return NO_MASKS
+        # They are called in turn; the hook would give each the same text.
+        functions = ((each.plugin_name, functools.partial(_mask, each)) for each in reversed(implementations))
+        return Masks(functions, self.guard.note)
 
     @functools.cached_property
     def call(self) -> Call:
@@ -125,12 +130,6 @@ class ProcessContext:
         self._register_extensions()
         answers = self.config.hook.pytest_dvwiki_patterns(settings=self.settings)
         return [path for given in answers for path in extensions.files_of(given)]
-
-    def _masks(self) -> Iterator[tuple[str, Function]]:
-        """Yield the masking functions of plugins, to be called in turn; the hook would give each the same text."""
-        self._register_extensions()
-        for implementation in reversed(self.config.hook.pytest_dvwiki_redact.get_hookimpls()):
-            yield implementation.plugin_name, functools.partial(_mask, implementation)
 
     def _register_extensions(self) -> None:
         """Register the plugins of the entry-point group, before the first hook that they may implement."""

@@ -86,14 +86,16 @@ class EvidenceReader:
                 observed, report, root=root, interest=self._context.interest, builds=self._builds()
             )
             evidence = found or evidence
-        if evidence == reports.NO_EVIDENCE and report.passed and strict.applies_to(report):
+        if report.passed and evidence == reports.NO_EVIDENCE and strict.applies_to(report):
             evidence = self._errors(report, running)
         if report.failed and report.when == "setup":
             failures = self._broken_fixtures.failures_of(item, call.excinfo, evidence.failures)
             evidence = replace(evidence, failures=failures)
         if report.failed and not evidence.refused:
-            given = item.ihook.pytest_dvwiki_evidence(report=report, settings=self._context.settings)
-            evidence = reports.with_excerpts(evidence, [excerpt for some in given for excerpt in some or ()])
+            # The hooks of an item are found by its path, which costs more than to ask whether there is any at all.
+            if item.config.hook.pytest_dvwiki_evidence.get_hookimpls():
+                given = item.ihook.pytest_dvwiki_evidence(report=report, settings=self._context.settings)
+                evidence = reports.with_excerpts(evidence, [excerpt for some in given for excerpt in some or ()])
             if self._live and not evidence.failures:  # otherwise pytest's own sections hold the output
                 kept = (reports.kept(text, self._context.interest) for text in self._printed())
                 evidence = replace(evidence, excerpts=(*evidence.excerpts, *(each for each in kept if each.lines)))

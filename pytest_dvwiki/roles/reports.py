@@ -10,7 +10,6 @@ import functools
 import linecache
 import os
 import re
-import traceback
 from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from pytest_dvwiki.roles.running import EVIDENCE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+    from types import TracebackType
 
     from pytest_dvwiki.capture.simulations.reproduce import Call
     from pytest_dvwiki.logtext.logs import LogText
@@ -244,20 +244,34 @@ def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -
 
 def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame | None:
     """Return the innermost frame of an exception in the user's own code, whichever traceback pytest shows."""
-    from pytest_dvwiki.logtext.frames import is_library  # noqa: PLC0415
-    from pytest_dvwiki.logtext.user_frames import shown_path  # noqa: PLC0415  # loaded only for failures
+    from pytest_dvwiki.logtext.frames import is_library  # noqa: PLC0415  # loaded only for failures
 
     # pytest's own traceback entries cost ten times as much, and most of them are pytest's frames.
-    own = tuple(
-        (code.co_filename, line, code.co_name)
-        for frame, line in traceback.walk_tb(excinfo.tb)
-        if not is_library((code := frame.f_code).co_filename)
-    )
-    innermost = _innermost(own, os.getcwd()) if own else None  # noqa: PTH109  # only a key
+    own: list[tuple[str, int, str]] = []
+    entry: TracebackType | None = excinfo.tb
+    while entry is not None:
+        code = entry.tb_frame.f_code
+        if not is_library(code.co_filename):
+            own.append((code.co_filename, entry.tb_lineno, code.co_name))
+        entry = entry.tb_next
+    innermost = _innermost(tuple(own), os.getcwd()) if own else None  # noqa: PTH109  # only a key
     if innermost is None:
         return None
-    source = redact(linecache.getline(innermost.file, innermost.line).strip())
-    return replace(innermost, file=redact(shown_path(innermost.file, root)), source=source)
+    return _shown(innermost, linecache.getline(innermost.file, innermost.line), root)
+
+
+@functools.lru_cache(maxsize=256)
+def _shown(frame: Frame, source: str, root: Path) -> Frame:
+    """Return a frame as it is recorded; cached, since most failures of a run are raised at a few places.
+
+    Args:
+        frame: The frame with the absolute path of its file.
+        source: The source line, as it is now.
+        root: Root of the project.
+    """
+    from pytest_dvwiki.logtext.user_frames import shown_path  # noqa: PLC0415  # loaded only for failures
+
+    return replace(frame, file=redact(shown_path(frame.file, root)), source=redact(source.strip()))
 
 
 @functools.lru_cache(maxsize=256)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -17,13 +18,14 @@ from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.triage import compared
 from pytest_dvwiki.triage import origin as origins
+from pytest_dvwiki.triage.alike import Likeness
 from pytest_dvwiki.triage.label import label_of
 from pytest_dvwiki.triage.missing import of_any_tool
 from pytest_dvwiki.triage.place import frame_in_excerpt, is_part_of_identity, place_of, with_place
 from pytest_dvwiki.triage.primary import Choice, choose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from pytest_dvwiki.causes.history import History
     from pytest_dvwiki.model import Excerpt, Failure, Frame, Like
@@ -37,6 +39,10 @@ LONGEST_PRIMARY = 1000
 _LOGS = 2
 """Number of logs whose last lines are shown for a killed simulation: the test's log, and an error stream beside it."""
 _LONGEST_LINE = 1000
+_MANY = 64
+"""Number of failures of a run from which on it pays to look for those that are alike."""
+_MOST_KINDS = 4096
+"""Number of kinds of failures that are remembered; one more clears the memory."""
 _LIMIT = "SimTimeoutError"
 _NOTHING = "the failure left no text"
 """The first cause of a failure without any evidence."""
@@ -95,6 +101,48 @@ class Classifier:
         self._history = history
         self._hooks = tuple(hooks)
         self._kept: dict[Failure, Verdict | FirstCause] = {}
+        self._alike: dict[Hashable, Verdict] = {}
+        self._borrowed: set[int] = set()
+        """Identities of the failures whose verdict has the texts of one that is alike."""
+
+    def classify_all(self, failures: Sequence[Failure]) -> list[Verdict]:
+        """Return the verdict on each failure of a run.
+
+        Failures that are alike share a verdict, with the texts of one of them; `in_full` returns it with their own.
+        """
+        self._alike.clear()
+        self._borrowed.clear()
+        few = len(failures) < _MANY
+        return [self.classify(failure) if few else self._as_one_alike(failure) for failure in failures]
+
+    def in_full(self, failure: Failure, verdict: Verdict) -> Verdict:
+        """Return a verdict on a failure of the last run with the failure's own texts."""
+        if id(failure) not in self._borrowed:
+            return verdict
+        own = self._named(failure, self._first_cause(failure))
+        return replace(own, origin=verdict.origin, clues=verdict.clues, follower=verdict.follower)
+
+    def _as_one_alike(self, failure: Failure) -> Verdict:
+        if self._kept:
+            return self.classify(failure)
+        given = self._given(failure)  # a hook may look at anything
+        if given is not None:
+            return self._as_decided(given)
+        key = self._likeness.key(failure)
+        known = self._alike.get(key) if key is not None else None
+        if known is not None:
+            self._borrowed.add(id(failure))
+            return known
+        verdict = self._named(failure, self._first_cause(failure))
+        if key is not None:
+            if len(self._alike) >= _MOST_KINDS:
+                self._alike.clear()
+            self._alike[key] = verdict
+        return verdict
+
+    @functools.cached_property
+    def _likeness(self) -> Likeness:
+        return Likeness(self.registry.entries)
 
     def classify(self, failure: Failure, *, keep: bool = False) -> Verdict:
         """Return the verdict on a failure; every failure gets one.
@@ -111,8 +159,12 @@ class Classifier:
                 self._kept[key] = found
         else:
             found = self._find(failure)
-        if isinstance(found, Verdict):
-            return origins.as_decided(found, self._history.cause(found.fingerprint) if self._history else None)
+        return self._as_decided(found) if isinstance(found, Verdict) else self._named(failure, found)
+
+    def _as_decided(self, given: Verdict) -> Verdict:
+        return origins.as_decided(given, self._history.cause(given.fingerprint) if self._history else None)
+
+    def _named(self, failure: Failure, found: FirstCause) -> Verdict:
         verdict, choice = self.verdict_of(found), found.choice
         # A report with a place of its own does not have the place of the exception that followed it.
         is_elsewhere = choice is not None and not choice.candidate.exception and verdict.place is not None
@@ -120,10 +172,18 @@ class Classifier:
 
     def _find(self, failure: Failure) -> Verdict | FirstCause:
         """Return the verdict of a hook, or the first cause that the patterns find."""
+        return self._given(failure) or self._first_cause(failure)
+
+    def _given(self, failure: Failure) -> Verdict | None:
+        """Return the verdict of the first hook that gives one."""
         for hook in self._hooks:
             given = hook(failure)
             if given is not None:
                 return replace(given, decided_by=given.decided_by or getattr(hook, "__name__", "hook"))
+        return None
+
+    def _first_cause(self, failure: Failure) -> FirstCause:
+        """Return the first cause that the patterns find."""
         choice = choose(failure, self.matcher)
         text = choice.candidate.text if choice else _unrecognised(failure)
         values, difference = _values(failure.excerpts, choice)

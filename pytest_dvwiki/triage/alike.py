@@ -1,0 +1,121 @@
+"""Failures of one run that differ only in values which decide nothing, so that one of them is classified for all.
+
+A testbench fails thousands of times with the same words and other numbers. The words decide which patterns match, which
+message is the first cause, and which fingerprint it gets. Two failures are alike if their texts are the same except for
+numbers that stand by themselves, and if these have as many digits, of the same kind, and are equal to each other in the
+same places. Numbers of one digit, and those that a pattern may know (`signal 15`, `code 137`), count as words.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+    from pytest_dvwiki.model import Excerpt, Failure
+    from pytest_dvwiki.patterns.schema import Pattern, RegistryEntry
+
+_VALUE = re.compile(r"(?<=[ =])(0x[0-9a-fA-F]{2,}|[1-9][0-9]+)(?![^\s,;)])")
+"""A number after a blank or an equals sign; one that is part of a name, a place, a date or a code is a word."""
+_PART = re.compile(r"\\(?P<escaped>.)|\{\d+(?:,\d*)?\}|(?P<any>\[\^?\]?(?:\\.|[^\]\\])*\])")
+"""The parts of an expression whose digits are not those of a text: escapes, repetitions, sets of characters."""
+_ALL_DIGITS = re.compile(r"0-9|\\d")
+_KNOWN = re.compile(r"\d{2,}")
+_BINARY = frozenset("01")
+_LONGEST = 1 << 13
+"""Number of characters above which a failure is like no other one: it rarely is, and the comparison has its cost."""
+_MOST_VALUES = 1 << 14
+"""Number of values whose kinds are cached."""
+_GAP = "\n\0\n"
+
+
+class Likeness:
+    """Tells which failures are alike.
+
+    Args:
+        entries: The patterns by which they are classified.
+    """
+
+    def __init__(self, entries: Sequence[RegistryEntry]) -> None:
+        own = [entry.pattern for entry in entries if entry.of_people]
+        self._tells = not any(map(_distinguishes_digits, _expressions(own)))
+        """Whether a comparison can tell: an expression that people gave may want any digit in any place."""
+        expressions = _expressions(entry.pattern for entry in entries if not entry.of_people)
+        self._tells_letters = bool(own)
+        """Whether an expression may want decimal digits in a hexadecimal number; no built-in one does."""
+        self._known = {number for source in expressions for number in _KNOWN.findall(_bare(source))}
+        self._kinds: dict[str, str] = {}
+
+    def key(self, failure: Failure) -> Hashable | None:
+        """Return a key that failures which are alike share; None for a failure that is compared with no other one.
+
+        Those of a simulation are not: its tests are judged together, and take far longer than their classification.
+        """
+        if not self._tells or failure.in_simulator or not failure.started:
+            return None
+        text = _GAP.join((failure.message, *(excerpt.text for excerpt in failure.excerpts)))
+        if len(text) > _LONGEST:
+            return None
+        words = _VALUE.split(text)
+        values, words[1::2] = words[1::2], [""] * (len(words) // 2)
+        first: dict[str, int] = {}
+        return (
+            _GAP.join(words),
+            *((self._kind(value), first.setdefault(_number(value), len(first))) for value in values),
+            failure.frame,
+            failure.exception,
+            failure.phase,
+            failure.sim_time,
+            failure.reads,
+            *map(_shape, failure.excerpts),
+        )
+
+    def _kind(self, value: str) -> str:
+        kind = self._kinds.get(value)
+        if kind is None:
+            if len(self._kinds) >= _MOST_VALUES:
+                self._kinds.clear()
+            kind = self._kinds[value] = self._kind_of(value)
+        return kind
+
+    def _kind_of(self, value: str) -> str:
+        """Return the length of a value and the kind of its digits; a number that a pattern may know is its own kind."""
+        if value.startswith("0x"):
+            digits = value[2:]
+            letters = f" {digits.isdecimal()} {digits.isupper()}" if self._tells_letters else ""
+            return value if digits.startswith("0") else f"0x {len(value)}{letters}"
+        if value in self._known:
+            return value
+        return f"{len(value)}{' binary' if _BINARY.issuperset(value) else ''}"
+
+
+def _number(value: str) -> str:
+    return value.removeprefix("0x").lstrip("0").lower()
+
+
+def _shape(excerpt: Excerpt) -> Hashable:
+    """Return the source of an excerpt and the numbers of its lines."""
+    lines = excerpt.lines
+    if not lines:
+        return excerpt.source
+    first, last = lines[0][0], lines[-1][0]
+    numbers = () if last - first + 1 == len(lines) else tuple(number for number, _ in lines)
+    return excerpt.source, first, last, numbers
+
+
+def _expressions(patterns: Iterable[Pattern]) -> Iterator[str]:
+    for pattern in patterns:
+        yield from (*pattern.match, *pattern.unless, *pattern.together_with)
+
+
+def _bare(source: str) -> str:
+    """Return the words of an expression."""
+    return _PART.sub(" ", source)
+
+
+def _distinguishes_digits(source: str) -> bool:
+    """Tell whether an expression may match a number, and not another one with as many digits."""
+    parts = (part["escaped"] or _ALL_DIGITS.sub("", part["any"] or "") for part in _PART.finditer(source))
+    return any(map(str.isdigit, "".join((_bare(source), *parts))))
