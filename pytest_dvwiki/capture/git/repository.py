@@ -5,6 +5,7 @@ Git's output is text by others, which is redacted before it is stored.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import re
@@ -56,6 +57,12 @@ _COMMENT = {
     ),
 }
 """By the suffix of a source: a line that is a comment alone, which no tool reads."""
+_IN_QUOTES = re.compile(r"(?<=[\"'`])[A-Za-z_]\w*(?=[\"'`])")
+"""A name in quotes, as a tool writes that of a unit or module."""
+_FOLDER = re.compile(r"[\w./+-]+/$")
+"""The folder before a base name."""
+_LONGEST = 300
+"""Maximum length of a folder's name in evidence."""
 _MOST_COMPARED = 100
 """Maximum number of changed files whose lines are compared."""
 _PROGRESS = re.compile(r"^[ ]*(?:[\d.-]+[a-z]{1,4}[ ]+)?(?:UVM_)?(?:INFO|DEBUG)\b.*$", re.MULTILINE)
@@ -172,7 +179,7 @@ class Repository:
             return Difference(change="unrecorded", note=note)
         if is_revision(before.commit, now.commit):
             return self._between_revisions(before.commit, now.commit)
-        suspects = _Suspects(named, tuple(reads))
+        suspects = _Suspects(named, tuple(reads), self.root)
         same_edits = before.changes == now.changes and before.dirty == now.dirty and now.dirty == bool(now.changes)
         if before.commit == now.commit:
             return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
@@ -236,7 +243,7 @@ class Repository:
         if is_revision(passed):
             found = self._between_revisions(passed, failed.commit)
             return found if found.change == "commit" else None
-        suspects = _Suspects(named, tuple(reads))
+        suspects = _Suspects(named, tuple(reads), self.root)
         if failed.dirty:
             return self._uncommitted(Vcs(commit=passed), failed, suspects)
         files = self._files(passed, failed.commit) if passed != failed.commit else ()
@@ -488,6 +495,12 @@ def _code(hunk: str, side: str, suffix: str) -> list[str]:
     return [line.rstrip() if suffix == "py" else "".join(line.split()) for line in code]
 
 
+@functools.lru_cache(maxsize=8)
+def _quoted(text: str) -> frozenset[str]:
+    """Return the names that stand in quotes in a text."""
+    return frozenset(_IN_QUOTES.findall(text))
+
+
 def _edits(files: Sequence[str], count: int) -> str:
     """Return uncommitted changes in words, with the first few of `count` files."""
     return f"uncommitted changes in {few(files, _IN_TEXT, of=count)}" if files else "uncommitted changes"
@@ -499,15 +512,36 @@ class _Suspects:
 
     text: str = ""
     reads: tuple[str, ...] = ()
+    root: Path | None = None
+    """Root of the project, to which paths in the text are relative."""
 
     def named(self, files: Iterable[str]) -> list[str]:
-        """Return the files whose base name is in the evidence."""
+        """Return the files that the evidence names, by their base names or, in quotes, as units or modules.
+
+        A base name that is there with the folder of another file does not count.
+        """
         text = _PROGRESS.sub("", self.text)
 
-        def stands(base: str) -> bool:  # by itself: `RAM.py` is no part of `ExtenderRAM.py`
-            return base in text and re.search(rf"(?<![\w.-]){re.escape(base)}(?![\w-]|\.\w)", text) is not None
+        def stands(path: PurePosixPath) -> bool:  # by itself: `RAM.py` is no part of `ExtenderRAM.py`
+            found = re.finditer(rf"(?<![\w.-]){re.escape(path.name)}(?![\w-]|\.\w)", text) if path.name in text else ()
+            starts = (each.start() for each in found)
+            return any(not self._is_elsewhere(text[max(start - _LONGEST, 0) : start], path) for start in starts)
 
-        return [name for name in files if stands(PurePosixPath(name).name)][:MOST_FILES]
+        paths = {name: PurePosixPath(name) for name in files}
+        as_file = [name for name, path in paths.items() if stands(path)]
+        as_unit = [name for name, path in paths.items() if path.stem in _quoted(text)]
+        return list(dict.fromkeys([*as_file, *as_unit]))[:MOST_FILES]
+
+    def _is_elsewhere(self, before: str, path: PurePosixPath) -> bool:
+        """Tell whether the folder that stands before a base name is that of another file than `path`."""
+        found = _FOLDER.search(before)
+        if found is None or self.root is None:
+            return False
+        parts = [part for part in found[0].split("/") if part not in {"", ".", ".."}]
+        agrees = all(one == other for one, other in zip(reversed(parts), reversed(path.parts[:-1]), strict=False))
+        # A folder of which nothing is known may be a copy, for example in a build folder.
+        folders = found[0], "/".join(parts)  # as seen from a build folder, or from the root
+        return not agrees and any((self.root / folder / path.name).is_file() for folder in folders)
 
     def read(self, files: Iterable[str]) -> list[str]:
         """Return the files that were read."""

@@ -264,6 +264,28 @@ def test_a_file_is_named_only_by_its_whole_name(project: Project) -> None:
         assert subjects(repository.difference(before, project.state, text, ("rtl/dual_ram.v",)))[0] == "ram: reset"
 
 
+def test_a_file_of_the_same_name_in_another_folder_is_not_named(project: Project) -> None:
+    project.commit("copies", old__ram_v="module ram;", rtl__ram_v="module ram;")
+    before = project.state
+    project.commit("rtl: reset", rtl__fifo_v="module fifo(input rst);")
+    project.commit("old: reset", old__ram_v="module ram(input rst);")
+    repository = Repository(layout(project.root))
+    for text in ("rtl/ram.v:5: error", f"{project.root}/rtl/ram.v:5: error", "../rtl/ram.v:5: error"):
+        assert subjects(repository.difference(before, project.state, text, ("rtl/fifo.v",)))[0] == "rtl: reset"
+    for text in ("ram.v:5: error", "old/ram.v:5: error", f"{project.root}/old/ram.v:5", "build/copy/ram.v:5: error"):
+        assert subjects(repository.difference(before, project.state, text, ("rtl/fifo.v",)))[0] == "old: reset"
+
+
+def test_a_unit_in_quotes_names_its_file(project: Project) -> None:
+    before = project.state
+    project.commit("package: moved", rtl__types_vhd="package types is")
+    project.commit("tb: other work", tb__test_v="module tb2;")
+    repository = Repository(layout(project.root))
+    text = 'rtl/top.vhd:4:10: unit "types" not found in library "work"'
+    assert subjects(repository.difference(before, project.state, text, ("rtl/top.vhd",)))[0] == "package: moved"
+    assert subjects(repository.difference(before, project.state, "no types", ("rtl/top.vhd",)))[0] == "tb: other work"
+
+
 def test_commits_that_touch_what_the_simulation_read_come_first(project: Project) -> None:
     before = project.state
     project.commit("regs: ack", rtl__regs_v="module regs(input ack);")
