@@ -196,7 +196,7 @@ def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
     told = tuple(clue for clue in clues if _REPLACES.get(clue.kind, clue.kind) in kinds or clue.kind not in _REPLACES)
     refuted = {_REPLACES.get(clue.kind) for clue in told}
     more = tuple(
-        clue
+        replace(clue, weight=0.0) if "handle" in kinds and _is_of_design(clue) else clue
         for clue in told
         if clue.kind not in {"changes", "likely changes"} or not _is_path_problem(verdict, clue, refuted)
     )
@@ -209,6 +209,14 @@ def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
 def knows_changes(verdict: Verdict) -> bool:
     """Tell whether the evidence of a verdict includes what changed before the failure."""
     return any(clue.kind in {"changes", "likely changes", _SAME_HDL} for clue in verdict.clues)
+
+
+def _is_of_design(clue: Clue) -> bool:
+    """Tell whether a clue is that the design alone changed.
+
+    A name that is gone then leaves the origin open: the design lost it, or the testbench did not follow a new name.
+    """
+    return clue.kind in {"changes", "likely changes"} and clue.side == "RTL_BUG"
 
 
 def _is_path_problem(verdict: Verdict, change: Clue, refuted: Collection[str | None]) -> bool:

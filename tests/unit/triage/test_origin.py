@@ -218,6 +218,29 @@ def test_a_testbench_that_does_not_fit_a_changed_design_leaves_the_origin_open(c
     assert conclude((*own, *change)).type == side
 
 
+@pytest.mark.parametrize(("changed", "side"), [("rtl/fifo.sv", "UNKNOWN"), ("tests/test_fifo.py", "TB_BUG")])
+@pytest.mark.parametrize("failures", [0, 2])
+def test_a_name_that_a_changed_design_does_not_have_leaves_the_origin_open(
+    changed: str, side: str, failures: int
+) -> None:
+    found = clues("sim_error", "handle_not_found")
+    verdict = Verdict(
+        error_class="sim_error",
+        failure_subtype="handle_not_found",
+        fingerprint="",
+        primary="",
+        origin=conclude(found),
+        clues=found,
+    )
+    said = with_clues(verdict, of_changes([changed], COMMIT, failures=failures)).origin
+    assert said.type == side
+    assert any(changed in reason for reason in said.reasons)
+    fixed = Fix(text="", result="held", files=("rtl/fifo.sv",), file_count=1)
+    found = clues("sim_error", "handle_not_found", known=known("UNKNOWN", fix=fixed))
+    again = replace(verdict, clues=found, origin=conclude(found))
+    assert with_clues(again, of_changes(["rtl/fifo.sv"], COMMIT, failures=failures)).origin.type == "RTL_BUG"
+
+
 @pytest.mark.parametrize("files", [[], ["rtl/fifo.sv", "tb/fifo_sb.sv"], ["sim_build/dump.v"]])
 def test_changes_on_both_sides_or_none_say_nothing(files: list[str]) -> None:
     assert of_changes(files, COMMIT) == ()
