@@ -39,7 +39,7 @@ class Project:
         file = self.root / name
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a") as stream:
-            stream.write(f"// {subject}\n")
+            stream.write(f"{subject}\n")
         git(self.root, "add", name)
         git(self.root, "commit", "--quiet", "--message", subject)
         return self.head
