@@ -67,6 +67,13 @@ _MOST_COMPARED = 100
 """Maximum number of changed files whose lines are compared."""
 _PROGRESS = re.compile(r"^[ ]*(?:[\d.-]+[a-z]{1,4}[ ]+)?(?:UVM_)?(?:INFO|DEBUG)\b.*$", re.MULTILINE)
 """A line by which a testbench tells what it does; the source that it names reported no failure."""
+_LACKS = re.compile(
+    r"(?i)no such file|no rule to make|file.* not found|not found.* file|does not exist|filenotfound"
+    r"|(?:cannot|can't|could not|unable to) (?:be )?(?:open|find|found|read)"
+)
+"""Words of a line that says which file is missing."""
+_FILE = re.compile(r"(?<![\w.-])[A-Za-z_][\w-]*\.[A-Za-z]\w{0,7}(?![\w.])")
+_MOST_LACKING = 3
 _SHORT = 12
 _IN_TEXT = 3
 
@@ -427,7 +434,7 @@ class Repository:
         """Return the newest commits; first those that touch files which the failing simulation read.
 
         If it is unknown what was read, those that touch files named in the evidence are among the first few, which are
-        shown.
+        shown. Where the evidence names a missing file, the commits that removed it, or wrote its name, come before all.
         """
 
         def touching(names: Sequence[str]) -> list[str]:
@@ -445,7 +452,17 @@ class Repository:
             others = [each for each in newest if each not in shown]
             first = {*others[: _IN_TEXT - len(shown)], *shown}
             found = [*(each for each in dict.fromkeys([*newest, *shown]) if each in first), *failing, *newest]
-        return tuple(dict.fromkeys(found))[:MOST_COMMITS]
+        # Those that removed a missing file, or wrote its name into a list of files.
+        lacking = [name for name in suspects.lacking if self._git.ask("ls-files", "--", f":(top,glob)**/{name}") == ""]
+        wrote = [
+            each
+            for name in lacking
+            for each in (
+                *touching([file for file in files if PurePosixPath(file).name == name]),
+                *self._log(f"-{MOST_COMMITS}", f"-S{name}", *span, paths=sources),
+            )
+        ]
+        return tuple(dict.fromkeys([*wrote, *found]))[:MOST_COMMITS]
 
     def _log(self, *arguments: str, paths: Sequence[str]) -> list[str]:
         text = self._git.ask("log", "--no-color", "--encoding=UTF-8", "--format=%H %s", *arguments, *paths) or ""
@@ -542,6 +559,12 @@ class _Suspects:
         # A folder of which nothing is known may be a copy, for example in a build folder.
         folders = found[0], "/".join(parts)  # as seen from a build folder, or from the root
         return not agrees and any((self.root / folder / path.name).is_file() for folder in folders)
+
+    @property
+    def lacking(self) -> list[str]:
+        """Return the names of the files that the evidence says are missing."""
+        lines = (line for line in self.text.split("\n") if _LACKS.search(line))
+        return list(dict.fromkeys(name for line in lines for name in _FILE.findall(line)))[:_MOST_LACKING]
 
     def read(self, files: Iterable[str]) -> list[str]:
         """Return the files that were read."""

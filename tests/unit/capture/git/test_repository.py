@@ -304,6 +304,34 @@ def test_commits_that_touch_what_the_simulation_read_come_first(project: Project
     assert subjects(unknown) == ["docs 2", "docs 1", "docs 0", "fifo: reset", "regs: ack"]
 
 
+@pytest.mark.parametrize("reads", [(), ("tb/test.v",)], ids=["unknown_reads", "known_reads"])
+@pytest.mark.parametrize(
+    "text", ["make: *** No rule to make target '/r/rtl/dat.v', needed by 'x'.", "iverilog: rtl/dat.v: No such file"]
+)
+def test_a_missing_file_came_with_the_commit_that_wrote_its_name(
+    project: Project, text: str, reads: tuple[str, ...]
+) -> None:
+    project.commit("list", files_json='["rtl/fifo.v"]')
+    before = project.state
+    project.commit("another name", files_json='["rtl/dat.v"]')
+    project.commit("tb: other work", tb__test_v="module tb2;")
+    project.commit("more work", other__a_v="x")
+    found = Repository(layout(project.root)).came_with(str(before.commit), project.state, text, reads)
+    assert found is not None
+    assert subjects(found)[0] == "another name"
+
+
+def test_a_missing_file_came_with_the_commit_that_removed_it(project: Project) -> None:
+    before = project.state
+    (project.root / "rtl/fifo.v").unlink()
+    project.commit("tidied")
+    project.commit("tb: other work", tb__test_v="module tb2;")
+    text = "error: Unable to open input file rtl/fifo.v"
+    found = Repository(layout(project.root)).came_with(str(before.commit), project.state, text, ("tb/test.v",))
+    assert found is not None
+    assert subjects(found) == ["tidied", "tb: other work"]
+
+
 def test_a_line_that_reports_progress_points_to_no_file(project: Project) -> None:
     before = project.state
     project.commit("tb: monitor", tb__monitor_v="module monitor;")
