@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -21,10 +22,13 @@ def as_open_as(folder: Path) -> Iterator[None]:
     Args:
         folder: The folder; if it does not exist yet, its nearest parent that does counts.
     """
-    try:
-        mode = next(parent for parent in chain((folder,), folder.parents) if parent.is_dir()).stat().st_mode
-    except (OSError, StopIteration):
-        mode = 0
+    mode = 0
+    for parent in chain((folder,), folder.parents):
+        with contextlib.suppress(OSError):
+            found = parent.stat().st_mode
+            if stat.S_ISDIR(found):
+                mode = found
+                break
     before = os.umask(0o077)  # it cannot be read without being set
     os.umask(before & ~(mode & 0o070))
     try:

@@ -156,25 +156,24 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     where = "WHERE o.fingerprint IN (SELECT value FROM json_each(?))"
     present = archive.present(fingerprints)
     asked = (tables.json_list(present),)
-    reported = f"COUNT(DISTINCT CASE WHEN without_fix = {tables.REPORTED} THEN moment END)"
-    runs, tests, reports = archive.db.execute(
-        f"SELECT COUNT(DISTINCT moment), SUM(tests), {reported} FROM occurrences o {where}",  # noqa: S608 (constants)
-        asked,
-    ).fetchone()
     rows = tuple(occurrence_rows(archive, f"{where} ORDER BY o.moment DESC LIMIT {NEWEST_ROWS}", asked))
-    task_ids, seeds = _newest_of(archive, asked)
+    # If these are all, as for a new cause, they answer what would be asked next.
+    counts = _counts_of(rows) if len(rows) < NEWEST_ROWS else _counts(archive, asked)
+    task_ids, seeds = _newest_in(rows) if len(rows) < NEWEST_ROWS else _newest_of(archive, asked)
     states = tuple(archive.fix_states(fingerprints))
     # For a cause that is back, the commits that introduced it before its fix say nothing.
     outlived = [state.moment for state in states if (state.fix.counts or state.seed_passed) and state.returned]
     came, came_task = _first_bad(archive, fingerprints, outlived[-1] if outlived else "")
     is_fixed = fixes.is_fixed(states)
-    (first,) = occurrence_rows(archive, f"{where} ORDER BY o.moment LIMIT 1", asked)
+    first = next(row for row in rows if row.task_id == rows[-1].task_id)
+    if len(rows) == NEWEST_ROWS:
+        (first,) = occurrence_rows(archive, f"{where} ORDER BY o.moment LIMIT 1", asked)
     jobs, hosts = _jobs(archive, asked) if is_infrastructure(found) else ((), ())
     return CauseHistory(
         fingerprint=found.fingerprint,
-        runs=runs,
-        tests=tests,
-        reports=reports,
+        runs=counts.runs,
+        tests=counts.tests,
+        reports=counts.reports,
         first_seen=first.finished,
         last_seen=rows[0].finished,
         task_ids=task_ids,
@@ -188,12 +187,37 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         first_bad_task=came_task,
         regressed=None if is_fixed else _regressed(archive, present, states),
         waived=_waived(archive, present, rows[0]),
-        proposal=None if is_fixed else proposals.proposal(archive.db, present, found.pattern),
+        proposal=None if is_fixed else _proposal(archive, present, found.pattern),
         same_commits=tuple(proposals.same_commits(archive.db, present)) if is_fixed else (),
         jobs=jobs,
         hosts=hosts,
         matrix=matrix.splits(archive, present, rows[0].commit) if rows[0].commit and not rows[0].dirty else (),
     )
+
+
+class _Counts(NamedTuple):
+    """The numbers of the runs of a cause, of its failing tests, and of the runs known only from a report."""
+
+    runs: int
+    tests: int
+    reports: int
+
+
+def _counts(archive: Archive, asked: tuple[str]) -> _Counts:
+    """Count the occurrences of a cause."""
+    reported = f"COUNT(DISTINCT CASE WHEN without_fix = {tables.REPORTED} THEN moment END)"
+    row = archive.db.execute(
+        f"SELECT COUNT(DISTINCT moment), SUM(tests), {reported} FROM occurrences"  # noqa: S608 (constants)
+        " WHERE fingerprint IN (SELECT value FROM json_each(?))",
+        asked,
+    ).fetchone()
+    return _Counts._make(row)
+
+
+def _counts_of(rows: Sequence[OccurrenceRow]) -> _Counts:
+    """Count the occurrences of a cause, given all of them."""
+    reported = {row.task_id for row in rows if row.without_fix == tables.REPORTED}
+    return _Counts(len({row.task_id for row in rows}), sum(row.tests for row in rows), len(reported))
 
 
 def _jobs(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -213,6 +237,8 @@ def _first_bad(archive: Archive, fingerprints: Sequence[str], after: str = "") -
 
     A range that names commits is preferred.
     """
+    if not archive.has_rows("first_bad"):
+        return None, ""
     row = archive.db.execute(
         "SELECT b.row, r.task_id FROM first_bad b JOIN runs r ON r.id = b.run"
         " WHERE b.fingerprint IN (SELECT value FROM json_each(?)) AND b.moment > ?"
@@ -246,6 +272,8 @@ def _regressed(
 
 def _waived(archive: Archive, fingerprints: Sequence[str], newest: OccurrenceRow) -> tuple[Waived, ...]:
     """Return the waivers of an occurrence."""
+    if not archive.has_rows("waived"):
+        return ()
     found = archive.db.execute(
         "SELECT w.row FROM waived w JOIN runs r ON r.id = w.run"
         " WHERE w.fingerprint IN (SELECT value FROM json_each(?)) AND r.task_id = ? ORDER BY w.number",
@@ -331,7 +359,13 @@ def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
     }
 
 
+def _proposal(archive: Archive, present: Sequence[str], pattern: str | None) -> ProposedFix | None:
+    return proposals.proposal(archive.db, present, pattern) if archive.has_rows("proposals") else None
+
+
 def _unproven(archive: Archive, asked: tuple[str]) -> tuple[UnprovenPass, ...]:
+    if not archive.has_rows("passed_again"):
+        return ()
     rows = archive.db.execute(
         "SELECT r.task_id, r.finished, p.nodeid, p.simulator, p.changed, p.seed, p.failed_seed FROM passed_again p"
         " JOIN runs r ON r.id = p.run WHERE p.fingerprint IN (SELECT value FROM json_each(?)) AND p.proof = 1"
@@ -354,8 +388,18 @@ def _newest_of(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tu
         seeds |= dict.fromkeys(TEXTS.decode(text))
         if len(task_ids) >= NEWEST_TASKS and len(seeds) >= SEEDS:
             break
-    newest = list(seeds)[:SEEDS]
-    return tuple(task_ids)[:NEWEST_TASKS], tuple(sorted(newest, key=lambda seed: (len(seed), seed)))
+    return tuple(task_ids)[:NEWEST_TASKS], _ascending(seeds)
+
+
+def _newest_in(rows: Sequence[OccurrenceRow]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the same as `_newest_of`, given all occurrences of the cause, newest first."""
+    seeds = dict.fromkeys(seed for row in rows for seed in row.seeds)
+    return tuple(dict.fromkeys(row.task_id for row in rows))[:NEWEST_TASKS], _ascending(seeds)
+
+
+def _ascending(seeds: Mapping[str, None]) -> tuple[str, ...]:
+    """Return the first of some seeds in ascending order."""
+    return tuple(sorted(list(seeds)[:SEEDS], key=lambda seed: (len(seed), seed)))
 
 
 def statements(archive: Archive, fingerprints: Sequence[str]) -> tuple[tuple[Fix, str], ...]:

@@ -89,10 +89,6 @@ class Archive(CauseNames):
         finally:
             self.forget()
 
-    def forget(self) -> None:
-        """Forget what was concluded from the tables, since they changed."""
-        self.__dict__.pop("_has_aliases", None)
-
     @property
     def passes(self) -> Passes:
         """Return which tests passed in which runs."""
@@ -210,7 +206,10 @@ class Archive(CauseNames):
 
     def fix_states(self, fingerprints: Sequence[str]) -> list[FixState]:
         """Return the fixes of a cause, oldest first."""
-        return self.judge.states(self.present(fingerprints))
+        present = self.present(fingerprints)
+        if len(present) == 1 and not self.has_rows("fix_states"):
+            return []
+        return self.judge.states(present)
 
     def runs_of_sources(self, hashes: Iterable[str]) -> dict[str, list[SourceRun]]:
         """Return, by content hash, the runs that read or wrote an artefact, oldest first, without unknown hashes."""

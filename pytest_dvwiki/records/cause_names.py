@@ -12,20 +12,32 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+_MOSTLY_EMPTY = ("aliases", "first_bad", "fix_states", "further", "passed_again", "proposals", "splits", "waived")
+
+
 class CauseNames:
     """The names of the causes in the tables of records."""
 
     db: sqlite3.Connection
 
     @cached_property
-    def _has_aliases(self) -> bool:
-        """Tell whether any fingerprint was ever given up; each query asks, and few wikis have one."""
-        return self.db.execute("SELECT 1 FROM aliases").fetchone() is not None
+    def _empty(self) -> frozenset[str]:
+        """Return the tables without rows: each cause asks for its rows, and few wikis have any in some of these."""
+        asked = "UNION ALL".join(f" SELECT '{name}' WHERE NOT EXISTS (SELECT 1 FROM {name}) " for name in _MOSTLY_EMPTY)  # noqa: S608
+        return frozenset(name for (name,) in self.db.execute(asked))
+
+    def has_rows(self, table: str) -> bool:
+        """Tell whether a table may have rows; only those that are mostly empty are known not to."""
+        return table not in self._empty
+
+    def forget(self) -> None:
+        """Forget what was concluded from the tables, since they changed."""
+        self.__dict__.pop("_empty", None)
 
     def present(self, fingerprints: Sequence[str]) -> tuple[str, ...]:
         """Return the present names of causes; a fingerprint that was never given up stays as it is."""
         names = fingerprints
-        if self._has_aliases:
+        if self.has_rows("aliases"):
             rows = self.db.execute(
                 "SELECT fingerprint, became FROM aliases WHERE fingerprint IN (SELECT value FROM json_each(?))",
                 (tables.json_list(map(same_check.check_of, fingerprints)),),
@@ -40,7 +52,7 @@ class CauseNames:
     def identities(self, *fingerprints: str) -> tuple[str, ...]:
         """Return the present names of causes, then the fingerprints that they had before."""
         present = self.present(fingerprints)
-        if not self._has_aliases:
+        if not self.has_rows("aliases"):
             return present
         former = self.db.execute(
             "SELECT fingerprint FROM aliases WHERE became IN (SELECT value FROM json_each(?)) ORDER BY fingerprint",
@@ -50,7 +62,9 @@ class CauseNames:
 
     def family(self, name: str) -> tuple[str, ...]:
         """Return all causes of the check that reports a cause, the oldest first; none if it is the only one."""
-        return same_check.family(self.db, same_check.check_of(*self.present((name,))))
+        return (
+            same_check.family(self.db, same_check.check_of(*self.present((name,)))) if self.has_rows("further") else ()
+        )
 
     def further(self) -> frozenset[str]:
         """Return the causes whose check had reported another cause before."""
@@ -98,6 +112,8 @@ class CauseNames:
 
     def formers(self, *fingerprints: str) -> tuple[str, ...]:
         """Return the fingerprints of version 1 that the causes shared with others."""
+        if not self.has_rows("splits"):
+            return ()
         rows = self.db.execute(
             "SELECT DISTINCT former FROM splits WHERE fingerprint IN (SELECT value FROM json_each(?)) ORDER BY former",
             (tables.json_list(fingerprints),),
@@ -106,6 +122,8 @@ class CauseNames:
 
     def heirs(self, *formers: str) -> tuple[str, ...]:
         """Return the causes that shared one of these fingerprints of version 1."""
+        if not self.has_rows("splits"):
+            return ()
         rows = self.db.execute(
             "SELECT DISTINCT fingerprint FROM splits WHERE former IN (SELECT value FROM json_each(?))"
             " ORDER BY fingerprint",

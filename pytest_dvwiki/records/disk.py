@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import secrets
+import stat
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,10 +79,16 @@ def replace(path: Path, data: bytes, *, sync: bool = True) -> None:
         WikiError: The file cannot be written; the old one is unchanged.
     """
     with explained(path), as_open_as(path.parent):
-        target = Path(os.path.realpath(path)) if path.is_symlink() else path
+        target, mode = path, None
+        # A run may make thousands of pages, and each call of the file system counts.
+        with contextlib.suppress(OSError):
+            status = path.lstat()
+            if stat.S_ISLNK(status.st_mode):
+                target = Path(os.path.realpath(path))
+                status = target.stat()
+            mode = stat.S_IMODE(status.st_mode)
         if not target.parent.is_dir():
             target.parent.mkdir(parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o7777 if target.exists() else None
         temporary = _temporary(target, data, mode, sync=sync)
         try:
             temporary.replace(target)

@@ -74,6 +74,7 @@ class Refresh:
             return set()
         with transaction(self._db):
             newest = self._archive.newest()
+            self._archive.forget()
             if judged_anew:
                 # The labels of every record may have changed.
                 tables.clear(self._db)
@@ -109,6 +110,7 @@ class Refresh:
         aliases = names | {name: names.get(became, became) for name, became in chained.items()}
         self._db.execute("DELETE FROM aliases")
         self._db.executemany("INSERT INTO aliases VALUES (?, ?)", aliases.items())
+        self._archive.forget()
 
     def _read_again(self, fingerprints: set[str]) -> None:
         """Read the records again that mention causes with a new name."""
@@ -145,7 +147,9 @@ class Refresh:
                 continue
             since = "" if newest is None else first
             before = self._archive.family(check)
-            if same_check.place(self._db, self._archive.passes, check, since):
+            is_moved = same_check.place(self._db, self._archive.passes, check, since)
+            self._archive.forget()
+            if is_moved:
                 after = {check, *before, *self._archive.family(check)}
                 tables.recount(self._db, sorted(after))
                 for name in sorted(after):

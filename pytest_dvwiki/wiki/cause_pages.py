@@ -33,12 +33,21 @@ class CausePages:
         self._further: frozenset[str] = frozenset()
         """Causes whose check had reported another one before."""
         self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
+        self._of_runs: tuple[str, ...] | None = None
+        """The names on pages that hold a run; None until they are asked for."""
         self._known: dict[str, str] = {}
         """Present names of causes, for those asked for so far."""
 
     def forget_paths(self) -> None:
-        """Forget the paths found so far, since a bug page changes."""
+        """Forget what was found so far, since a bug page changes."""
         self._paths.clear()
+        self._of_runs = None
+
+    def note(self, names: Iterable[str]) -> None:
+        """Forget what a bug page changes that now has these names of causes."""
+        self._paths.clear()
+        if self._of_runs or any("/" in name for name in names):
+            self._of_runs = None
 
     def join(self, archive: Archive) -> None:
         """Learn from the records which causes are one, and which are several although they share a fingerprint."""
@@ -48,15 +57,17 @@ class CausePages:
             self._paths.clear()
         self._named_now = archive.present
         self._known.clear()
+        self._of_runs = None
 
     def _all_names(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return all names under which pages may know these causes; one that holds a run may now mean another cause."""
         asked = tuple(dict.fromkeys(names))
-        rows = self._cache.db.execute(_OF_RUNS).fetchall()
-        if not rows:
+        if self._of_runs is None:
+            self._of_runs = tuple(name for (name,) in self._cache.db.execute(_OF_RUNS))
+        if not self._of_runs:
             return asked
         wanted = {self._present_name(name) for name in asked}
-        return (*asked, *(name for (name,) in rows if name not in asked and self._present_name(name) in wanted))
+        return (*asked, *(name for name in self._of_runs if name not in asked and self._present_name(name) in wanted))
 
     def _present_name(self, name: str) -> str:
         """Return the present name of a cause."""
@@ -97,12 +108,16 @@ class CausePages:
 
         The last ones count only if they have a cause.
         """
+        asked = self._all_names(fingerprints)
+        if not names and not paths and len(asked) == 1:
+            of_one = "WHERE path IN (SELECT path FROM causes WHERE fingerprint = ?)"
+            return list(self._cache.select(of_one, *asked))
         where = (
             "WHERE path IN (SELECT path FROM causes WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " UNION SELECT path FROM pages WHERE leads_to IN (SELECT value FROM json_each(?))"
             " UNION SELECT path FROM causes WHERE path IN (SELECT value FROM json_each(?)))"
         )
-        return list(self._cache.select(where, *map(json.dumps, (self._all_names(fingerprints), names, paths))))
+        return list(self._cache.select(where, *map(json.dumps, (asked, names, paths))))
 
     def superseded(self) -> list[PageSummary]:
         """Return the bug pages that people marked as replaced by another one, by name."""

@@ -181,7 +181,15 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         """Make all changes inside the context in one transaction."""
         return transaction(self.db)
 
-    def put(self, path: str, data: bytes, state: State = NOWHERE, problem: str = "") -> None:
+    def put(
+        self,
+        path: str,
+        data: bytes,
+        state: State = NOWHERE,
+        problem: str = "",
+        *,
+        metadata: dict[str, Any] | None = None,
+    ) -> None:
         """Store a page from its bytes.
 
         Args:
@@ -189,10 +197,11 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             data: Its content.
             state: That of its file, if it is on disk.
             problem: Why only the identity of the page counts, if the reason is not its content.
+            metadata: Its frontmatter, if it is known.
         """
+        listed = summary_of(path, data, problem, metadata)
         if path.startswith("bugs/"):
-            self.causes.forget_paths()
-        listed = summary_of(path, data, problem)
+            self.causes.note(listed.fingerprints())
         self.index.note(path, _cells(listed))
         self.db.execute("DELETE FROM causes WHERE path = ?", (path,))
         self.db.execute(f"INSERT OR REPLACE INTO pages VALUES ({'?, ' * 16}?)", _row(listed, state))  # noqa: S608
@@ -256,23 +265,29 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             yield PageSummary(path, category, title, _metadata(metadata), *rest)
 
 
-def summary_of(path: str, data: bytes, problem: str = "") -> PageSummary:
+def summary_of(path: str, data: bytes, problem: str = "", known: dict[str, Any] | None = None) -> PageSummary:
     """Return a page without its text.
 
     Args:
         path: Relative to the wiki.
         data: Its content.
         problem: Why only the identity of the page counts, if the reason is not its content.
+        known: Its frontmatter, if it need not be read.
     """
-    title, metadata = "", _recover_identity(data)
+    title, metadata = "", known or {}
     text = "" if problem else data.decode("utf-8", "replace")
-    if not problem:
+    body = pages.body(text)
+    if problem:
+        metadata = _recover_identity(data)
+    elif known is not None:
+        title = title_of(body)
+    else:
         try:
             page = pages.read(data)
             title, metadata = title_of(page.body), page.metadata
         except YamlError as error:
-            problem = str(error).removeprefix("page:")
-    body = pages.without_marks(pages.body(text))
+            problem, metadata = str(error).removeprefix("page:"), _recover_identity(data)
+    body = pages.without_marks(body)
     return PageSummary(
         path, path.split("/", 1)[0], title, metadata, problem, _opening(body), version_of(text), len(body.split())
     )

@@ -167,9 +167,10 @@ class WikiHistory:
         for name, former in formers.items():
             if former is not None and self.archive.has(former) and not self.archive.called(former):
                 heirs.setdefault(former, set()).add(name)
-        self._formers = {min(names): former for former, names in heirs.items() if len(names) == 1}
-        self._placed, self._new = {}, frozenset()
-        self._forget_answers()
+        known = {min(names): former for former, names in heirs.items() if len(names) == 1}
+        if known != self._formers or self._new:
+            self._forget_answers()
+        self._formers, self._placed, self._new = known, {}, frozenset()
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
         """Return the standing fixes of the causes of a check, that of the most recently seen cause first."""

@@ -160,7 +160,7 @@ def words_of_title(page: PageSummary) -> str:
     return title
 
 
-def new(name: str, origin: str, occurrence: Occurrence, description: str) -> bytes:
+def new(name: str, origin: str, occurrence: Occurrence, description: str) -> pages.Draft:
     """Return a new bug page, with its owned keys and its region still empty.
 
     Args:
@@ -184,7 +184,7 @@ def new(name: str, origin: str, occurrence: Occurrence, description: str) -> byt
     resolution = "\n".join(line.format(page=name) for line in _RESOLUTION)
     sections = (("Symptom", symptom), ("Resolution", resolution), (former.NOTES, ""))
     ending = pages.region(former.RECORDS, name)
-    return pages.new(people, OWNED, escape(title), sections, page=name, ending=ending, notes=allowed)
+    return pages.draft(people, OWNED, escape(title), sections, page=name, ending=ending, notes=allowed)
 
 
 def keys(

@@ -36,7 +36,7 @@ def is_of(page: PageSummary, covergroup: str, bin_name: str) -> bool:
     return (page.text("covergroup"), page.text("bin")) == (one_line(covergroup, _NAME), one_line(bin_name, _NAME))
 
 
-def new(page: str, hole: Hole) -> bytes:
+def new(page: str, hole: Hole) -> pages.Draft:
     """Return a new coverage page with this name, with empty owned keys and regions."""
     first = hole.first.state
     # The scenario is for people and agents to write; the counts of a coverage report are in the history.
@@ -56,7 +56,7 @@ def new(page: str, hole: Hole) -> bytes:
         ("Citation", pages.region("citation", page)),
     )
     shown = f", {MANY_BINS}" if bin_name == ALL_BINS else f".{escape(bin_name)}"
-    return pages.new(people, OWNED, f"Coverage: {escape(covergroup)}{shown}", sections, page=page)
+    return pages.draft(people, OWNED, f"Coverage: {escape(covergroup)}{shown}", sections, page=page)
 
 
 def keys(hole: Hole) -> dict[str, Any]:

@@ -47,7 +47,7 @@ _WORDS = 60
 UNWRITTEN = "Nobody has written this yet."
 
 
-def new(name: str, lesson: Subtype | None) -> bytes:
+def new(name: str, lesson: Subtype | None) -> pages.Draft:
     """Return a new pattern page, with empty owned keys and regions.
 
     Args:
@@ -70,7 +70,7 @@ def new(name: str, lesson: Subtype | None) -> bytes:
         ("Citation", pages.region("citation", page)),
     )
     people = {"type": "pattern", "owner": None}
-    return pages.new(people, OWNED, f"Pattern: {escape(one_line(title))}", sections, page=page)
+    return pages.draft(people, OWNED, f"Pattern: {escape(one_line(title))}", sections, page=page)
 
 
 def keys(subtype: SubtypeHistory) -> dict[str, Any]:

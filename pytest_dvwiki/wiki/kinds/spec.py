@@ -55,7 +55,7 @@ def new(first: Clarification) -> bytes:
     feature = one_line(first.feature, _NAME)
     kind = one_line(first.kind, _NAME)
     people = {"type": "spec", "feature": feature, "clarification_type": kind, "status": "open"}
-    return pages.new(people, (), f"Specification: {escape(feature)}", [(SECTION, first.line())])
+    return pages.draft(people, (), f"Specification: {escape(feature)}", [(SECTION, first.line())]).text.encode()
 
 
 def with_further(data: bytes, further: Clarification) -> bytes | Refused:

@@ -226,7 +226,7 @@ def version(data: bytes) -> str:
 def new(topic: str) -> bytes:
     """Return a new topic page."""
     people = {"type": "topic", "topic": topic}
-    return pages.new(people, (), topic.replace("_", " ").capitalize(), [(LESSONS, "")])
+    return pages.draft(people, (), topic.replace("_", " ").capitalize(), [(LESSONS, "")]).text.encode()
 
 
 def with_lessons(data: bytes, listed: Sequence[Lesson]) -> bytes:

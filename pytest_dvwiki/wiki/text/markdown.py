@@ -7,6 +7,7 @@ end the span, cell or fence that it is put into.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.fingerprint import mask
@@ -109,8 +110,13 @@ def in_words(primary: str, limit: int = 90) -> str:
 
 def masked_in_words(masked: str, limit: int) -> str:
     """Return the same for a message that is masked already."""
+    return one_line(_shown(masked), limit)
+
+
+@lru_cache(maxsize=16)  # a page shows the same message in two lengths
+def _shown(masked: str) -> str:
     words = _DOTS.sub("…", _TOKENS.sub("…", _NAMED_XZ.sub("…", masked).replace("XZ", "X/Z")))
-    return one_line(_PLACES.sub("", words), limit)
+    return _PLACES.sub("", words)
 
 
 def cite(task_id: str, log: str | None = None, line: int | None = None) -> str:

@@ -16,16 +16,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_dvwiki import yamlio
 from pytest_dvwiki.wiki.text import parts
 from pytest_dvwiki.wiki.text.owned_keys import UneditableError, edit_block, flat, says
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-_FENCE = re.compile(r"---[ \t]*\r?")
+_FIRST_FENCE = re.compile(r"---[ \t]*\r?\n")
+_NEXT_FENCE = re.compile(r"^---[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
 _MARK = re.compile(
     r"^<!-- dvwiki:(?P<kind>begin|end) (?P<name>[a-z_]+)(?: of (?P<page>[\w.-]+))?[ \t]*\r?$", re.MULTILINE
 )
@@ -52,6 +53,22 @@ class Page:
 
     metadata: dict[str, Any]
     body: str
+
+
+class Draft(NamedTuple):
+    """A new page whose owned keys and regions are still empty."""
+
+    text: str
+    metadata: dict[str, Any]
+    """The keys of its frontmatter."""
+
+
+class Filled(NamedTuple):
+    """A new page as it is written."""
+
+    data: bytes
+    metadata: dict[str, Any] | None
+    """The values that its frontmatter has, as they are read; None if it has to be read."""
 
 
 def begin_marker(name: str, page: str) -> str:
@@ -97,16 +114,16 @@ def comments(page: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     )
 
 
-def new(
+def draft(
     people: Mapping[str, Any],
-    owned: Iterable[str],
+    owned: Sequence[str],
     title: str,
     sections: Iterable[tuple[str, str]],
     *,
     page: str = "",
     ending: str = "",
     notes: Mapping[str, str] | None = None,
-) -> bytes:
+) -> Draft:
     """Return a new page, whose owned keys are still empty.
 
     Args:
@@ -132,7 +149,7 @@ def new(
         *(line for heading, text in sections for line in (f"## {heading}", *(["", text] if text else []), "")),
         *([ending, ""] if ending else []),
     ]
-    return "\n".join(lines).encode()
+    return Draft("\n".join(lines), {**people, **dict.fromkeys(owned)})
 
 
 def read(data: bytes) -> Page:
@@ -190,17 +207,24 @@ def edit(
     return (bom + text[:start] + block + body).encode()
 
 
-def filled(data: bytes, keys: Mapping[str, Any], regions: Mapping[str, str]) -> bytes | Refused:
-    """Return a page made by `new` with its owned keys and regions set, as by `edit`, but without parsing it."""
-    text = data.decode()
-    _, end = _block(text)
-    block = text[:end]
+def filled(draft: Draft, keys: Mapping[str, Any], regions: Mapping[str, str]) -> Filled | Refused:
+    """Return a new page with its owned keys and regions set, as by `edit`, but without parsing it."""
+    _, end = _block(draft.text)
+    block, metadata = draft.text[:end], dict(draft.metadata)
     for key, value in keys.items():
-        empty, shown = f"\n{key}: null\n", yamlio.flow(flat(value))
+        metadata[key] = flat(value)
+        empty, shown = f"\n{key}: null\n", yamlio.flow(metadata[key])
         if block.count(empty) != 1 or not (shown.isascii() and shown.isprintable()):
-            return edit(data, keys, regions)
+            edited = edit(draft.text.encode(), keys, regions)
+            return edited if isinstance(edited, Refused) else Filled(edited, None)
         block = block.replace(empty, f"\n{key}: {shown}\n")
-    return (block + _edit_regions(text, end, regions, "\n")).encode()
+    data = (block + _edit_regions(draft.text, end, regions, "\n")).encode()
+    return Filled(data, metadata if all(map(_is_plain, draft.metadata.values())) else None)
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether a value is read from YAML as it was written."""
+    return value is None or (isinstance(value, str) and value.isascii() and value.isprintable())
 
 
 def without_marks(body: str) -> str:
@@ -264,17 +288,9 @@ def region_names(data: bytes) -> list[str]:
 
 def _split(text: str) -> tuple[int, int, int] | None:
     """Return the start and end of the frontmatter's block, and the start of the body; None if there is no block."""
-    first, _, _ = text.partition("\n")
-    if not _FENCE.fullmatch(first) or first == text:
-        return None
-    start = place = len(first) + 1
-    while place < len(text):
-        stop = text.find("\n", place)
-        stop = len(text) if stop < 0 else stop
-        if _FENCE.fullmatch(text, place, stop):
-            return start, place, min(stop + 1, len(text))
-        place = stop + 1
-    return None
+    first = _FIRST_FENCE.match(text)
+    fence = _NEXT_FENCE.search(text, first.end()) if first else None
+    return (first.end(), fence.start(), fence.end()) if first and fence else None
 
 
 def _block(text: str) -> tuple[int, int]:

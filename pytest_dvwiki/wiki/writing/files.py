@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.wiki.page_cache import PageCache
+    from pytest_dvwiki.wiki.text.pages import Draft
 
 _CITED = re.compile(rb"[A-Za-z0-9_.-]{1,180}_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_[0-9a-f]{12})\b")
 """A task id in a page."""
@@ -61,6 +62,8 @@ class Files:
         self._unreadable = unreadable
         self._check = check
         self._written: dict[str, bytes] = {}
+        self._inside: set[str] = set()
+        """Folders that are in the wiki, links or not."""
 
     def exists(self, path: str) -> bool:
         """Tell whether a file exists; a new page that a power cut emptied is made again."""
@@ -81,13 +84,13 @@ class Files:
         """Return the content of a file; None if it does not exist."""
         return self.read(path) if self.exists(path) else None
 
-    def create(self, path: str, data: bytes, keys: dict[str, Any], regions: dict[str, str]) -> None:
+    def create(self, path: str, draft: Draft, keys: dict[str, Any], regions: dict[str, str]) -> None:
         """Write a new page, with the tool's keys and regions."""
-        edited = pages.filled(data, keys, regions)
+        edited = pages.filled(draft, keys, regions)
         if isinstance(edited, Refused):
             self.refused.append((path, edited.reason))
         # A new bug page holds nothing but what the records say, and a run may make thousands.
-        elif self.write(path, edited, sync=not path.startswith("bugs/")):
+        elif self.write(path, edited.data, sync=not path.startswith("bugs/"), metadata=edited.metadata):
             self.created.append(path)
 
     def edit(self, path: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
@@ -116,6 +119,16 @@ class Files:
                 return
         self.change(path, data, edited)
 
+    def _leads_out(self, path: str) -> bool:
+        """Tell whether a file is really outside the wiki, by links; a folder is looked at once."""
+        folder, _, name = path.rpartition("/")
+        file = self._wiki / path
+        if folder not in self._inside and not outside.leads_out(self._wiki, self._wiki / folder):
+            self._inside.add(folder)
+        if folder in self._inside and name != ".." and not file.is_symlink():
+            return False
+        return outside.leads_out(self._wiki, file)
+
     def _has_cause(self, name: str, cause: Any) -> bool:
         """Tell whether a bug page exists and has a cause."""
         page = self._page_cache.get(f"bugs/{name}.md")
@@ -137,16 +150,17 @@ class Files:
         elif edited != data and self.write(path, edited):
             self.updated.append(path)
 
-    def write(self, path: str, data: bytes, *, sync: bool = True) -> bool:
+    def write(self, path: str, data: bytes, *, sync: bool = True, metadata: dict[str, Any] | None = None) -> bool:
         """Write a file; return whether it was written: a link that leads out of the wiki is left alone.
 
         Args:
             path: The file.
             data: Its content.
             sync: Whether it has to be on the disk before this returns.
+            metadata: Its frontmatter, if it is known.
         """
         file = self._wiki / path
-        if outside.leads_out(self._wiki, file):
+        if self._leads_out(path):
             self.refused.append((path, outside.REASON))
             return False
         self.changed.append(path)
@@ -158,5 +172,5 @@ class Files:
                 disk.replace(file, data, sync=sync)
             state = State.of(file.stat())
         if path.split("/", 1)[0] in CATEGORIES and is_page(file.name):
-            self._page_cache.put(path, data, state)
+            self._page_cache.put(path, data, state, metadata=metadata)
         return True

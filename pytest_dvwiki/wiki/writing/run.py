@@ -53,8 +53,9 @@ class ArchivedRun:
         mine = set(self._names.values())
         others = self.judged | self.archive.causes_named_in(record.task_id)
         others |= self.archive.causes_at(record.vcs.commit) if record.vcs.commit else set()
-        known = [item for item in record.occurrences if self.views.bug_path(self._names[item.fingerprint])]
-        before = {item.failure_subtype: self._hits(item.failure_subtype) for item in record.occurrences}
+        paths = self.views.bug_paths(mine)
+        known = [item for item in record.occurrences if paths[self._names[item.fingerprint]]]
+        before = {name: self._hits(name) for name in dict.fromkeys(item.failure_subtype for item in record.occurrences)}
         self.views.part(self.archive.formers(*self.archive.present(sorted(mine))))
         silent = silenced(record)
         for occurrence in record.occurrences:
@@ -127,11 +128,9 @@ class ArchivedRun:
     def page_of(self) -> dict[str, str]:
         """Return the path of the page to read for each cause of the run that has one."""
         found = {}
+        paths = self.views.bug_paths(self._names.values())
         for item in self.record.occurrences:
-            own, kind = (
-                self.views.bug_path(self._names[item.fingerprint]),
-                f"patterns/{file_name(item.failure_subtype)}.md",
-            )
+            own, kind = paths[self._names[item.fingerprint]], f"patterns/{file_name(item.failure_subtype)}.md"
             if own or self.page_cache.get(kind):
                 found[item.fingerprint] = own or kind
         return found

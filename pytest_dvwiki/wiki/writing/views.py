@@ -182,7 +182,7 @@ class Views:
         if subtype is None or not (exists or may_create):
             return
         linked = [row.fingerprint for row in subtype.rows] + [cause for cause, *_ in subtype.fixes if cause]
-        names = {cause: place_of(page) for cause, page in self._bug_paths(linked).items() if page}
+        names = {cause: place_of(page) for cause, page in self.bug_paths(linked).items() if page}
         keys, regions = pattern.keys(subtype), pattern.regions(subtype, names.get, self._fix_of)
         if exists:
             self.files.edit(path, keys, regions)
@@ -215,9 +215,10 @@ class Views:
 
     def bug_path(self, fingerprint: str) -> str | None:
         """Return the path of a cause's page; None if it has none."""
-        return self._bug_paths((fingerprint,))[fingerprint]
+        return self.bug_paths((fingerprint,))[fingerprint]
 
-    def _bug_paths(self, fingerprints: Iterable[str]) -> dict[str, str | None]:
+    def bug_paths(self, fingerprints: Iterable[str]) -> dict[str, str | None]:
+        """Return the path of the page of each cause; None if it has none."""
         return self.page_cache.causes.paths({each: self.archive.identities(each) for each in fingerprints})
 
     def _advice_on(self, occurrence: Occurrence) -> str | None:

@@ -66,18 +66,41 @@ def test_only_owned_values_and_regions_change() -> None:
     "value", [None, "a b", "x: # y", "null", "…", 'a "b" \\c', "two\nlines", ["a", "b c"], [], 7, True]
 )
 def test_a_new_page_is_filled_as_it_would_be_edited(value: object) -> None:
-    made = pages.new(
+    made = pages.draft(
         {"status": None}, ("id", "seeds", "stale"), "Title", [("Notes", "id: null")], ending=pages.region("e", "p")
     )
     keys, regions = {"seeds": value, "id": value, "stale": False}, {"e": "id: null\n---"}
-    assert pages.filled(made, keys, regions) == _edited(made, keys, regions)
+    filled = pages.filled(made, keys, regions)
+    assert isinstance(filled, pages.Filled)
+    assert filled.data == _edited(made.text.encode(), keys, regions)
+    assert filled.metadata in (None, pages.read(filled.data).metadata)
+
+
+@pytest.mark.parametrize(
+    "value", [None, "a b", "null", "3", "2026-11-21", 'a "b" \\c', "x: # y", ["a", "3"], [], 7, 0.5, True]
+)
+def test_the_frontmatter_of_a_new_page_is_known_without_reading_it(value: object) -> None:
+    people = {"type": value if isinstance(value, str) else None, "status": "open"}
+    made = pages.draft(people, ("id", "more"), "Title", [])
+    filled = pages.filled(made, {"id": value}, {})
+    assert isinstance(filled, pages.Filled)
+    assert filled.metadata == pages.read(filled.data).metadata
+    assert list(filled.metadata or ()) == list(pages.read(filled.data).metadata)
+
+
+@pytest.mark.parametrize("value", ["…", "a\x07b", "two\nlines"])
+def test_a_value_that_yaml_may_read_otherwise_has_to_be_read(value: str) -> None:
+    filled = pages.filled(pages.draft({"type": value}, ("id",), "Title", []), {"id": "a"}, {})
+    assert isinstance(filled, pages.Filled)
+    assert filled.metadata is None
 
 
 def test_a_new_page_without_a_key_is_filled_too() -> None:
-    made = pages.new({"status": None}, ("id",), "Title", [])
-    assert pages.filled(made, {"id": "a", "more": 1, "status": "open"}, {}) == _edited(
-        made, {"id": "a", "more": 1, "status": "open"}, {}
-    )
+    made = pages.draft({"status": None}, ("id",), "Title", [])
+    filled = pages.filled(made, {"id": "a", "more": 1, "status": "open"}, {})
+    assert isinstance(filled, pages.Filled)
+    assert filled.data == _edited(made.text.encode(), {"id": "a", "more": 1, "status": "open"}, {})
+    assert filled.metadata is None
 
 
 def test_the_same_again_changes_nothing() -> None:
