@@ -1,8 +1,9 @@
 """Documents ranked by BM25; the only module that uses the library `bm25s`, and with it numpy.
 
-An index on disk is memory-mapped: a query loads only the parts that hold its words. Beside the arrays of the library
-there are the sorted vocabulary and the word counts of each document, so that the next index can be made without reading
-unchanged documents again.
+The library computes the score of each word in each document when an index is made. A query adds up the scores of its
+words; it does not need the library, which takes as long to load as numpy. An index on disk is memory-mapped: a query
+loads only the parts that hold its words. Beside the scores there are the sorted vocabulary and the word counts of each
+document, so that the next index can be made without reading unchanged documents again.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 _FIRST = 100
 _NO_WORD = "\0"
 """The only word of a document without words; no query contains it."""
-_FILES = ("names", "name_ends", "lengths", "word_ids", "word_counts", "word_ends")
+_SCORES = ("data", "indices", "indptr")
+"""The scores as the library makes them: those of a word and their documents begin and end where `indptr` says."""
+_FILES = (*_SCORES, "names", "name_ends", "lengths", "word_ids", "word_counts", "word_ends")
 DOCUMENTS = frozenset({"word_ids.npy", "word_counts.npy", "word_ends.npy"})
 """Files that only the method `documents` needs."""
 
@@ -41,15 +44,14 @@ def version() -> str:
 class Bm25:
     """An index of documents; a document is known by its position, from 0, among those it was made from."""
 
-    def __init__(self, engine: Any, arrays: dict[str, Any]) -> None:
-        self._engine = engine
+    def __init__(self, arrays: dict[str, Any]) -> None:
         self._arrays = arrays
 
     @classmethod
     def of(cls, documents: Iterable[Words]) -> Self:
         """Make an index of documents, at least one; each is read once and not kept."""
         import numpy as np  # noqa: PLC0415 (0.3 s with the library, which only a search should cost)
-        from bm25s import BM25  # noqa: PLC0415
+        from bm25s import BM25  # noqa: PLC0415 (only to make an index)
 
         numbers: dict[str, int] = {}
         rows = []
@@ -63,10 +65,9 @@ class Bm25:
         places = np.empty(len(names), np.uint32)
         places[[numbers[name] for name in names]] = np.arange(len(names), dtype=np.uint32)
         texts = _Texts([(places[ids], counts) for ids, counts in rows])
-        engine = BM25()
-        engine.scores = engine.build_index_from_ids(range(len(names)), texts, show_progress=False)
+        scores = BM25().build_index_from_ids(range(len(names)), texts, show_progress=False)
         encoded = [name.encode() for name in names]
-        arrays = {
+        arrays = {name: scores[name] for name in _SCORES} | {
             "names": np.frombuffer(b"".join(encoded), np.uint8),
             "name_ends": np.cumsum([len(name) for name in encoded], dtype=np.int64),
             "lengths": np.array([counts.sum() for _, counts in rows], np.uint32),
@@ -74,7 +75,7 @@ class Bm25:
             "word_counts": np.concatenate([counts for _, counts in rows]),
             "word_ends": np.cumsum([len(ids) for ids, _ in rows], dtype=np.int64),
         }
-        return cls(engine, arrays)
+        return cls(arrays)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -85,17 +86,13 @@ class Bm25:
             ValueError: A file is not what it should be.
         """
         import numpy as np  # noqa: PLC0415
-        from bm25s import BM25  # noqa: PLC0415
 
-        engine = BM25.load(folder, mmap=True, load_vocab=False, show_progress=False, verbosity=0)
-        return cls(engine, {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _FILES})
+        return cls({name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _FILES})
 
     def save(self, folder: Path) -> None:
         """Write the index into a folder of its own."""
         import numpy as np  # noqa: PLC0415
 
-        self._engine.vocab_dict = {}  # our own vocabulary can be mapped
-        self._engine.save(folder, show_progress=False)
         for name, array in self._arrays.items():
             np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
@@ -120,7 +117,10 @@ class Bm25:
         known = [number for word in dict.fromkeys(words) if (number := self._number(word)) is not None]
         if not known:
             return
-        scores = self._engine.get_scores(known)
+        scores = np.zeros(self.count, self._arrays["data"].dtype)
+        for number in known:
+            begin, end = self._arrays["indptr"][number : number + 2]
+            scores[self._arrays["indices"][begin:end]] += self._arrays["data"][begin:end]
         found = scores.nonzero()[0]
         values = scores[found].astype(np.float64).round(DIGITS)
         # Few callers want more than the first: the others are sorted only when they are asked for.
@@ -141,7 +141,7 @@ class Bm25:
         number = self._number(word)
         if number is None:
             return 0
-        begin, end = self._engine.scores["indptr"][number : number + 2]
+        begin, end = self._arrays["indptr"][number : number + 2]
         return int(end - begin)
 
     def _number(self, word: str) -> int | None:

@@ -50,7 +50,7 @@ from pytest_dvwiki.wiki.finding.indexed import bm25_search
 getattr(os, "nice", int)(10)
 bm25_search(Path(sys.argv[1])).refresh()
 """
-_FORMAT = 3
+_FORMAT = 4
 _LIST, _CHANGES = "pages.json", "changes.json"
 _FOLDER = re.compile(r"[0-9a-f]{8}")
 _DIGEST = 64

@@ -103,7 +103,7 @@ def test_the_arrays_are_mapped_not_read(wiki: Path) -> None:
     index.search("0x0007")
     maps = Path("/proc/self/maps").read_text().splitlines()
     mapped = {line.rsplit("/", 1)[-1] for line in maps if f".search_index/{folder}/" in line}
-    assert {"data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy", "names.npy"} <= mapped
+    assert {"data.npy", "indices.npy", "indptr.npy", "names.npy"} <= mapped
 
 
 def test_a_checkout_that_changes_times_alone_makes_no_new_index(wiki: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_broken_index_is_made_again(wiki: Path, damage: str) -> None:
         case "format":
             store(wiki, values | {"format": 1})
         case "array":
-            array = folder / "data.csc.index.npy"
+            array = folder / "data.npy"
             array.write_bytes(array.read_bytes()[:-1] + b"\x7f")
         case "gone":
             (folder / "names.npy").unlink()
