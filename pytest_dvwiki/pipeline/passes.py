@@ -227,6 +227,8 @@ def _touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
 
 def _fix_row(fingerprint: str, found: _FixRange, repository: Repository) -> FixRow:
     difference, ends = found.difference, found.ends
+    if difference.change == "uncommitted":
+        ends = (ends[1], ends[1])  # no commit between the two runs changed a source
     return FixRow(
         fingerprint=fingerprint,
         text=difference.text,

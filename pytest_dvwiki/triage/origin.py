@@ -389,6 +389,8 @@ def _prior(failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str,
     """Return the side from which such failures mostly come; the caller sets the kind of the clue."""
     if pattern is not None and pattern.origin in SIDES:
         return Clue("", pattern.origin, f"messages like this ({pattern.id}) mostly come from {SIDES[pattern.origin]}")
+    if pattern is not None and pattern.origin == "TOOL":
+        return None  # the message comes from neither side, whatever others of its subtype mostly do
     subtype = subtypes.get(failure_subtype)
     if subtype is None or subtype.origin not in SIDES:
         return None
