@@ -29,7 +29,7 @@ from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of, n
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
 from pytest_dvwiki.capture.simulations.simulation_run import excerpts_of
-from pytest_dvwiki.capture.which_makefile import Evidence, Makefiles
+from pytest_dvwiki.capture.which_makefile import Makefiles, MakeRun
 from pytest_dvwiki.logtext.excerpts import Limits
 from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.logtext.user_frames import shown_path, user_frame
@@ -632,7 +632,7 @@ class _RunReader:
         top = told.get("COCOTB_TOPLEVEL") or told.get("TOPLEVEL")
         of_part = {folder for folder, _ in commands if folder}
         found = self._which.of(
-            Evidence(
+            MakeRun(
                 beside=artefact.path.parent,
                 modules=frozenset(filter(None, modules.split(","))) or frozenset(case.classname for case in cases),
                 tops=frozenset({top} if top else ()),

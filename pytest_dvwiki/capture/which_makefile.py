@@ -32,7 +32,7 @@ _LEAST_RECIPE = 6
 
 
 @dataclass(frozen=True)
-class Evidence:
+class MakeRun:
     """What is known of the make that ran a simulation."""
 
     beside: Path
@@ -63,7 +63,7 @@ class Makefiles:
         self._root = root
         self._text_of = cache(text_of)
 
-    def of(self, evidence: Evidence) -> Path | None:
+    def of(self, evidence: MakeRun) -> Path | None:
         """Return the Makefile that ran a simulation; None if nothing shows which one it was."""
         entered = {path for folder in evidence.entered if (path := self._for_folder(Path(folder), evidence))}
         beside = next(iter(makefiles(evidence.beside)), None)
@@ -79,7 +79,7 @@ class Makefiles:
             return elsewhere
         return beside if beside is not None and self._may_have_run(beside, evidence) else None
 
-    def _for_folder(self, folder: Path, evidence: Evidence) -> Path | None:
+    def _for_folder(self, folder: Path, evidence: MakeRun) -> Path | None:
         """Return the Makefile for a folder that make entered.
 
         It may be a folder for generated files, as those of Verilator, whose make is called by that of a folder above.
@@ -92,7 +92,7 @@ class Makefiles:
         path = next((found[0] for each in above if (found := makefiles(each))), None)
         return path if path is not None and self._named(path, evidence) else None
 
-    def _named(self, makefile: Path, evidence: Evidence) -> int:
+    def _named(self, makefile: Path, evidence: MakeRun) -> int:
         """Return how many of module and top a Makefile sets to what was run; 0 if it sets one to something else."""
         text = self._text_of(makefile)
         found = 0
@@ -103,7 +103,7 @@ class Makefiles:
                 return 0
         return found
 
-    def _may_have_run(self, makefile: Path, evidence: Evidence) -> bool:
+    def _may_have_run(self, makefile: Path, evidence: MakeRun) -> bool:
         """Tell whether a Makefile beside the files of a run that names neither module nor top may have run it."""
         text = self._text_of(makefile)
         if any(
@@ -121,7 +121,7 @@ class Makefiles:
         recipes = (line.strip("\t @-+") for line in text.split("\n") if line.startswith("\t"))
         return any(len(line) >= _LEAST_RECIPE and line in evidence.lines for line in recipes)
 
-    def _elsewhere(self, evidence: Evidence) -> Path | None:
+    def _elsewhere(self, evidence: MakeRun) -> Path | None:
         """Return the only Makefile that sets all that is known; of several the one whose folder is in the log."""
         wanted = bool(evidence.modules) + bool(evidence.tops)
         if not wanted:

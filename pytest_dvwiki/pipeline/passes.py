@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.model import FixRow, PassedAgain, Passing
-from pytest_dvwiki.records.fixes import MAYBE_LATER, OF_EDITS, PROVES, proof
-from pytest_dvwiki.records.sides import is_prose, side_of
+from pytest_dvwiki.records.fixes import OF_EDITS, PROVES, proof
+from pytest_dvwiki.records.sides import MAYBE_LATER, is_prose, side_of
 from pytest_dvwiki.records.units import parents_of
 
 if TYPE_CHECKING:

@@ -195,7 +195,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     )
 
 
-class _Counts(NamedTuple):
+class _OccurrenceCounts(NamedTuple):
     """The numbers of the runs of a cause, of its failing tests, and of the runs known only from a report."""
 
     runs: int
@@ -203,7 +203,7 @@ class _Counts(NamedTuple):
     reports: int
 
 
-def _counts(archive: Archive, asked: tuple[str]) -> _Counts:
+def _counts(archive: Archive, asked: tuple[str]) -> _OccurrenceCounts:
     """Count the occurrences of a cause."""
     reported = f"COUNT(DISTINCT CASE WHEN without_fix = {tables.REPORTED} THEN moment END)"
     row = archive.db.execute(
@@ -211,13 +211,13 @@ def _counts(archive: Archive, asked: tuple[str]) -> _Counts:
         " WHERE fingerprint IN (SELECT value FROM json_each(?))",
         asked,
     ).fetchone()
-    return _Counts._make(row)
+    return _OccurrenceCounts._make(row)
 
 
-def _counts_of(rows: Sequence[OccurrenceRow]) -> _Counts:
+def _counts_of(rows: Sequence[OccurrenceRow]) -> _OccurrenceCounts:
     """Count the occurrences of a cause, given all of them."""
     reported = {row.task_id for row in rows if row.without_fix == tables.REPORTED}
-    return _Counts(len({row.task_id for row in rows}), sum(row.tests for row in rows), len(reported))
+    return _OccurrenceCounts(len({row.task_id for row in rows}), sum(row.tests for row in rows), len(reported))
 
 
 def _jobs(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

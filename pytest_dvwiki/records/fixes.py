@@ -41,6 +41,7 @@ import msgspec
 
 from pytest_dvwiki.model import Fix, FixRow
 from pytest_dvwiki.records.chance import Rate  # noqa: TC001  # msgspec asks for it
+from pytest_dvwiki.records.sides import MAYBE_LATER
 from pytest_dvwiki.records.targets import Target  # noqa: TC001  # msgspec asks for it
 
 if TYPE_CHECKING:
@@ -61,7 +62,6 @@ CERTAIN = 4
 """The proof that no later pass adds to: at a commit, with the seed that failed."""
 UNRECORDED = "a change that is not on record"
 """The text of a fix that neither git nor a person describes."""
-MAYBE_LATER = "or a later commit, since its first passes may be chance"
 _RANK = {"git": 0, "agent": 1, "person": 2}
 _RESULTS: dict[str | None, Result] = {"held": "held", "failed": "failed"}
 _AUTHORS: dict[str | None, Literal["agent", "person"]] = {"agent": "agent", "person": "person"}

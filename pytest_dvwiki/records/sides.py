@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import simulators
 from pytest_dvwiki.model import Origin
 from pytest_dvwiki.model.sentences import few
-from pytest_dvwiki.records.fixes import MAYBE_LATER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 HELD = 1.0
 """Weight, in log-odds, of a fix that held for a cause and touched one side only. Not measured."""
 SIDES: dict[OriginType, str] = {"RTL_BUG": "the design", "TB_BUG": "the testbench"}
+MAYBE_LATER = "or a later commit, since its first passes may be chance"
+"""Note on a fix that a later commit may have brought."""
 WOULD_DECIDE = "what would decide: "
 """The beginning of the last reason for an unknown origin."""
 _PROSE = re.compile(

@@ -160,7 +160,7 @@ def words_of_title(page: PageSummary) -> str:
     return title
 
 
-def new(name: str, origin: str, occurrence: Occurrence, description: str) -> pages.Draft:
+def new(name: str, origin: str, occurrence: Occurrence, description: str) -> pages.PageDraft:
     """Return a new bug page, with its owned keys and its region still empty.
 
     Args:

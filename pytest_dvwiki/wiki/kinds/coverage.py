@@ -36,7 +36,7 @@ def is_of(page: PageSummary, covergroup: str, bin_name: str) -> bool:
     return (page.text("covergroup"), page.text("bin")) == (one_line(covergroup, _NAME), one_line(bin_name, _NAME))
 
 
-def new(page: str, hole: Hole) -> pages.Draft:
+def new(page: str, hole: Hole) -> pages.PageDraft:
     """Return a new coverage page with this name, with empty owned keys and regions."""
     first = hole.first.state
     # The scenario is for people and agents to write; the counts of a coverage report are in the history.

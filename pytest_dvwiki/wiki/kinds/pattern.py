@@ -47,7 +47,7 @@ _WORDS = 60
 UNWRITTEN = "Nobody has written this yet."
 
 
-def new(name: str, lesson: Subtype | None) -> pages.Draft:
+def new(name: str, lesson: Subtype | None) -> pages.PageDraft:
     """Return a new pattern page, with empty owned keys and regions.
 
     Args:

@@ -55,7 +55,7 @@ class Page:
     body: str
 
 
-class Draft(NamedTuple):
+class PageDraft(NamedTuple):
     """A new page whose owned keys and regions are still empty."""
 
     text: str
@@ -123,7 +123,7 @@ def draft(
     page: str = "",
     ending: str = "",
     notes: Mapping[str, str] | None = None,
-) -> Draft:
+) -> PageDraft:
     """Return a new page, whose owned keys are still empty.
 
     Args:
@@ -149,7 +149,7 @@ def draft(
         *(line for heading, text in sections for line in (f"## {heading}", *(["", text] if text else []), "")),
         *([ending, ""] if ending else []),
     ]
-    return Draft("\n".join(lines), {**people, **dict.fromkeys(owned)})
+    return PageDraft("\n".join(lines), {**people, **dict.fromkeys(owned)})
 
 
 def read(data: bytes) -> Page:
@@ -207,7 +207,7 @@ def edit(
     return (bom + text[:start] + block + body).encode()
 
 
-def filled(draft: Draft, keys: Mapping[str, Any], regions: Mapping[str, str]) -> Filled | Refused:
+def filled(draft: PageDraft, keys: Mapping[str, Any], regions: Mapping[str, str]) -> Filled | Refused:
     """Return a new page with its owned keys and regions set, as by `edit`, but without parsing it."""
     _, end = _block(draft.text)
     block, metadata = draft.text[:end], dict(draft.metadata)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.wiki.page_cache import PageCache
-    from pytest_dvwiki.wiki.text.pages import Draft
+    from pytest_dvwiki.wiki.text.pages import PageDraft
 
 _CITED = re.compile(rb"[A-Za-z0-9_.-]{1,180}_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_[0-9a-f]{12})\b")
 """A task id in a page."""
@@ -84,7 +84,7 @@ class Files:
         """Return the content of a file; None if it does not exist."""
         return self.read(path) if self.exists(path) else None
 
-    def create(self, path: str, draft: Draft, keys: dict[str, Any], regions: dict[str, str]) -> None:
+    def create(self, path: str, draft: PageDraft, keys: dict[str, Any], regions: dict[str, str]) -> None:
         """Write a new page, with the tool's keys and regions."""
         edited = pages.filled(draft, keys, regions)
         if isinstance(edited, Refused):

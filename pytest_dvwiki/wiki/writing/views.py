@@ -29,6 +29,8 @@ UNKNOWN = "unknown"
 class Views:
     """Makes pages, and brings them up to date.
 
+    This class is long because each kind of page is made and renewed in its own way, and all share the same files.
+
     Args:
         layout: Where the wiki is.
         archive: Its records.

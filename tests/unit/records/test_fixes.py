@@ -12,6 +12,7 @@ from pytest_dvwiki.causes.words import fix_text
 from pytest_dvwiki.model import Attempt, FailedTest, Fix, OtherTest, PassedAgain, Suite, Vcs
 from pytest_dvwiki.records import aggregate, codec, fixes, store, subtype_history
 from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.records.sides import MAYBE_LATER
 from pytest_dvwiki.records.targets import Target
 
 from .. import samples
@@ -100,7 +101,7 @@ def test_what_held_by_the_number_of_passes_may_have_come_after_the_first_of_them
     (state,) = _judged(tmp_path, *runs)
     assert (state.fix.result, state.fix.note) == ("open", "")
     (state,) = _judged(tmp_path, *runs, *(_ran(tmp_path, number, TEST) for number in range(6, 9)))
-    assert (state.fix.result, state.fix.note) == ("held", fixes.MAYBE_LATER)
+    assert (state.fix.result, state.fix.note) == ("held", MAYBE_LATER)
     same = Vcs(commit=f"{2:040x}", branch="main")
     nights = [_ran(tmp_path / "same", number, TEST, vcs=same) for number in range(3, 9)]
     (state,) = _judged(tmp_path / "same", *runs[1:3], *nights)

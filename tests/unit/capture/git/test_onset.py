@@ -11,7 +11,7 @@ from pytest_dvwiki import pipeline
 from pytest_dvwiki.causes.words import text
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run, Vcs
 from pytest_dvwiki.pipeline.services import Services
-from pytest_dvwiki.records.fixes import MAYBE_LATER
+from pytest_dvwiki.records.sides import MAYBE_LATER
 from pytest_dvwiki.settings import resolve
 from pytest_dvwiki.wiki.writing.build import build
 
