@@ -49,6 +49,8 @@ _PREFIXES = (
     r"|\#\#\[error\]|::error[^:]{0,200}::"  # GitHub, Azure
     r"|[a-z][\w.]{0,30}[-_]\d{1,3}[ ]+\|[ ]"  # docker compose
     r"|\[gw\d+\](?:[ ]\[[ \d]+%\])?[ ]"  # xdist
+    r"|(?:FAILED|ERROR)[ ]\S{1,300}\.py(?:::.{1,300}?)?[ ]-[ ]"  # pytest's summary
+    r"(?=(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::[ ]\S|(?<=Error)$))"
     r"|(?:INFO|ERROR)[ ](?:[ ]*cocotb:simulator\.py:\d+|cocotb:)[ ]"  # cocotb-test
     r"|(?:>[ ]?)+(?=[ ]{0,5}\S|[ ]*$|[ \t]+\#[ ])"  # quotes in mails and forums; pytest marks code with > and seven
     r"|[ ]*\|[ ](?=[ ]*\S)(?![ ]*[~^])"  # exception groups, boxes

@@ -47,6 +47,9 @@ QUESTA = "** Error: top.sv(3): near 'x'"
         (r"*\* Error: top.sv(3): near 'x'", QUESTA),
         ("\x1b[31m" + QUESTA + "\x1b[0m", QUESTA),
         ("> > " + QUESTA, QUESTA),
+        ("FAILED tests/test_a.py::test_b[x - 1] - AssertionError: sum is 3", "AssertionError: sum is 3"),
+        ("FAILED tests/test_a.py::test_b - AssertionError", "AssertionError"),
+        ("ERROR tests/test_a.py - pkg.errors.NoDesign: dut", "pkg.errors.NoDesign: dut"),
         ("  12 | " + QUESTA, QUESTA),
         ("12: " + QUESTA, QUESTA),
         ("// " + QUESTA, QUESTA),
@@ -82,6 +85,8 @@ def test_what_a_transport_puts_in_front_is_taken_off(line: str, expected: str) -
         "* item",
         "> ",
         "1: note",
+        "FAILED tests/test_a.py::test_b - assert 0 == 1",
+        "FAILED tests/test_a.py::test_b",
     ],
 )
 def test_other_lines_keep_their_words(line: str) -> None:
