@@ -6,12 +6,35 @@ Nothing else is imported here: without `--dvwiki` pytest loads only four small m
 from __future__ import annotations
 
 import os
+import sys
+from importlib.machinery import PathFinder
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki import hookspecs
-from pytest_dvwiki.fixtures import dvwiki, dvwiki_context, dvwiki_prompt, settings_of
-from pytest_dvwiki.settings import OPTIONS, ProjectFileError, SettingsError, is_switched_on_by_project
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+
+
+class _PlainImports:
+    """Imports the modules of this package as Python does.
+
+    pytest imports all modules of a plugin's package itself, to rewrite their assertions. That takes longer; where it
+    cannot store what it compiled, because others own the installation, it compiles all of them in each run.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:  # noqa: ARG004
+        """Return where a module of this package is; of others, nothing."""
+        return PathFinder.find_spec(name, path) if name.startswith("pytest_dvwiki.") else None
+
+
+sys.meta_path.insert(0, _PlainImports)
+
+from pytest_dvwiki import hookspecs  # noqa: E402  # imported as the class says, like the next two
+from pytest_dvwiki.fixtures import dvwiki, dvwiki_context, dvwiki_prompt, settings_of  # noqa: E402
+from pytest_dvwiki.settings import OPTIONS, ProjectFileError, SettingsError, is_switched_on_by_project  # noqa: E402
 
 __all__ = ["dvwiki", "dvwiki_context", "dvwiki_prompt"]
 

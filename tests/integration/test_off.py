@@ -45,6 +45,25 @@ def test_nothing_heavy_is_imported_where_nothing_fails(tmp_path: Path) -> None:
     assert not on & {"yaml", "msgspec", "bm25s", "numpy", "filelock", "sqlite3", "rich"}
 
 
+def test_python_imports_the_modules_and_pytest_rewrites_none(tmp_path: Path) -> None:
+    """Where pytest cannot store rewritten modules, it would compile all of them in each run."""
+    code = (
+        "import sys, pytest; pytest.main(sys.argv[1:]); print('MODULES', *(name for name, module in sys.modules.items()"
+        " if type(getattr(module, '__loader__', None)).__name__ == 'AssertionRewritingHook'))"
+    )
+    (tmp_path / "test_it.py").write_text("def test_it():\n    assert False\n")
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--dvwiki", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = set(done.stdout.rpartition("MODULES ")[2].split())
+    assert "test_it" in names
+    assert {name for name in names if name.startswith("pytest_dvwiki")} <= {"pytest_dvwiki", "pytest_dvwiki.plugin"}
+
+
 def test_nothing_is_written_where_nothing_fails(tmp_path: Path) -> None:
     imported(tmp_path, "--dvwiki")
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["test_it.py"]
