@@ -169,12 +169,14 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     named = "; ".join(f"{style.name(commit)} {style.quote(subject)}" for commit, subject in commits[:_SUBJECTS])
     rest = found.log_count - len(commits[:_SUBJECTS])
     named += f"; and {rest} more" if rest > 0 else ""
+    others = ", ".join(map(style.name, found.passed_after))
+    later = f"; but {others} passed after that: something else came since" if others else ""
     if found.log_count == 1:
-        return f"came with {named}{f' ({files}{more})' if files else ''}{owners}"
+        return f"came with {named}{f' ({files}{more})' if files else ''}{owners}{later}"
     if not found.log_count:
-        return f"came after {good}, with {bad} or before it{owners}"
+        return f"came after {good}, with {bad} or before it{owners}{later}"
     things = "changes" if found.good.startswith("@") else "commits"
-    return f"came with one of {found.log_count} {things} after {good} up to {bad}: {named}{owners}"
+    return f"came with one of {found.log_count} {things} after {good} up to {bad}: {named}{owners}{later}"
 
 
 @text.register

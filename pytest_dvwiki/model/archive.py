@@ -282,6 +282,8 @@ class FirstBad:
     file_count: int = 0
     owners: tuple[str, ...] = ()
     """Owners of these files."""
+    passed_after: tuple[str, ...] = ()
+    """Tests with the cause that had passed after the range with the seed that fails: something later made them fail."""
 
     @property
     def is_certain(self) -> bool:

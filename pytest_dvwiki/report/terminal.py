@@ -232,8 +232,9 @@ def _next_steps(
         match each:
             case Accepted():
                 yield from _wrapped(words, width, label="waived")
-            case Came():
-                yield from _wrapped(words.removeprefix("came "), width, label="came", most=most)
+            case Came(found=found):
+                at_most = max(4, most) if found.passed_after else most
+                yield from _wrapped(words.removeprefix("came "), width, label="came", most=at_most)
             case Advice():
                 # Only pages need double back-ticks around a text with back-ticks.
                 words = words.replace("`` ", "").replace(" ``", "")

@@ -78,7 +78,9 @@ def _of_failure(
             failed = Vcs(commit=known.bad)
             later = _start(occurrence, failed, onset, history, repository) if known.log_count > 1 else None
             if later is None or later.passed_with != "same" or not repository.is_older(known.good, later.commit):
-                return known, False
+                others = tuple(_passed_after(occurrence, vcs, known.bad, history, repository))
+                is_news = not onset.comes_and_goes and not set(others) <= set(known.passed_after)
+                return (replace(known, passed_after=others), True) if is_news else (known, False)
             vcs, start = failed, later
     else:
         if onset.commit is not None and not repository.is_older(str(vcs.commit), onset.commit):
@@ -147,15 +149,27 @@ def _passed_since(
     first = onset.first_bad.bad if onset.first_bad is not None and onset.first_bad.is_certain else onset.commit
     if first is None or onset.comes_and_goes:
         return None
+    found = _passed_after(occurrence, failed, first, history, repository)
+    if len(found) < len({test.nodeid for test in occurrence.tests[:_MOST_TESTS]}):
+        return None
     last: _Start | None = None
+    for nodeid, commit in found.items():
+        if last is None or repository.is_older(commit, last.commit):
+            last = _Start(nodeid, commit)
+    return last
+
+
+def _passed_after(
+    occurrence: Occurrence, failed: Vcs, first: str, history: History, repository: Repository
+) -> dict[str, str]:
+    """Return the tests that fail now and had passed since the first failure, with the commits of these passes."""
+    after = {}
     for test in occurrence.tests[:_MOST_TESTS]:
         passes = history.last_passes(occurrence, test)
         found = _nearest([one for one in passes if _proves(one, test, occurrence)], failed, repository)
-        if found is None or found.commit == failed.commit or not _has(found.commit, first, repository):
-            return None
-        if last is None or repository.is_older(found.commit, last.commit):
-            last = _Start(test.nodeid, found.commit)
-    return last
+        if found is not None and found.commit != failed.commit and _has(found.commit, first, repository):
+            after[test.nodeid] = found.commit
+    return after
 
 
 def _has(commit: str, other: str, repository: Repository) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -64,8 +65,9 @@ class Project:
         report: str = REPORT,
         reads: tuple[str, ...] = (),
         beside: Sequence[str] = (),
+        also: Sequence[str] = (),
     ) -> Archived:
-        """Archives a run of one test at the present commit."""
+        """Archives a run of one test at the present commit, and of others that fail `also`."""
         self.runs += 1
         moment = f"2026-11-21T{self.runs:02d}:00:00Z"
         excerpt = Excerpt(source="log", lines=((1, report),))
@@ -82,9 +84,10 @@ class Project:
             task_id=f"nightly_{self.runs}",
             started=moment,
             finished=moment,
-            failures=(failure,) if fails else (),
+            failures=(failure, *(replace(failure, nodeid=each) for each in also)) if fails else (),
             results=(
                 Result(nodeid=test, outcome="failed" if fails else "passed", seed=seed, simulator=simulator),
+                *(Result(nodeid=each, outcome="failed", seed=seed, simulator=simulator) for each in also),
                 *(Result(nodeid="other", outcome="passed", seed=each, simulator=simulator) for each in beside),
             ),
             keep_suite=True,
@@ -642,6 +645,23 @@ def test_a_range_of_other_tests_is_none_of_a_test_that_passed_since(project: Pro
     again = project.first_bad(seed="1", test=OTHER)
     assert again is not None
     assert again.log == found.log
+
+
+def test_a_range_names_the_tests_that_fail_too_but_passed_since(project: Project) -> None:
+    project.run(seed="1")
+    project.run(seed="1", test=OTHER)
+    project.commit("fifo: rework")
+    project.run(fails=True, seed="1")
+    project.commit("docs")
+    project.run(seed="1", test=OTHER, named=True)
+    project.commit("regs: rework", "rtl/regs.sv")
+    archived = project.run(fails=True, seed="1", also=(OTHER,))
+    told = " ".join(text(each) for cause in archived.causes for each in archived.statements(cause))
+    assert re.search(rf"came with \w+ fifo: rework .*; but {OTHER} passed after that: something else came since", told)
+    assert f"but `{OTHER}` passed after that" in project.page()
+    found = project.first_bad(seed="1")
+    assert found is not None
+    assert found.passed_after == (OTHER,), "it stays known"
 
 
 @pytest.mark.parametrize("bench", ["bench.py", "bench.sv"])
