@@ -365,7 +365,9 @@ def is_fixed_by(state: FixState, commit: str) -> bool:
         state: The fix.
         commit: The commit, by seven or more of its digits.
     """
-    names = (*(state.fix.commits or ())[1:], *(line.partition(" ")[0] for line in state.fix.log))
+    fix = state.fix
+    last = () if fix.unread_count else (fix.commits or ())[1:]  # it may be one that cannot matter
+    names = (*last, *(line.partition(" ")[0] for line in fix.likely))
     is_proven = standing(state) in {"held", "passing"} and not state.returned
     return is_proven and any(name.startswith(commit) or commit.startswith(name) for name in names if name)
 

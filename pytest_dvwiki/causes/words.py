@@ -165,10 +165,11 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
         if found.good == found.bad:
             return f"{uncommitted}, where it had passed without them{owners}"
         return f"{uncommitted}, or with what was committed since {good}, where it had passed{owners}"
-    commits = [(short(commit), subject) for commit, _, subject in (line.partition(" ") for line in found.log)]
+    commits = [(short(commit), subject) for commit, _, subject in (line.partition(" ") for line in found.likely)]
     named = "; ".join(f"{style.name(commit)} {style.quote(subject)}" for commit, subject in commits[:_SUBJECTS])
-    rest = found.log_count - len(commits[:_SUBJECTS])
+    rest = found.log_count - found.unread_count - len(commits[:_SUBJECTS])
     named += f"; and {rest} more" if rest > 0 else ""
+    named += f"; {unread(found.unread_count)}" if found.unread_count else ""
     others = ", ".join(map(style.name, found.passed_after))
     later = f"; but {others} passed after that: something else came since" if others else ""
     if found.log_count == 1:
@@ -237,6 +238,11 @@ def sentence(clause: str) -> str:
     return f"{clause[:1].upper()}{clause[1:].removesuffix('.')}."
 
 
+def unread(number: int) -> str:
+    """Return in words that so many commits cannot matter, as far as is known."""
+    return f"and {number} that {'changes' if number == 1 else 'change'} no code known to be read"
+
+
 def ends(held: int, failed: int) -> str:
     """Return how many fixes held or failed: `1 fix held`, `3 fixes held, 1 failed`; empty if none did."""
     results = [(number, word) for number, word in ((held, "held"), (failed, "failed")) if number]
@@ -251,12 +257,15 @@ def fix_text(fix: Fix, style: Style = PLAIN) -> str:
     if style.files and fix.log_count and fix.files:
         more = f", +{fix.file_count - style.files}" if fix.file_count > style.files else ""
         described += f" ({', '.join(map(style.name, fix.files[: style.files]))}{more})"
+    if fix.unread_count:
+        described += f", {unread(fix.unread_count)}"
     if fix.note:
         described += f"; {style.quote(fix.note)}"
     if not fix.commits or fix.commits[0] == fix.commits[1]:
         return described
     # Git names a single commit; the run that passed may have been at a later one that changed no sources.
-    names = [fix.log[0].partition(" ")[0]] if fix.log_count == 1 else fix.commits if fix.log_count else fix.commits[1:]
+    only = fix.log_count - fix.unread_count == 1
+    names = [fix.log[0].partition(" ")[0]] if only else fix.commits if fix.log_count else fix.commits[1:]
     return f"{style.name('..'.join(map(short, names)))} {described}"
 
 

@@ -37,6 +37,7 @@ from pytest_dvwiki.model.protocols import Interest
 if TYPE_CHECKING:
     from pytest_dvwiki.model.archive import (
         FOR_ALL,
+        MOST_READ,
         WRITTEN,
         Axes,
         BinRow,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FOR_ALL",
+    "MOST_READ",
     "WRITTEN",
     "Attempt",
     "Axes",

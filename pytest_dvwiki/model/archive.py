@@ -52,6 +52,10 @@ class CoverBin:
         return self.hits >= self.goal
 
 
+MOST_READ = 200
+"""Maximum number of files in `Occurrence.reads`; where there are so many, more may have been read."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedTest:
     """A failing test in an occurrence."""
@@ -277,6 +281,8 @@ class FirstBad:
     log: tuple[str, ...] = ()
     """The commits, as `git log --oneline` shows them; only some of very many."""
     log_count: int = 0
+    unread_count: int = 0
+    """Number of these commits that change no code that the failing simulation is known to have read; they are last."""
     files: tuple[str, ...] = ()
     """Files that differ; if there are very many, only some."""
     file_count: int = 0
@@ -289,6 +295,11 @@ class FirstBad:
     def is_certain(self) -> bool:
         """Tell whether it is certain that one of the commits introduced the cause."""
         return self.passed_with == "same" and not self.dirty
+
+    @property
+    def likely(self) -> tuple[str, ...]:
+        """Return the commits in `log` without those that `unread_count` counts."""
+        return self.log[: self.log_count - self.unread_count]
 
     @property
     def only_commit(self) -> str:
@@ -359,6 +370,7 @@ class FixRow:
     result: str | None = None
     log: tuple[str, ...] | None = None
     log_count: int | None = None
+    unread_count: int | None = None
     files: tuple[str, ...] | None = None
     file_count: int | None = None
     note: str | None = None

@@ -34,6 +34,8 @@ class Fix:
     """Commits between last failure and first pass, as `git log --oneline` shows them; only some of very many."""
     log_count: int = 0
     """Number of these commits."""
+    unread_count: int = 0
+    """Number of these commits that change no code that the failing simulation is known to have read; they are last."""
     files: tuple[str, ...] = ()
     """Files that differ; if there are very many, only some."""
     file_count: int = 0
@@ -55,6 +57,11 @@ class Fix:
     """Time at which the cause returned."""
     in_place: bool | None = None
     """Whether the sources had its changes when the cause returned; None if unknown, or if nothing else was changed."""
+
+    @property
+    def likely(self) -> tuple[str, ...]:
+        """Return the commits in `log` without those that `unread_count` counts."""
+        return self.log[: self.log_count - self.unread_count]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.causes.cause import Cause
-from pytest_dvwiki.model import FailedTest, Occurrence, Onset
+from pytest_dvwiki.model import MOST_READ, FailedTest, Occurrence, Onset
 from pytest_dvwiki.records.kinds import is_deterministic_kind, seed_is_unknown
 from pytest_dvwiki.redact import shorten_paths
 from pytest_dvwiki.runs import EVER
@@ -26,8 +26,6 @@ _DIFFS = 5
 """Maximum number of commits with which a run is compared for evidence of an origin."""
 _MOST_COMMITS = 10
 """Maximum number of commits of passes that are looked up in git."""
-_MOST_READ = 200
-"""Maximum number of files in `Occurrence.reads`."""
 Member = tuple["Failure", "Verdict"]
 
 
@@ -272,7 +270,7 @@ def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
         excerpt=shorten_paths(verdict.excerpt, root),
         log=failure.log if failure.log is None or verdict.source != "log" else replace(failure.log, line=verdict.line),
         ip_type=failure.ip_type,
-        reads=tuple(dict.fromkeys(path for one, _ in members for path in one.reads))[:_MOST_READ],
+        reads=tuple(dict.fromkeys(path for one, _ in members for path in one.reads))[:MOST_READ],
         fingerprint_v1=verdict.fingerprint_v1,
         place=_place(verdict.place, root),
         command=replace(shown.command, test=shown.nodeid) if shown.command is not None else None,

@@ -41,6 +41,9 @@ def encode(record: RunRecord) -> bytes:
         for key in ("quickest", "unseeded", "title", "spec_section", "owner"):
             if occurrence[key] is None:
                 del occurrence[key]
+    for row in values["first_bad"]:
+        if not row["unread_count"]:
+            del row["unread_count"]
     for suite in values["suites"]:
         if suite["seeds"] is None:
             del suite["seeds"]

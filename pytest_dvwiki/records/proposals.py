@@ -42,7 +42,7 @@ def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixS
     state = states[-1] if states else None
     stands = state is not None and (state.fix.result == "held" or (state.fix.result == "open" and not state.returned))
     newest = state.fix if state is not None and stands else None
-    commits = {line.partition(" ")[0] for line in newest.log} if newest else set()
+    commits = {line.partition(" ")[0] for line in newest.likely} if newest else set()
     db.executemany("INSERT INTO fix_commits VALUES (?, ?)", [(name, fingerprint) for name in sorted(commits)])
 
 

@@ -36,6 +36,9 @@ _WRAPPER = re.compile(
     r"(?:^|[\\/_.-])(?:tbs?|testbench(?:es)?|bench)(?=[\\/_.-]|\d*\.)|(?:^|[\\/])test_[^\\/]*$", re.IGNORECASE
 )
 """An HDL file that is part of a testbench in Python; a folder `tests` holds designs as well."""
+_LANGUAGES = tuple(re.compile(suffix, re.IGNORECASE) for suffix in (r"\.py$", r"\.s?vh?$", r"\.vhdl?$"))
+_LOADED = re.compile(r"(?:^|/)(?:conftest|__init__)\.py$")
+"""Python files that nothing imports by their names."""
 _LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|uvm-?1\.\d\w?|uvm_1_\d|uvm-core)[\\/]", re.IGNORECASE)
 
 
@@ -66,6 +69,21 @@ def concerns(file: str, sources: Collection[str]) -> bool:
     is_python = file.endswith(".py")
     like = _of_kind(tuple(sources), is_python=is_python)
     return not like or _is_among(file, like)
+
+
+def is_unread(file: str, reads: Collection[str]) -> bool:
+    """Tell whether a simulation is known not to have read a source: it read others of the same language.
+
+    Files of other kinds may have been read, such as data and scripts, and what pytest loads by itself.
+
+    Args:
+        file: Name in git.
+        reads: Files that it read, named likewise.
+    """
+    language = next((each for each in _LANGUAGES if each.search(file)), None)
+    if language is None or file in reads or not any(map(language.search, reads)):
+        return False
+    return not file.endswith(".py") or bool(TESTBENCH.search(own_name(file)) and not _LOADED.search(file))
 
 
 @functools.lru_cache(maxsize=16)

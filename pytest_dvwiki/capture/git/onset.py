@@ -271,6 +271,7 @@ def _between(
         found,
         log=difference.log,
         log_count=difference.log_count,
+        unread_count=difference.unread_count,
         files=difference.files,
         file_count=difference.file_count,
         owners=repository.people.owners(commit, difference.files),

@@ -12,14 +12,15 @@ import re
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pytest_dvwiki.capture.git import revisions
 from pytest_dvwiki.capture.git.command import COMMIT, DIFF, PATCH, Git, clean_text, git
+from pytest_dvwiki.capture.git.listing import MOST_COMPARED, Listing, with_same_code
 from pytest_dvwiki.capture.git.people import People
 from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
 from pytest_dvwiki.git import output
-from pytest_dvwiki.model import Vcs
+from pytest_dvwiki.model import MOST_READ, Vcs
 from pytest_dvwiki.model.sentences import few
 from pytest_dvwiki.records.sides import is_prose
 from pytest_dvwiki.redact import redact
@@ -49,22 +50,12 @@ _GENERATED = (
     "*.ghw",
 )
 """What every run writes anew: no source, even where somebody committed it."""
-_COMMENT = {
-    "py": re.compile(r"\s*#"),
-    **dict.fromkeys(("vhd", "vhdl"), re.compile(r"\s*--(?!\s*(?:pragma|synthesis|synopsys)\b)")),
-    **dict.fromkeys(
-        ("v", "vh", "sv", "svh"), re.compile(r"\s*//(?!\s*(?:pragma|synthesis|synopsys|verilator|cadence)\b)")
-    ),
-}
-"""By the suffix of a source: a line that is a comment alone, which no tool reads."""
 _IN_QUOTES = re.compile(r"(?<=[\"'`])[A-Za-z_]\w*(?=[\"'`])")
 """A name in quotes, as a tool writes that of a unit or module."""
 _FOLDER = re.compile(r"[\w./+-]+/$")
 """The folder before a base name."""
 _LONGEST = 300
 """Maximum length of a folder's name in evidence."""
-_MOST_COMPARED = 100
-"""Maximum number of changed files whose lines are compared."""
 _PROGRESS = re.compile(r"^[ ]*(?:[\d.-]+[a-z]{1,4}[ ]+)?(?:UVM_)?(?:INFO|DEBUG)\b.*$", re.MULTILINE)
 """A line by which a testbench tells what it does; the source that it names reported no failure."""
 _LACKS = re.compile(
@@ -86,6 +77,8 @@ class Difference:
     log: tuple[str, ...] = ()
     """The newest commits, as `git log --oneline` shows them; those that touch files of the evidence may come first."""
     log_count: int = 0
+    unread_count: int = 0
+    """Number of these commits that change no code that the failing simulation is known to have read; they are last."""
     files: tuple[str, ...] = ()
     """Names relative to the repository's top."""
     file_count: int = 0
@@ -95,10 +88,15 @@ class Difference:
     """Further difference: in addition to the commits if there are any, otherwise in place of them."""
 
     @property
+    def likely(self) -> tuple[str, ...]:
+        """Return the commits in `log` without those that `unread_count` counts."""
+        return self.log[: self.log_count - self.unread_count]
+
+    @property
     def text(self) -> str:
         """Return the difference in words; of commits only the subjects."""
-        subjects = [line.partition(" ")[2] for line in self.log[:_IN_TEXT]]
-        more = self.log_count - len(subjects)
+        subjects = [line.partition(" ")[2] for line in self.likely[:_IN_TEXT]]
+        more = self.log_count - self.unread_count - len(subjects)
         if subjects and more:
             subjects.append(f"and {more} more commit{'s' if more > 1 else ''}")
         listed = "; ".join(subject for subject in subjects if subject)
@@ -186,7 +184,7 @@ class Repository:
             return Difference(change="unrecorded", note=note)
         if is_revision(before.commit, now.commit):
             return self._between_revisions(before.commit, now.commit)
-        suspects = _Suspects(named, tuple(reads), self.root)
+        suspects = _Suspects(named, tuple(reads), self.root, "A")
         same_edits = before.changes == now.changes and before.dirty == now.dirty and now.dirty == bool(now.changes)
         if before.commit == now.commit:
             return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
@@ -271,7 +269,7 @@ class Repository:
         span = f"{commit}...{fix.commits[-1]}"
         missing = self._git.ask("rev-list", "--cherry-pick", "--right-only", "--no-merges", span, *self._sources) or ""
         names = {name[:_SHORT] for name in missing.split()}
-        return any(line.partition(" ")[0][:_SHORT] in names for line in fix.log)
+        return any(line.partition(" ")[0][:_SHORT] in names for line in fix.likely)
 
     def keeps(self, fix: Fix, now: Vcs) -> bool | None:
         """Tell whether the present sources have the changes of a fix.
@@ -412,7 +410,12 @@ class Repository:
             count = int(self._git.ask("rev-list", "--count", *span, *merges, *sources) or 0)
             if count:
                 break
-        log = self._newest([*span, *merges], code, suspects, sources) if count else ()
+        failed = first if suspects.absent == "A" else last
+        listing = Listing(self._git, [*span, *merges], sources)
+        log, unread = self._ordered(listing, code, suspects, failed)
+        # Files that only these commits touch are no part of what the others did.
+        theirs = listing.only_of(unread)
+        kept = [name for name in (*code, *same) if name not in prose and name not in theirs]
         edits = _edits(suspects.first(before.edited), len(before.edited))
         note = f"it had failed with {edits}" if before.dirty else ""
         if now.dirty:
@@ -422,47 +425,48 @@ class Repository:
             change="commit",
             log=log,
             log_count=count if log else 0,
-            files=suspects.first([name for name in code if name not in prose], [*same]),
-            file_count=len(files) - len(prose),
+            unread_count=len(unread),
+            files=suspects.first([name for name in kept if name in code], kept),
+            file_count=len({*kept}),
             all_files=tuple(dict.fromkeys((*code, *before.edited))),
             note=note if log else f"a change between {first[:_SHORT]} and {last[:_SHORT]}",
         )
 
-    def _newest(
-        self, span: Sequence[str], files: Sequence[str], suspects: _Suspects, sources: Sequence[str]
-    ) -> tuple[str, ...]:
-        """Return the newest commits; first those that touch files which the failing simulation read.
+    def _ordered(
+        self, listing: Listing, files: Sequence[str], suspects: _Suspects, failed: str
+    ) -> tuple[tuple[str, ...], set[str]]:
+        """Return the newest commits, first those that touch files which the failing simulation read.
 
         If it is unknown what was read, those that touch files named in the evidence are among the first few, which are
         shown. Where the evidence names a missing file, the commits that removed it, or wrote its name, come before all.
+        Those that change no code that was read come last; they are returned, too.
         """
-
-        def touching(names: Sequence[str]) -> list[str]:
-            paths = ("--", *(f":(top,literal){name}" for name in names))
-            return self._log(f"-{MOST_COMMITS}", *span, paths=paths) if names else []
-
-        newest = self._log(f"-{MOST_COMMITS}", *span, paths=sources)
+        newest = [each.line for each in listing.commits]
         if len(newest) < 2:  # noqa: PLR2004  # there is nothing to order
-            return tuple(newest)
-        failing = touching(suspects.named(files))
+            return tuple(newest), set()
+        failing = listing.touching(suspects.named(files))
         if suspects.reads:
-            found = [*failing, *touching(suspects.read(files)), *newest]
+            found = [*failing, *listing.touching(suspects.read(files)), *newest]
         else:
             shown = failing[:_IN_TEXT]
             others = [each for each in newest if each not in shown]
             first = {*others[: _IN_TEXT - len(shown)], *shown}
-            found = [*(each for each in dict.fromkeys([*newest, *shown]) if each in first), *failing, *newest]
+            found = [*(each for each in newest if each in first), *failing, *newest]
         # Those that removed a missing file, or wrote its name into a list of files.
         lacking = [name for name in suspects.lacking if self._git.ask("ls-files", "--", f":(top,glob)**/{name}") == ""]
         wrote = [
             each
             for name in lacking
             for each in (
-                *touching([file for file in files if PurePosixPath(file).name == name]),
-                *self._log(f"-{MOST_COMMITS}", f"-S{name}", *span, paths=sources),
+                *listing.touching([file for file in files if PurePosixPath(file).name == name]),
+                *self._log(f"-{MOST_COMMITS}", f"-S{name}", *listing.span, paths=listing.sources),
             )
         ]
-        return tuple(dict.fromkeys([*wrote, *found]))[:MOST_COMMITS]
+        known = {*suspects.named(listing.files), *suspects.reads}
+        reads = suspects.reads if len(suspects.reads) < MOST_READ else ()
+        unread = listing.unread(known, reads, failed, suspects.absent) - {*wrote}
+        found = sorted(dict.fromkeys([*wrote, *found]), key=lambda line: line in unread)
+        return tuple(found[:MOST_COMMITS]), unread
 
     def _log(self, *arguments: str, paths: Sequence[str]) -> list[str]:
         text = self._git.ask("log", "--no-color", "--encoding=UTF-8", "--format=%H %s", *arguments, *paths) or ""
@@ -474,9 +478,9 @@ class Repository:
 
     def _with_same_code(self, span: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
         """Return the files that differ in comments and white space only; none if too many files differ."""
-        if not 0 < len(files) <= _MOST_COMPARED:
+        if not 0 < len(files) <= MOST_COMPARED:
             return ()
-        found = _with_same_code(self._git.ask("diff", *PATCH, *span, *self._sources) or "")
+        found = with_same_code(self._git.ask("diff", *PATCH, *span, *self._sources) or "")
         return tuple(name for name in files if name in found)
 
     def _names(self, *arguments: str) -> tuple[str, ...] | None:
@@ -489,27 +493,6 @@ class Repository:
 def _names(text: str | None) -> tuple[str, ...] | None:
     """Return the names in git's output with `-z`."""
     return None if text is None else tuple(name for name in text.split("\0") if name)
-
-
-def _with_same_code(patch: str) -> set[str]:
-    """Return the files of a patch without context lines that differ in comments and white space only."""
-    found = set()
-    for part in re.split(r"^diff --git ", patch, flags=re.MULTILINE)[1:]:
-        head, *hunks = part.split("\n@@")
-        both = head.partition("\n")[0]  # a/NAME b/NAME
-        name = both[2 : (len(both) - 1) // 2]
-        suffix = name.rpartition(".")[2].lower()
-        # Hunk by hunk: a line that moved is gone in one and new in another.
-        if hunks and suffix in _COMMENT and all(_code(hunk, "-", suffix) == _code(hunk, "+", suffix) for hunk in hunks):
-            found.add(name)
-    return found
-
-
-def _code(hunk: str, side: str, suffix: str) -> list[str]:
-    """Return the lines of one side of a hunk, without comments and white space that say nothing."""
-    lines = [line for line in hunk.split("\n") if line[:1] == side and line[1:].strip()]
-    code = [line[1:] for line in lines if not _COMMENT[suffix].match(line, 1)]
-    return [line.rstrip() if suffix == "py" else "".join(line.split()) for line in code]
 
 
 @functools.lru_cache(maxsize=8)
@@ -531,6 +514,8 @@ class _Suspects:
     reads: tuple[str, ...] = ()
     root: Path | None = None
     """Root of the project, to which paths in the text are relative."""
+    absent: Literal["A", "D"] = "D"
+    """git's letter for a change of a file that was not there in the failing run: that run came first, or last."""
 
     def named(self, files: Iterable[str]) -> list[str]:
         """Return the files that the evidence names, by their base names or, in quotes, as units or modules.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.processes.toolcalls import absolute
 from pytest_dvwiki.logtext.frames import is_library
+from pytest_dvwiki.model import MOST_READ
 from pytest_dvwiki.records.command import workspace
 from pytest_dvwiki.redact import redact
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.simulations.builds import Setup
 
-_LIMIT = 200
-"""Maximum number of files that are returned."""
 _READ_LIMIT = 1 << 20
 """Maximum number of bytes of a file that are searched for includes and imports."""
 _INCLUDE = re.compile(r'^[ \t]*`include[ \t]+"([^"\n]+)"', re.MULTILINE)
@@ -56,7 +55,7 @@ def files_read(
         there = os.path.realpath(path)
         if there.startswith(real) and not is_library(there):
             found[redact(there.removeprefix(real).replace(os.sep, "/"))] = None
-            if len(found) == _LIMIT:
+            if len(found) == MOST_READ:
                 break
     return tuple(found)
 
@@ -66,7 +65,7 @@ def _hdl(setup: Setup, folder: str) -> Iterator[str]:
     yield from setup.sources
     yield from _dependencies(setup, folder)
     waiting, met = list(reversed(setup.sources)), set(setup.sources)
-    while waiting and len(met) < 10 * _LIMIT:
+    while waiting and len(met) < 10 * MOST_READ:
         path = waiting.pop()
         for name in _INCLUDE.findall(reading.start_of(path, _READ_LIMIT)):
             folders = (os.path.dirname(path), *setup.includes)  # noqa: PTH120  # joined as text
@@ -104,7 +103,7 @@ def _others(files: Iterable[str], modules: Iterable[str], folder: str, base: str
     waiting += [path for name in modules for path in _found(name, search)]
     waiting.reverse()
     met: set[str] = set()
-    while waiting and len(met) < _LIMIT:
+    while waiting and len(met) < MOST_READ:
         path = waiting.pop()
         if path in met or not path.startswith(base):
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.causes.statements import Proposed
-from pytest_dvwiki.causes.words import after_return, ends, no_fix, passed_of, sentence
+from pytest_dvwiki.causes.words import after_return, ends, no_fix, passed_of, sentence, unread
 from pytest_dvwiki.model.sentences import count, few
 from pytest_dvwiki.records.fixes import tally
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
@@ -108,11 +108,13 @@ def _owners(fix: Fix) -> str:
 def _done(fix: Fix) -> str:
     """Return the text of a fix; for several commits, the name and subject of each."""
     if fix.by == "git" and fix.log_count > 1:
-        names = [line.partition(" ") for line in fix.log[:_SUBJECTS]]
+        names = [line.partition(" ") for line in fix.likely[:_SUBJECTS]]
         subjects = [f"{code(name[:_COMMIT])} {escape(one_line(subject, _NAME))}" for name, _, subject in names]
-        rest = fix.log_count - len(subjects)
+        rest = fix.log_count - fix.unread_count - len(subjects)
+        more = [f"and {rest} more"] if rest else []
+        more += [unread(fix.unread_count)] if fix.unread_count else []
         note = [escape(one_line(fix.note))] if fix.note else []
-        return "; ".join([*subjects, *([f"and {rest} more"] if rest else []), *note])
+        return "; ".join([*subjects, *more, *note])
     return escape(one_line("; ".join(filter(None, (fix.text, fix.note)))))
 
 

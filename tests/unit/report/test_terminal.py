@@ -355,6 +355,9 @@ def test_a_cause_shows_the_commits_with_which_it_came() -> None:
     one = replace(CAME, log=CAME.log[:1], log_count=1, owners=())
     lines = shown(replace(NEW, first_bad=one))
     assert "  came   with fffffff regs: ack (rtl/regs.v)" in lines
+    beside = " ".join(" ".join(shown(replace(NEW, first_bad=replace(CAME, log_count=9, unread_count=8)))).split())
+    assert "with one of 9 commits after aaaaaaa up to fffffff: fffffff regs: ack; and 8 that change no code" in beside
+    assert "fifo: rework" not in beside
 
 
 def test_what_somebody_wrote_into_a_record_moves_no_cursor() -> None:

@@ -362,6 +362,7 @@ def test_commits_of_files_that_were_read_come_first(project: Project) -> None:
     found = project.first_bad(reads=("rtl/fifo.sv",))
     assert found is not None
     assert [line.partition(" ")[2] for line in found.log][:2] == ["fifo: rework", "docs 3"]
+    assert found.unread_count == 0, "a text may be data"
     assert "fifo: rework" in project.page()
 
 
@@ -372,6 +373,8 @@ def test_a_file_of_the_same_name_in_another_folder_was_not_read(project: Project
     found = project.first_bad(reads=("rtl/fifo.sv",))
     assert found is not None
     assert [line.partition(" ")[2] for line in found.log] == ["fifo: rework", "another fifo"]
+    assert found.unread_count == 1
+    assert "and 1 that changes no code known to be read" in project.page()
 
 
 def test_a_pass_at_an_older_commit_is_the_first_that_is_known(project: Project) -> None:

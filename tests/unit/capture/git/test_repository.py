@@ -10,7 +10,7 @@ import pytest
 
 from pytest_dvwiki.capture.git import command
 from pytest_dvwiki.capture.git.repository import MOST_COMMITS, MOST_FILES, Difference, Repository
-from pytest_dvwiki.model import Fix, Vcs
+from pytest_dvwiki.model import MOST_READ, Fix, Vcs
 from pytest_dvwiki.settings import Layout
 
 from ...samples import git, layout
@@ -196,8 +196,8 @@ def test_what_changed_only_in_comments_comes_last(project: Project) -> None:
     project.commit("fifo: reset", rtl__fifo_v="module fifo(input rst);")
     project.commit("bench: comment", **{"bench.py": "# waits for reset\nx = 1\n"})
     found = Repository(layout(project.root)).difference(before, project.state, "", ("bench.py", "rtl/fifo.v"))
-    assert (subjects(found), found.log_count) == (["fifo: reset", "bench: comment"], 2)
-    assert (found.files, found.file_count) == (("rtl/fifo.v", "bench.py"), 2)
+    assert (subjects(found), found.log_count, found.unread_count) == (["fifo: reset", "bench: comment"], 2, 1)
+    assert (found.files, found.file_count) == (("rtl/fifo.v",), 1), "what it was fixed by"
     assert found.all_files == ("rtl/fifo.v",)
 
 
@@ -302,6 +302,97 @@ def test_commits_that_touch_what_the_simulation_read_come_first(project: Project
     assert "fifo: reset" in unread.text
     unknown = repository.difference(before, project.state)
     assert subjects(unknown) == ["docs 2", "docs 1", "docs 0", "fifo: reset", "regs: ack"]
+
+
+READ = ("rtl/fifo.v", "bench/test_fifo.py", "Makefile")
+TEXTS = {
+    "rtl/fifo.v": "module fifo;\n// depth\nparameter D = 8;\n",
+    "rtl/regs.v": "module regs;\n",
+    "rtl/cells.v": "module cells;\n",
+    "bench/test_fifo.py": "# the bench\nx = 1\n",
+    "bench/test_regs.py": "y = 1\n",
+    "scripts/make_regs.py": "z = 1\n",
+    "bench/gen.py": "z = 1\n",
+    "Makefile": "VERILOG_ARGS = -y cells\nall:\n\tpython bench/gen.py\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_counted"),
+    [
+        ("rtl/regs.v", "module regs2;\n", True),
+        ("bench/test_regs.py", "y = 2\n", True),
+        ("bench/test_new.py", "y = 2\n", True),
+        ("rtl/regs.v", None, False),
+        ("rtl/fifo.v", TEXTS["rtl/fifo.v"].replace("// depth", "// the depth").replace("D = 8", "D = 7"), True),
+        ("rtl/fifo.v", TEXTS["rtl/fifo.v"].replace("D = 8", "D = 9"), False),
+        ("bench/test_fifo.py", "# the bench of the FIFO\nx = 1\n", True),
+        ("bench/test_fifo.py", "#5 x = 1;\nx = 1\n", False),
+        ("rtl/cells.v", "module cells2;\n", False),
+        ("bench/gen.py", "z = 2\n", False),
+        ("scripts/make_regs.py", "z = 2\n", False),
+        ("conftest.py", "x = 1\n", False),
+        ("bench/__init__.py", "x = 1\n", False),
+        ("data/rom.hex", "00\n", False),
+        ("Makefile", "all:\n", False),
+        ("rtl/regs.vhd", "entity regs is\n", False),
+    ],
+)
+def test_commits_that_change_no_code_that_was_read_are_counted(
+    project: Project, name: str, text: str | None, is_counted: bool
+) -> None:
+    for file, content in TEXTS.items():
+        project.write(file, content)
+    project.commit("all files")
+    before = project.state
+    project.commit("fifo: width", rtl__fifo_v=TEXTS["rtl/fifo.v"].replace("D = 8", "D = 7"))
+    if text is None:
+        (project.root / name).unlink()
+    else:
+        project.write(name, text)
+    project.commit("beside")
+    project.commit("more", rtl__other_v="module other;")
+    found = Repository(layout(project.root)).came_with(str(before.commit), project.state, "", READ)
+    assert found is not None
+    assert (found.log_count, found.unread_count) == (3, 2 if is_counted else 1)
+    assert {*subjects(found)[3 - found.unread_count :]} == {"more", *(["beside"] if is_counted else [])}
+    fix = Repository(layout(project.root)).difference(before, project.state, "", READ)
+    assert fix.log_count == 3
+    assert "beside" in fix.text or is_counted or text is None
+    unknown = Repository(layout(project.root)).came_with(str(before.commit), project.state)
+    assert unknown is not None
+    assert bool(unknown.unread_count) is (is_counted and name in READ), "comments alone"
+
+
+def test_a_new_file_may_be_part_of_a_fix_and_a_removed_one_of_a_fault(project: Project) -> None:
+    before = project.state
+    project.commit("fifo: width", rtl__fifo_v="module fifo2;")
+    project.commit("regs", rtl__regs_v="module regs;")
+    repository = Repository(layout(project.root))
+    fix = repository.difference(before, project.state, "", ("rtl/fifo.v",))
+    assert (subjects(fix), fix.unread_count) == (["fifo: width", "regs"], 0)
+    fault = repository.came_with(str(before.commit), project.state, "", ("rtl/fifo.v",))
+    assert fault is not None
+    assert (subjects(fault), fault.unread_count) == (["fifo: width", "regs"], 1)
+
+
+def test_all_commits_are_told_where_none_touches_what_was_read(project: Project) -> None:
+    before = project.state
+    project.commit("regs: ack", rtl__regs_v="module regs;")
+    project.commit("data", data__rom_hex="00")
+    found = Repository(layout(project.root)).came_with(str(before.commit), project.state, "", ("rtl/fifo.v",))
+    assert found is not None
+    assert (subjects(found), found.unread_count) == (["data", "regs: ack"], 0)
+
+
+def test_where_as_many_files_were_read_as_a_record_keeps_more_may_have_been(project: Project) -> None:
+    before = project.state
+    project.commit("fifo: width", rtl__fifo_v="module fifo2;")
+    project.commit("regs: ack", rtl__regs_v="module regs;")
+    reads = ("rtl/fifo.v", *(f"rtl/{number}.v" for number in range(MOST_READ - 1)))
+    found = Repository(layout(project.root)).came_with(str(before.commit), project.state, "", reads)
+    assert found is not None
+    assert (subjects(found), found.unread_count) == (["fifo: width", "regs: ack"], 0)
 
 
 @pytest.mark.parametrize("reads", [(), ("tb/test.v",)], ids=["unknown_reads", "known_reads"])

@@ -1,0 +1,167 @@
+"""The commits of a range with the files that they touch, and which of them cannot matter to a failing simulation."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_dvwiki.capture.git.command import DIFF, PATCH, Git, clean_text
+from pytest_dvwiki.records.sides import is_unread
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+_MOST = 1000
+"""Maximum number of commits that are listed, and of files whose names are searched for."""
+MOST_COMPARED = 100
+"""Maximum number of changed files whose lines are compared."""
+_SHORT = 12
+_HEAD = re.compile(r"(?:^|\0)\x01([0-9a-f]{40,64}) ([^\0\n]*)", re.MULTILINE)
+_TOUCHED = re.compile(r":(\d{6}) (\d{6}) \S+ \S+ ([A-Z])\d*\0([^\0]+)")
+_SPECIAL = "special"
+"""Stands for the kind of a change to a link, a submodule or an executable script."""
+_COMMENT = {
+    "py": re.compile(r"\s*#(?:[\s#!]|$)"),  # in a string it may be a delay of Verilog: `#5`
+    **dict.fromkeys(("vhd", "vhdl"), re.compile(r"\s*--(?!\s*(?:pragma|synthesis|synopsys|psl)\b)")),
+    **dict.fromkeys(
+        ("v", "vh", "sv", "svh"), re.compile(r"\s*//(?!\s*(?:pragma|synthesis|synopsys|verilator|cadence|psl)\b)")
+    ),
+}
+"""By the suffix of a source: a line that is a comment alone, which no tool reads."""
+
+
+class ListedCommit(NamedTuple):
+    """A commit of a range."""
+
+    name: str
+    line: str
+    """As `git log --oneline` shows it."""
+    touched: Mapping[str, str]
+    """How it changed each file: git's letter, or `special`."""
+
+
+class Listing:
+    """The commits of a range, the newest first; of very many only the newest.
+
+    Args:
+        git: Answers questions on the past.
+        span: The range, as `git log` takes it.
+        sources: The files that count, as `git log` takes them.
+    """
+
+    def __init__(self, git: Git, span: Sequence[str], sources: Sequence[str]) -> None:
+        self._git = git
+        self.span, self.sources = span, sources
+        text = self._log(*DIFF, "--raw", "-z", *span, *sources)
+        self.commits = [
+            ListedCommit(name, f"{name[:_SHORT]} {clean_text(subject)}", dict(_touched(part)))
+            for name, subject, part in _parts(text)
+        ]
+
+    @property
+    def files(self) -> list[str]:
+        """Return all files that the commits touch."""
+        return list(dict.fromkeys(name for each in self.commits for name in each.touched))
+
+    def touching(self, names: Collection[str]) -> list[str]:
+        """Return the lines of the commits that touch some files."""
+        return [each.line for each in self.commits if not each.touched.keys().isdisjoint(names)]
+
+    def only_of(self, lines: Collection[str]) -> set[str]:
+        """Return the files that only some commits touch, given by their lines."""
+        others = {name for each in self.commits if each.line not in lines for name in each.touched}
+        return {*self.files} - others
+
+    def unread(self, known: Collection[str], reads: Collection[str], failed: str, absent: str) -> set[str]:
+        """Return the lines of the commits that change no code that the failing simulation is known to have read.
+
+        A commit is not among them if it touches a file whose kind leaves open whether it was read, such as data, or
+        one that was not there in the failing run, so that nobody knows whether it would have been read. None are
+        returned if no commit changes the code of a known file.
+
+        Args:
+            known: Files that were read or that the evidence names.
+            reads: All files that were read; empty if that is unknown.
+            failed: The commit of the failing run.
+            absent: git's letter for a change of a file that was not there then: `A` or `D`.
+        """
+        gone = {name for each in self.commits for name, how in each.touched.items() if how in {absent, _SPECIAL}}
+        unread = {name for name in self.files if name not in known and name not in gone and is_unread(name, reads)}
+        unread -= self._mentioned(unread, reads, failed)
+        comments = self._only_comments([name for name in self.files if name not in unread])
+        code = {each.line: each.touched.keys() - unread - comments.get(each.name, set()) for each in self.commits}
+        is_known = not reads or any(not names.isdisjoint(known) for names in code.values())
+        found = {line for line, names in code.items() if not names}
+        return found if is_known and len(found) < len(code) else set()
+
+    def _mentioned(self, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
+        """Return the files whose names stand in a file that was read: a module of a library, a script of a Makefile."""
+        words = {_called(name) for name in names} - {_called(name) for name in reads}  # another file of the same name
+        if len(words) > _MOST:
+            return {*names}
+        if not words:
+            return set()
+        paths = (f":(top,literal){name}" for name in reads)
+        wanted = (part for word in words for part in ("-e", word))
+        found = self._git.ask("grep", "-hoiwF", "--no-color", *wanted, failed, "--", *paths) or ""
+        said = {line.lower() for line in found.split("\n")}
+        return {name for name in names if _called(name) in words and _called(name).lower() in said}
+
+    def _only_comments(self, names: Iterable[str]) -> dict[str, set[str]]:
+        """Return, by commit, the files in which it changed comments and white space only."""
+        paths = [f":(top,literal){name}" for name in names if suffix_of(name) in _COMMENT]
+        if not 0 < len(paths) <= MOST_COMPARED or len(self.commits) < 2:  # noqa: PLR2004  # nothing to compare
+            return {}
+        return {name: with_same_code(part) for name, _, part in _parts(self._log(*PATCH, *self.span, "--", *paths))}
+
+    def _log(self, *arguments: str) -> str:
+        how = ("--no-color", "--encoding=UTF-8", "--format=%x01%H %s", f"-{_MOST}")
+        return self._git.ask("log", *how, *arguments) or ""
+
+
+def _parts(text: str) -> Iterable[tuple[str, str, str]]:
+    """Yield each commit of git's output: its name, its subject, and what it changed."""
+    heads = list(_HEAD.finditer(text))
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    for head, end in zip(heads, ends, strict=True):
+        yield head[1], head[2], text[head.end() : end]
+
+
+def _touched(text: str) -> Iterable[tuple[str, str]]:
+    for before, after, how, name in _TOUCHED.findall(text):
+        modes = {before, after}
+        is_script = "100755" in modes and name.endswith(".py")
+        yield name, _SPECIAL if is_script or modes & {"120000", "160000"} else how
+
+
+def _called(name: str) -> str:
+    """Return by which word others name a file: the module in it; of a script, the file."""
+    path = PurePosixPath(name)
+    return path.name if name.endswith(".py") else path.stem
+
+
+def suffix_of(name: str) -> str:
+    """Return the suffix of a file's name without the dot, in lower case."""
+    return name.rpartition(".")[2].lower()
+
+
+def with_same_code(patch: str) -> set[str]:
+    """Return the files of a patch without context lines that differ in comments and white space only."""
+    found = set()
+    for part in re.split(r"^diff --git ", patch, flags=re.MULTILINE)[1:]:
+        head, *hunks = part.split("\n@@")
+        both = head.partition("\n")[0]  # a/NAME b/NAME
+        name = both[2 : (len(both) - 1) // 2]
+        suffix = suffix_of(name)
+        # Hunk by hunk: a line that moved is gone in one and new in another.
+        if hunks and suffix in _COMMENT and all(_code(hunk, "-", suffix) == _code(hunk, "+", suffix) for hunk in hunks):
+            found.add(name)
+    return found
+
+
+def _code(hunk: str, side: str, suffix: str) -> list[str]:
+    """Return the lines of one side of a hunk, without comments and white space that say nothing."""
+    lines = [line for line in hunk.split("\n") if line[:1] == side and line[1:].strip()]
+    code = [line[1:] for line in lines if not _COMMENT[suffix].match(line, 1)]
+    return [line.rstrip() if suffix == "py" else "".join(line.split()) for line in code]
