@@ -134,17 +134,21 @@ def side_of_fix(fix: Fix, reads: Collection[str]) -> OriginType | None:
     """
     if fix.file_count > len(fix.files) or MAYBE_LATER in fix.note:
         return None
-    files = [file for file in fix.files if not is_prose(file, reads) and concerns(file, reads)]
     in_python = any(read.endswith(".py") for read in reads)
     # If it is unknown what was read, a file counts only if its side does not depend on the language of the testbench.
     ways = (in_python,) if reads else (True, False)
+    files = _counted(fix, reads)
     sides = {side_of(file, reads if way else (), python_bench=way) for file in files for way in ways}
     return sides.pop() if len(sides) == 1 else None
 
 
-def of_held_fix(fix: Fix, side: OriginType) -> str:
+def _counted(fix: Fix, reads: Collection[str]) -> list[str]:
+    return [file for file in fix.files if not is_prose(file, reads) and concerns(file, reads)]
+
+
+def of_held_fix(fix: Fix, side: OriginType, reads: Collection[str]) -> str:
     """Return the reason that a fix which held gives for an origin."""
-    return f"a fix that held for this cause touched only {SIDES[side]}: {few(fix.files, 1)}"
+    return f"a fix that held for this cause touched only {SIDES[side]}: {few(_counted(fix, reads), 1)}"
 
 
 def with_held_fix(occurrence: Occurrence, fix: Fix) -> Origin:
@@ -154,7 +158,7 @@ def with_held_fix(occurrence: Occurrence, fix: Fix) -> Origin:
         return occurrence.origin
     reasons = (each for each in occurrence.origin.reasons if not each.startswith(WOULD_DECIDE))
     confidence = round(1 / (1 + math.exp(-HELD)), 2)
-    return Origin(type=side, confidence=confidence, reasons=(of_held_fix(fix, side), *reasons))
+    return Origin(type=side, confidence=confidence, reasons=(of_held_fix(fix, side, occurrence.reads), *reasons))
 
 
 @functools.cache

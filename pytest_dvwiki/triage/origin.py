@@ -337,7 +337,7 @@ def _of_cause(known: Cause | None, sources: Collection[str], *, names_its_cause:
     if sum(known.ends_of_fixes) > 1:
         return ()  # a check with an earlier fix may report another fault now
     side = side_of_fix(fix, sources)
-    return (Clue("held fix", side, of_held_fix(fix, side), HELD),) if side is not None else ()
+    return (Clue("held fix", side, of_held_fix(fix, side, sources), HELD),) if side is not None else ()
 
 
 def _of_people(known: Cause | None) -> tuple[Clue, ...]:

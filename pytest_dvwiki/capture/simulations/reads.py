@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki import reading, simulators
+from pytest_dvwiki import git, reading, simulators
 from pytest_dvwiki.capture.processes.toolcalls import absolute
 from pytest_dvwiki.logtext.frames import is_library
 from pytest_dvwiki.model import MOST_READ
@@ -15,8 +17,7 @@ from pytest_dvwiki.records.command import workspace
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pytest_dvwiki.capture.simulations.builds import Setup
 
@@ -96,11 +97,15 @@ def _dependencies(setup: Setup, folder: str) -> Iterator[str]:
 
 
 def _others(files: Iterable[str], modules: Iterable[str], folder: str, base: str) -> Iterator[str]:
-    """Yield Python files, each with the project files that it imports, and Makefiles."""
+    """Yield Python files, each with the project files that it imports, and Makefiles.
+
+    A Makefile may give the simulator a search path of its own: a module that is in no known folder may be any file of
+    the repository with its name.
+    """
     search = list(dict.fromkeys((folder, *(os.path.abspath(each) for each in sys.path))))  # noqa: PTH100
     search = [each for each in search if f"{each}/".startswith(base)]
     waiting = list(files)
-    waiting += [path for name in modules for path in _found(name, search)]
+    waiting += [path for name in modules for path in _found(name, search) or _anywhere(name, base)]
     waiting.reverse()
     met: set[str] = set()
     while waiting and len(met) < MOST_READ:
@@ -115,15 +120,16 @@ def _others(files: Iterable[str], modules: Iterable[str], folder: str, base: str
         for where, names, plain in _IMPORT.findall(reading.start_of(path, _READ_LIMIT)):
             if plain:
                 named = [part.split()[0] for part in plain.split(",") if part.split()]
-                waiting += [one for name in named for one in _found(name, (here, *search))]
+                waiting += [one for name in named for one in _found(name, (here, *search)) or _anywhere(name, base)]
                 continue
             folders = [here, *search]
             module = where.lstrip(".")
-            if module != where:  # relative to the package
+            is_relative = module != where
+            if is_relative:
                 folders = [os.path.normpath(os.path.join(here, *[".."] * (len(where) - len(module) - 1)))]  # noqa: PTH118
-            waiting += _found(module, folders) if module else ()
             inner = (f"{module}.{name}" if module else name for name in _NAME.findall(names))
-            waiting += [one for name in inner for one in _found(name, folders)]
+            for name in (module, *inner) if module else inner:
+                waiting += _found(name, folders) or (() if is_relative else _anywhere(name, base))
 
 
 def _found(module: str, folders: Iterable[str]) -> list[str]:
@@ -134,3 +140,21 @@ def _found(module: str, folders: Iterable[str]) -> list[str]:
             if os.path.isfile(name):  # noqa: PTH113  # many of them
                 return [name]
     return []
+
+
+def _anywhere(module: str, base: str) -> list[str]:
+    """Return the files of a repository, in any of its folders, that may be a module."""
+    path = module.replace(".", "/")
+    ends = (f"/{path}.py", f"/{path}/__init__.py")
+    names = _python_files(base).get(path.rpartition("/")[2], ())
+    return [f"{base}{name}" for name in names if f"/{name}".endswith(ends)]
+
+
+@functools.lru_cache(maxsize=4)
+def _python_files(base: str) -> Mapping[str, list[str]]:
+    """Return the Python files of a repository by the last names of their modules; empty if git does not answer."""
+    listed = git.output(Path(base), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "*.py") or b""
+    found: dict[str, list[str]] = {}
+    for name in map(os.fsdecode, filter(None, listed.split(b"\0"))):
+        found.setdefault(name.removesuffix(".py").removesuffix("/__init__").rpartition("/")[2], []).append(name)
+    return found

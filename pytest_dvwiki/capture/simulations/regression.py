@@ -41,6 +41,7 @@ _BY_WORDS = (
     "Running command ",
     "cocotb v",
     "Using Python ",
+    "*** [",
 )
 """Words in such a line with another prefix (COCOTB_LOG_PREFIX), and in the lines before the first of them."""
 _FOLDER = re.compile(r"(?:^|\s)(?:g?make(?:\[\d+\])?: )?(?P<word>Entering|Leaving) directory '(?P<folder>[^']+)'")
@@ -62,6 +63,8 @@ _SIMULATOR = re.compile(r"(?:^|\s)Running on (?P<name>\S.*?) version (?P<version
 _COCOTB = re.compile(r"(?:Initialized|tests with) cocotb v(?P<version>\d[\w.+-]*)")
 _PYTHON = re.compile(r"Using Python (?P<version>\d[\w.+-]*) interpreter at ")
 _COMMAND = re.compile(r"Running command (?:\S*/)?(?P<program>[\w.-]+)")
+_RULE = re.compile(r"\*\*\* \[(?:\S*/)?Makefile\.(?P<simulator>\w+):\d+: ")
+"""A rule that failed, in the file that cocotb has for each simulator; `make -s` shows no command."""
 _TIME = re.compile(r"\s*(?P<value>\d+(?:\.\d+)?)(?P<unit>fs|ps|ns|us|ms|s|sec|step)\s")
 _CONTINUATION = re.compile(r"\s{8}|$")
 """A line under a verdict; a log line of cocotb begins with at most 5 blanks, Icarus's `Time:` with 7."""
@@ -408,6 +411,9 @@ class _Splitter:
                 now.simulator = Simulator(name=name, version=version)
         elif now.simulator is None and (found := _COMMAND.search(line)):
             known = simulators.owners().get(found["program"])
+            now.simulator = Simulator(name=known) if known else None
+        elif now.simulator is None and (found := _RULE.search(line)):
+            known = simulators.name_in_banner(found["simulator"])
             now.simulator = Simulator(name=known) if known else None
 
     def _take(self, number: int, text: str, *, mark: bool = False) -> None:

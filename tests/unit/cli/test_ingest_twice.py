@@ -271,7 +271,7 @@ def failing_tests(project: Path) -> set[str]:
 def test_a_build_failure_is_the_folder_s_and_is_fixed_by_a_pass_of_that_folder(  # noqa: PLR0917
     project: Path, call: _Caller, log: str, green: str, unit: str, fixed: bool
 ) -> None:
-    write(project, {log: BROKEN.replace("/usr/bin/iverilog", "build")})
+    write(project, {log: BROKEN.replace("/usr/bin/iverilog", "build").replace("Makefile.icarus", "Makefile")})
     call(log)
     assert failing_tests(project) == {unit}
     write(project, {green: GREEN.format(seed=1)})
@@ -333,3 +333,18 @@ def test_only_the_simulator_and_the_top_that_failed_to_build_are_fixed(  # noqa:
     log = f"{command}\n" + COCOTB.format(simulator=simulator, version=version)
     write(project, {"axi/results.xml": GREEN.format(seed=1), "axi/make.log": log})
     assert ("FIXED" in call("axi")) is fixed
+
+
+@pytest.mark.parametrize(("simulator", "fixed"), [("GHDL", True), ("NVC", False)])
+def test_a_silent_build_that_failed_is_fixed_on_its_simulator(
+    project: Path, call: _Caller, simulator: str, fixed: bool
+) -> None:
+    """With `make -s`, as where a Makefile calls that of cocotb, the log shows no command."""
+    broken = 'plic.vhd:82:43: missing ";" at end of object declaration\n'
+    write(project, {"lsu/make.log": f"{broken}make[1]: *** [simulators/Makefile.ghdl:73: analyse] Error 1\n"})
+    call("lsu")
+    write(
+        project,
+        {"lsu/results.xml": GREEN.format(seed=1), "lsu/make.log": COCOTB.format(simulator=simulator, version="2.0")},
+    )
+    assert ("FIXED" in call("lsu")) is fixed

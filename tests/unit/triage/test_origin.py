@@ -10,7 +10,7 @@ import pytest
 from pytest_dvwiki.causes.cause import Cause, PageFacts
 from pytest_dvwiki.model import Clue, Fix, Frame, Origin, OriginType, Place, Verdict
 from pytest_dvwiki.patterns.registry import load_registry, load_subtypes
-from pytest_dvwiki.records.sides import side_of
+from pytest_dvwiki.records.sides import of_held_fix, side_of, side_of_fix
 from pytest_dvwiki.triage.origin import (
     CLEAR,
     as_decided,
@@ -156,6 +156,14 @@ def test_a_fix_that_held_tells_by_what_it_touched(files: tuple[str, ...], side: 
     assert conclude(clues("sim_error", "handle_not_found", known=known("UNKNOWN", fix=failed))) == handle
     # A check reports any number of faults: the next one need not come from where the last one did.
     assert conclude(clues("sim_error", "scoreboard_fail", known=known("UNKNOWN", fix=fix))) == conclude(CHECK)
+
+
+def test_a_fix_that_held_is_told_with_the_files_that_count() -> None:
+    fix = Fix(text="", result="held", files=("rtl/vga.vhd", "tb/test_fifo.py"), file_count=2)
+    reads = ("rtl/fifo.vhd", "tb/test_fifo.py")
+    assert side_of_fix(fix, reads) == "TB_BUG"
+    said = of_held_fix(fix, "TB_BUG", reads)
+    assert said == "a fix that held for this cause touched only the testbench: tb/test_fifo.py"
 
 
 def test_what_people_decided_of_a_pattern_counts_for_its_other_causes() -> None:

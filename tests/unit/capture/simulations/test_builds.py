@@ -12,6 +12,7 @@ from pytest_dvwiki.capture.simulations.builds import Build, Builds, Setup, Watch
 from pytest_dvwiki.capture.simulations.reads import files_read
 
 from ...effort import seconds
+from ...samples import git
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -217,6 +218,24 @@ def test_the_files_read_are_those_included_and_imported(tmp_path: Path) -> None:
         "tb/bench.py", "tb/helper.py", "tb/vip/__init__.py", "tb/vip/driver.py", "tb/vip/seq.py", "tb/vip/monitor.py",
     }  # fmt: skip
     assert files_read(Setup(), files=(), modules=("absent",), folder=str(tmp_path), root=tmp_path) == ()
+
+
+def test_a_module_that_only_the_makefile_can_find_is_any_file_with_its_name(tmp_path: Path) -> None:
+    """`PYTHONPATH=sim/soc:sim/common` in a recipe is nothing that the caller of make knows."""
+    for name, text in {
+        "sim/soc/test_dma.py": "import random\nfrom test_utils import Colors\n",
+        "sim/common/test_utils.py": "import cocotb\n",
+        "sim/core/common/test_alu.py": "",
+        "tools/ignored/test_utils.py": "",
+        ".gitignore": "ignored/\n",
+        "makefile": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    git(tmp_path, "init", "--quiet")
+    folder, makefile = str(tmp_path), f"{tmp_path}/makefile"
+    found = files_read(Setup(), files=(makefile,), modules=("test_dma",), folder=folder, root=tmp_path)
+    assert set(found) == {"makefile", "sim/soc/test_dma.py", "sim/common/test_utils.py"}
 
 
 def test_files_beside_the_root_are_named_as_git_names_them(tmp_path: Path) -> None:

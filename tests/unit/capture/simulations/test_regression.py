@@ -268,6 +268,22 @@ def test_the_program_names_the_simulator_of_a_build() -> None:
     assert (one.simulator.name, one.simulator.version) == ("icarus", None)
 
 
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("/venv/cocotb_tools/makefiles/simulators/Makefile.ghdl", "ghdl"),
+        ("Makefile.icarus", "icarus"),
+        ("Makefile.inc", None),
+        ("Makefile", None),
+    ],
+)
+def test_the_rule_that_failed_names_the_simulator_of_a_silent_build(file: str, name: str | None) -> None:
+    one = split(
+        f'plic.vhd:82:43: missing ";" at end of object declaration\nmake[1]: *** [{file}:73: analyse] Error 1\n'
+    )
+    assert (one.simulator.name if one.simulator else None) == name
+
+
 def test_two_simulations_in_one_log_are_two() -> None:
     first, second = read_regressions(LogText(source="log", text=START + TESTS + START.replace("42", "43") + TESTS))
     assert (first.seed, second.seed) == ("42", "43")
