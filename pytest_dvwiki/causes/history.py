@@ -95,6 +95,8 @@ class History(Protocol):
     ) -> Sequence[Pass]:
         """Return the newest passes of a failing test on its simulator without uncommitted changes, newest first.
 
+        For a build that fails, runs in which it passed count, whether or not the tests then did.
+
         Args:
             cause: The cause with which it fails.
             test: The test as it failed.

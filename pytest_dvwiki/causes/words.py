@@ -163,8 +163,8 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     if found.dirty:
         uncommitted = f"came with uncommitted changes{where} at {bad}"
         if found.good == found.bad:
-            return f"{uncommitted}, where it had passed without them{owners}"
-        return f"{uncommitted}, or with what was committed since {good}, where it had passed{owners}"
+            return f"{uncommitted}, where it was absent without them{owners}"
+        return f"{uncommitted}, or with what was committed since {good}, where it was absent{owners}"
     commits = [(short(commit), subject) for commit, _, subject in (line.partition(" ") for line in found.likely)]
     named = "; ".join(f"{style.name(commit)} {style.quote(subject)}" for commit, subject in commits[:_SUBJECTS])
     rest = found.log_count - found.unread_count - len(commits[:_SUBJECTS])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.model import MOST_READ, FailedTest, Occurrence, Onset
-from pytest_dvwiki.records.kinds import is_deterministic_kind, seed_is_unknown
+from pytest_dvwiki.records.kinds import DETERMINISTIC_CLASSES, is_deterministic_kind, seed_is_unknown
 from pytest_dvwiki.redact import shorten_paths
 from pytest_dvwiki.runs import EVER
 from pytest_dvwiki.triage.origin import FEWEST_SEEDS, knows_changes, of_changes, with_clues
@@ -91,14 +91,22 @@ def with_changes(
         passed: str,
         failed: str | None,
         reads: tuple[str, ...],
-        in_simulator: bool,  # noqa: FBT001 (a key)
+        *,
+        in_simulator: bool,
+        of_build: bool,
     ) -> tuple[Clue, ...]:
-        return of_changes(files, passed, failed, sources=reads, python_bench=in_simulator)
+        return of_changes(files, passed, failed, sources=reads, python_bench=in_simulator, of_build=of_build)
 
     def weighed(failure: Failure, verdict: Verdict) -> Verdict:
         if verdict.fingerprint not in since:
             return verdict
-        return with_clues(verdict, changes(*since[verdict.fingerprint], failure.reads, failure.in_simulator))
+        clues = changes(
+            *since[verdict.fingerprint],
+            failure.reads,
+            in_simulator=failure.in_simulator,
+            of_build=verdict.error_class in DETERMINISTIC_CLASSES,
+        )
+        return with_clues(verdict, clues)
 
     return tuple(map(weighed, failures, verdicts))
 
@@ -139,6 +147,7 @@ def with_onset(
                 sources=failure.reads,
                 python_bench=failure.in_simulator,
                 failures=failures,
+                of_build=verdict.error_class in DETERMINISTIC_CLASSES,
             )
             if span is not None
             else ()

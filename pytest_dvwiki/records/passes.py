@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.model import Pass
 from pytest_dvwiki.records import store, targets
+from pytest_dvwiki.records.kinds import SIMULATION_CLASSES
 from pytest_dvwiki.records.tables import json_list, suites_of
 from pytest_dvwiki.records.targets import Target, build_of, meets
 from pytest_dvwiki.records.units import is_folder, of_folder, parents_of
@@ -145,6 +146,29 @@ class Passes:
         for run, when, task_id, commit in runs:
             seeds = dict(self._seeds_of_passes(run, test, build))
             found += [Pass(when, task_id, commit, seed, mark) for seed, mark in seeds.items()]
+        return found
+
+    def built_before(self, test: Target, moment: str = EVER) -> list[Pass]:
+        """Return the newest runs before a moment that built a test's design on its simulator, newest first.
+
+        In these a test inside it failed in the simulation, so it did not pass, but its build did. A build whose
+        parameters are on record is the same one only with these.
+        """
+        rows = self._db.execute(
+            "SELECT r.moment, r.task_id, r.vcs_commit, f.nodeid, o.error_class FROM failed f"
+            " JOIN (SELECT id, moment, task_id, vcs_commit FROM runs WHERE vcs_commit IS NOT NULL AND NOT dirty"
+            "  AND moment < :moment ORDER BY moment DESC LIMIT :most) r ON r.id = f.run"
+            " JOIN occurrences o ON o.fingerprint = f.fingerprint AND o.moment = f.moment AND o.run = f.run"
+            " WHERE f.simulator = :simulator AND f.config != '' AND substr(f.config, 1, length(:build)) = :build"
+            " ORDER BY r.moment DESC",
+            {"moment": moment, "most": LOOKED_BACK, "simulator": test.simulator, "build": build_of(test.config)},
+        )
+        found = []
+        for (when, task_id, commit), failed in itertools.groupby(rows.fetchall(), key=lambda row: row[:3]):
+            classes = {nodeid: error_class for *_, nodeid, error_class in failed}
+            ran = (name for name, each in classes.items() if each in SIMULATION_CLASSES)
+            if test.nodeid not in classes and any(test.nodeid in parents_of(name) for name in ran):
+                found.append(Pass(when, task_id, commit, None))
         return found
 
     def _seeds_of_passes(self, run: int, test: Target, build: str) -> Iterator[tuple[str | None, str | None]]:

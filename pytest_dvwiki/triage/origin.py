@@ -246,6 +246,7 @@ def of_changes(
     sources: Collection[str] = (),
     python_bench: bool = False,
     failures: int = 0,
+    of_build: bool = False,
 ) -> tuple[Clue, ...]:
     """Return the clues of the changes since the test last passed.
 
@@ -259,6 +260,7 @@ def of_changes(
         python_bench: Whether the testbench is in Python.
         failures: Number of runs that failed since, none having passed, if the pass had another seed: the fault may
             have been there before. A changed build description may then be what brought it.
+        of_build: Whether the build fails; that it passed before need not mean that the test did.
     """
     files = tuple(files)
     sides: dict[OriginType, list[str]] = {}
@@ -267,7 +269,9 @@ def of_changes(
         if side is not None and concerns(file, sources):
             sides.setdefault(side, []).append(file)
     since = f"passed with another seed, before {failures} failing runs," if failures else "passed"
-    span = f"since it {since} at {passed[:8]}" + (f" and until it failed at {failed[:8]}" if failed else "")
+    span = f"since {'its build' if of_build else 'it'} {since} at {passed[:8]}" + (
+        f" and until it failed at {failed[:8]}" if failed else ""
+    )
     clues = []
     if len(sides) == 1 and not (failures and any(map(_BUILD_FILES.search, files))):
         ((side, changed),) = sides.items()

@@ -10,7 +10,7 @@ from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.model import StandingFix
 from pytest_dvwiki.records import aggregate, bins, failing, matrix, same_check, subtype_history
 from pytest_dvwiki.records.archive import Archive
-from pytest_dvwiki.records.kinds import precedes_simulator
+from pytest_dvwiki.records.kinds import DETERMINISTIC_CLASSES, precedes_simulator
 from pytest_dvwiki.records.tables import seed_of
 from pytest_dvwiki.records.targets import ANY, Target, of_failure
 from pytest_dvwiki.runs import EVER
@@ -327,8 +327,13 @@ class WikiHistory:
         self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = EVER
     ) -> Sequence[Pass]:
         """Return the newest passes of a failing test on its simulator, without uncommitted changes, newest first."""
-        simulator = ANY if precedes_simulator(cause, test) else test.simulator or ""
-        return self.archive.passes.before(Target(test.nodeid, simulator, test.config or ""), before)
+        target = Target(
+            test.nodeid, ANY if precedes_simulator(cause, test) else test.simulator or "", test.config or ""
+        )
+        found = self.archive.passes.before(target, before)
+        if cause.error_class in DETERMINISTIC_CLASSES and test.simulator and test.config:
+            found += self.archive.passes.built_before(target, before)
+        return sorted(found, key=lambda each: each.moment, reverse=True)
 
     def onset(self, fingerprint: str) -> Onset | None:
         """Return where a cause first appeared since its last fix; None if no record has it."""

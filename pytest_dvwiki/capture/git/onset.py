@@ -3,6 +3,8 @@
 Two runs of a test bracket the onset: the last that passed and the first that failed, where the passing commit is an
 ancestor of the failing one. Later runs between the two, passing or failing, narrow the range.
 
+Of a build that fails, each run whose build passed counts as a pass.
+
 A pass starts a range only if the cause would have failed it: it had the seed that fails now, or no seed can change the
 cause, or there are so many passes before the first failure that chance explains less than 5 % (`records.chance`).
 Otherwise, or if the failing run had uncommitted changes, no commit is named.

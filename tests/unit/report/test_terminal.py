@@ -376,7 +376,7 @@ def test_where_no_commit_is_certain_none_is_named() -> None:
 
     assert said(passed_with="other").startswith("first seen at fffffff, last passed with another seed at aaaaaaa ")
     assert said(passed_with="unknown").startswith("first seen at fffffff, last passed maybe by chance at aaaaaaa ")
-    dirty = "with uncommitted changes in rtl/regs.v at fffffff, or with what was committed since aaaaaaa, where it had"
+    dirty = "with uncommitted changes in rtl/regs.v at fffffff, or with what was committed since aaaaaaa, where it was"
     assert said(dirty=True).startswith(dirty)
     # A record of an earlier version has both.
     assert "regs: ack" not in said(dirty=True, log=CAME.log, log_count=2)

@@ -66,6 +66,7 @@ class Project:
         reads: tuple[str, ...] = (),
         beside: Sequence[str] = (),
         also: Sequence[str] = (),
+        config: str | None = None,
     ) -> Archived:
         """Archives a run of one test at the present commit, and of others that fail `also`."""
         self.runs += 1
@@ -79,6 +80,7 @@ class Project:
             seeded=seeded,
             excerpts=(excerpt,),
             reads=reads,
+            config=config,
         )
         run = Run(
             task_id=f"nightly_{self.runs}",
@@ -315,6 +317,32 @@ def test_a_pass_on_another_simulator_begins_none(project: Project) -> None:
     found = project.first_bad()
     assert found is not None
     assert (found.good, found.log_count) == (good, 2)
+
+
+@pytest.mark.parametrize(
+    ("simulator", "config", "report", "commits"),
+    [
+        ("icarus", "a" * 12, REPORT, 1),
+        ("verilator", "a" * 12, REPORT, 2),
+        ("icarus", "b" * 12, REPORT, 2),
+        ("icarus", None, REPORT, 2),
+        ("icarus", "a" * 12, "rtl/fifo.sv:9: syntax error", 2),
+    ],
+    ids=["built", "on_another_simulator", "with_other_parameters", "with_unknown_ones", "not_built"],
+)
+def test_a_build_that_passed_begins_the_range_of_one_that_fails(
+    project: Project, simulator: str, config: str | None, report: str, commits: int
+) -> None:
+    project.run()
+    project.commit("fifo: rework")
+    project.run(fails=True, simulator=simulator, config=config, report=report)
+    project.commit("fifo: more")
+    (runner, _, _) = TEST.rpartition("::")
+    found = project.first_bad(
+        test=runner, config=f"{'a' * 8}0000", report="rtl/fifo.sv:3: error: Unknown module type: ram"
+    )
+    assert found is not None
+    assert (found.passed_with, found.log_count) == ("same", commits)
 
 
 def test_a_commit_of_what_was_edited_takes_the_place_of_the_edit(project: Project) -> None:
