@@ -44,10 +44,15 @@ class Look(NamedTuple):
 def look_at(wiki: Path, folders: Iterable[str]) -> Look:
     """Return the files of pages in some folders and in their sub-folders; each takes a call of the file system."""
     times: dict[str, int] = {}
-    found = {path: status for folder in folders for path, status in page_files(wiki, folder, times)}
-    irregular = frozenset(path for path, status in found.items() if not stat.S_ISREG(status.st_mode))
+    states: dict[str, State] = {}
+    irregular = []
+    for folder in folders:
+        for path, status in page_files(wiki, folder, times):
+            states[path] = State(status.st_size, status.st_mtime_ns)
+            if not stat.S_ISREG(status.st_mode):
+                irregular.append(path)
     times = {path: time if is_settled(time) else 0 for path, time in times.items()}
-    return Look({path: State.of(status) for path, status in found.items()}, times, irregular)
+    return Look(states, times, frozenset(irregular))
 
 
 def page_files(wiki: Path, folder: str, times: dict[str, int] | None = None) -> Iterator[tuple[str, os.stat_result]]:
@@ -67,11 +72,13 @@ def page_files(wiki: Path, folder: str, times: dict[str, int] | None = None) -> 
                 times[folder] = time
             for entry in entries:
                 # A broken link is no page, and must not stop the scan; a link to a folder could lead in a circle.
-                with contextlib.suppress(OSError):
+                try:
                     if entry.is_dir(follow_symlinks=False):
                         below += [f"{folder}/{entry.name}"] if is_folder(entry.name) else []
                     elif is_page(entry.name) and not entry.is_dir():
                         yield f"{folder}/{entry.name}", entry.stat()
+                except OSError:
+                    continue
     for each in below:
         yield from page_files(wiki, each, times)
 

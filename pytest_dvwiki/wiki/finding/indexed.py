@@ -18,7 +18,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import msgspec
 
@@ -29,7 +29,7 @@ from pytest_dvwiki.search.relevance import Statistics, ranked, score
 from pytest_dvwiki.search.tokenizer import VERSION, tokens
 from pytest_dvwiki.umask import as_open_as
 from pytest_dvwiki.wiki.finding.search import Facets, KeywordIndex, WikiSearchIndex, words_of
-from pytest_dvwiki.wiki.page_files import State
+from pytest_dvwiki.wiki.page_files import State  # noqa: TC001  # msgspec reads the annotations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -50,7 +50,7 @@ from pytest_dvwiki.wiki.finding.indexed import bm25_search
 getattr(os, "nice", int)(10)
 bm25_search(Path(sys.argv[1])).refresh()
 """
-_FORMAT = 4
+_FORMAT = 5
 _LIST, _CHANGES = "pages.json", "changes.json"
 _FOLDER = re.compile(r"[0-9a-f]{8}")
 _DIGEST = 64
@@ -63,18 +63,22 @@ def bm25_search(wiki_dir: Path) -> WikiSearchIndex:
     return _Bm25Index(wiki_dir) if bm25.is_installed() else KeywordIndex(wiki_dir)
 
 
-class _IndexedPage(msgspec.Struct, frozen=True, array_like=True):
+class _IndexedPage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A page in the index."""
 
     path: str
-    size: int
-    mtime_ns: int
+    state: State
     sha256: str
-    facets: Facets
+    encoded: msgspec.Raw
+    """Its facets, which are decoded when a filter asks for them."""
+
+    @classmethod
+    def of(cls, path: str, state: State, sha256: str, facets: Facets) -> Self:
+        return cls(path, state, sha256, msgspec.Raw(msgspec.json.encode(facets)))
 
     @property
-    def state(self) -> State:
-        return State(self.size, self.mtime_ns)
+    def facets(self) -> Facets:
+        return msgspec.json.decode(self.encoded, type=Facets)
 
 
 class _Change(msgspec.Struct, frozen=True, array_like=True):
@@ -291,12 +295,12 @@ class _Bm25Index(WikiSearchIndex):
             known = index.listed.get(path)
             if known and known.sha256 == digest:
                 # Only the modification time differs, as after a checkout.
-                index.listed[path] = _IndexedPage(path, *state, digest, known.facets)
+                index.listed[path] = _IndexedPage(path, state, digest, known.encoded)
                 changes.pop(path, None)
                 touched = True
                 continue
             words, facets = words_of(path, data)
-            changes[path] = _Change(_IndexedPage(path, *state, digest, facets), dict(words))
+            changes[path] = _Change(_IndexedPage.of(path, state, digest, facets), dict(words))
         before, index.changes = index.changes, changes
         if touched and index.folder is not None:
             self._try(lambda: self._write_list(index))
@@ -325,7 +329,7 @@ class _Bm25Index(WikiSearchIndex):
             else:
                 data = self.data(path)
                 words, facets = words_of(path, data)
-                listed.append(_IndexedPage(path, *state, _digest_of(path, data), facets))
+                listed.append(_IndexedPage.of(path, state, _digest_of(path, data), facets))
                 yield words
 
     @staticmethod

@@ -272,7 +272,9 @@ class WikiSearchIndex(abc.ABC):
     def present(self) -> dict[str, State]:
         """Return every page with the state of its file."""
         look = self.look or look_at(self.wiki_dir, FOLDERS)
-        found = {path: state for path, state in look.pages.items() if path not in look.irregular}
+        found = dict(look.pages)
+        for path in look.irregular:
+            del found[path]
         for path, given in tuple(self._given.items()):
             if found.get(path) == given.disk:
                 found[path] = given.state
