@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 from pytest_dvwiki.redact import two_ends
 
@@ -38,8 +39,7 @@ class ExpressionError(ValueError):
     """An expression that cannot be used; its text gives the reason, and what to write instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class FirstMatch:
+class FirstMatch(msgspec.Struct, frozen=True):
     """The first match of an expression."""
 
     start: int

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 from pytest_dvwiki.model import RunId
 from pytest_dvwiki.records.command import with_seed
@@ -27,23 +29,20 @@ chance; it changed nothing (`failed`); or it fixed other tests or simulators tha
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True, kw_only=True):
     """One fact about a cause."""
 
     task_id: str = ""
     """The run whose record is the source; empty if the present run or a page is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlreadyArchived(Statement):
+class AlreadyArchived(Statement, frozen=True, kw_only=True):
     """The artefacts were read before."""
 
     archived_as: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Regressed(Statement):
+class Regressed(Statement, frozen=True, kw_only=True):
     """The cause came back after its page was closed, or after a fix had held."""
 
     date: str
@@ -51,8 +50,7 @@ class Regressed(Statement):
     """Whether its page was closed; if not, a fix had held."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen(Statement):
+class Seen(Statement, frozen=True, kw_only=True):
     """The occurrences of a cause in numbers and dates, its status, and the outcomes of its fixes."""
 
     runs: int
@@ -71,8 +69,7 @@ class Seen(Statement):
     """Number of the runs that are known only from a report."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FixedBy(Statement):
+class FixedBy(Statement, frozen=True, kw_only=True):
     """A fix and what is known about it."""
 
     fix: Fix
@@ -85,13 +82,11 @@ class FixedBy(Statement):
     """The time at which other tests or simulators last failed since the fix."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WithoutFix(Statement):
+class WithoutFix(Statement, frozen=True, kw_only=True):
     """The commit of the run does not contain the newest fix."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside(Statement):
+class Beside(Statement, frozen=True, kw_only=True):
     """The cause differs from the fixed one that its check reported before."""
 
     page: str
@@ -99,8 +94,7 @@ class Beside(Statement):
     fix: Fix | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Infrastructure(Statement):
+class Infrastructure(Statement, frozen=True, kw_only=True):
     """The cause comes from a licence, a limit, a host or a file system."""
 
     jobs: int
@@ -110,8 +104,7 @@ class Infrastructure(Statement):
     since: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tracked(Statement):
+class Tracked(Statement, frozen=True, kw_only=True):
     """People say on the page who works on the cause, where, and which section of the specification it violates."""
 
     owner: str
@@ -119,8 +112,7 @@ class Tracked(Statement):
     spec_section: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted(Statement):
+class Accepted(Statement, frozen=True, kw_only=True):
     """People accept failures of the cause."""
 
     waived: Waived
@@ -128,22 +120,19 @@ class Accepted(Statement):
     """Number of tests that fail with the cause."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Came(Statement):
+class Came(Statement, frozen=True, kw_only=True):
     """The commits with which the cause came."""
 
     found: FirstBad
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenOn(Statement):
+class SeenOn(Statement, frozen=True, kw_only=True):
     """The values of a matrix axis on which the cause was seen, and those on which its tests passed."""
 
     split: Split
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advice(Statement):
+class Advice(Statement, frozen=True, kw_only=True):
     """Advice on such failures: in words, or as the fix of another cause of the subtype."""
 
     text: str = ""
@@ -151,13 +140,11 @@ class Advice(Statement):
     subtype: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unnamed(Statement):
+class Unnamed(Statement, frozen=True, kw_only=True):
     """No pattern matches the failure."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposed(Statement):
+class Proposed(Statement, frozen=True, kw_only=True):
     """A fix that held for another cause of the same pattern and has not been tried here."""
 
     fix: Fix
@@ -165,30 +152,26 @@ class Proposed(Statement):
     pattern: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reproduce(Statement):
+class Reproduce(Statement, frozen=True, kw_only=True):
     """The command that runs the last failure again, or why there is none."""
 
     command: Command | None
     why_not: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unseeded(Statement):
+class Unseeded(Statement, frozen=True, kw_only=True):
     """The seed does not repeat the last failure, since a file draws stimulus without one."""
 
     file: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compare(Statement):
+class Compare(Statement, frozen=True, kw_only=True):
     """The same command with a seed that passed, to compare the two runs."""
 
     command: Command
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flaky(Statement):
+class Flaky(Statement, frozen=True, kw_only=True):
     """A test failed and then passed in the run."""
 
     nodeid: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pytest_dvwiki.model import Excerpt
 from pytest_dvwiki.redact import redact, two_ends
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Interest, Source, Tier
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits to the size of an excerpt."""
 
     chars: int = 32 * 1024

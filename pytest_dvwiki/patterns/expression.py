@@ -7,8 +7,9 @@ Only syntax that Hyperscan, RE2 and `re` all read the same way is allowed: liter
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pytest_dvwiki.expressions import ExpressionError
 from pytest_dvwiki.patterns import search
@@ -26,8 +27,7 @@ _CLASSES = "dDwWsS"
 _CONTROLS = {"t": "\t"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     """Facts about a part of an expression."""
 
     shortest: int

@@ -9,8 +9,9 @@ Texts are read as bytes, in UTF-8; a line that is not UTF-8 is read as Latin-1.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pytest_dvwiki.logtext.messages import LONGEST, MOST_JOINED, Message, assemble, is_indented, is_logged, strip_line
 from pytest_dvwiki.patterns.engines import Engines
@@ -43,8 +44,7 @@ _HDL = ("hdl",)
 """The tools of patterns that match a message of any HDL tool by its words alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(msgspec.Struct, frozen=True):
     """A message that a pattern matches."""
 
     pattern: Pattern

@@ -6,7 +6,6 @@ A mistake is a `PatternError` that names file, pattern and field.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -134,8 +133,7 @@ def own_subtype(pattern: Pattern) -> Subtype:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     """The place of one entry."""
 
     name: str

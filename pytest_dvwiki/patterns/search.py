@@ -11,8 +11,9 @@ groups after it only: in `got id=1, id=2` the group of `got.*id=(?P<id>.)` is 2 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from pytest_dvwiki.expressions import Expression, FirstMatch, given
 
@@ -106,8 +107,7 @@ def _groups(found: re.Match[str]) -> dict[str, str]:
     return {name: value for name, value in found.groupdict().items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class _Gap:
+class _Gap(msgspec.Struct, frozen=True):
     start: int
     end: int
     low: int

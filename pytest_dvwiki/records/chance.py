@@ -6,7 +6,7 @@ The arithmetic uses integers, so that every machine gets the same number.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 _CHANCE = 20
 """Chance may explain less than one in this many cases (5 %)."""
@@ -14,8 +14,7 @@ FEWEST_RUNS = 2
 """A rate from fewer runs counts one more pass: one failure in one run does not mean that every run fails."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
+class Rate(msgspec.Struct, frozen=True, kw_only=True):
     """The share of a test's known runs in which it failed with a cause."""
 
     failed: int

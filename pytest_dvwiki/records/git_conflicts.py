@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 _OURS = re.compile(r"<{7}(?: .*)?\r?\n?")
 _BASE = re.compile(r"\|{7}(?: .*)?\r?\n?")
@@ -11,8 +12,7 @@ _MIDDLE = re.compile(r"={7}\r?\n?")
 _THEIRS = re.compile(r">{7}(?: .*)?\r?\n?")
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(msgspec.Struct, frozen=True):
     """A conflict, with the text of either side."""
 
     line: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pytest_dvwiki.records.git_conflicts import Hunk, may_be_in, split
 from pytest_dvwiki.wiki.text import pages
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 _MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(msgspec.Struct, frozen=True):
     """A page after the conflicts in the tool's parts were settled."""
 
     data: bytes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import yaml
 
 from pytest_dvwiki import yamlio
@@ -23,8 +23,7 @@ class UneditableError(ValueError):
     """A page, or a part of it, that cannot be edited with certainty."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(msgspec.Struct, frozen=True):
     """A key at the top of the frontmatter and the place of its value, in characters of the block."""
 
     key: str

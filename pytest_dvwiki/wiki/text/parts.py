@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,8 +17,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _MARK = re.compile(r"<!-- dvwiki:(?:begin|end) ")
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(msgspec.Struct, frozen=True):
     """A heading as it is written."""
 
     level: int
@@ -90,8 +90,7 @@ def level_of(text: str, heading: str) -> int:
     return next((each.level for each in _borders(text) if each.level and each.words == heading.strip()), 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Border:
+class _Border(msgspec.Struct, frozen=True):
     """A line at which a part may begin or end."""
 
     start: int

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import bisect
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pytest_dvwiki.wiki.index import INDEX, OWN, TITLE, head, heading, line
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
@@ -22,8 +23,7 @@ _HEADING = re.compile(rb"#+ [A-Za-z]+ \((\d+) pages?\)")
 _COLUMNS = re.compile(rb"\n\n\|[^\n]*\n\|[^\n]*\n")
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(msgspec.Struct, frozen=True):
     """The table of a category as found in an index file; places are in bytes, each a start and an end."""
 
     level: str
