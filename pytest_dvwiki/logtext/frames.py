@@ -45,7 +45,12 @@ def user_frame(frames: Iterable[Frame]) -> Frame | None:
     own = [frame for frame in frames if not is_library(frame.file)]
     if not own:
         return None
-    return replace(own[0], callers=tuple(f"{caller(frame.file)}:{frame.line}" for frame in own[1 : _CALLERS + 1]))
+    callers = own[1 : _CALLERS + 1]
+    return replace(
+        own[0],
+        callers=tuple(f"{caller(frame.file)}:{frame.line}" for frame in callers),
+        call=next((frame.source for frame in callers if frame.file != own[0].file), ""),
+    )
 
 
 def caller(file: str) -> str:

@@ -59,6 +59,7 @@ def user_frame(text: str, root: Path) -> Frame | None:
         function=redact(frame.function),
         source=redact(frame.source),
         callers=tuple(map(redact, frame.callers)),
+        call=redact(frame.call),
     )
 
 

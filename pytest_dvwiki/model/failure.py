@@ -47,6 +47,8 @@ class Frame:
     """The source line as the traceback shows it."""
     callers: tuple[str, ...] = ()
     """`file:line` of the user's frames that led to it, innermost first."""
+    call: str = ""
+    """The statement of another file that called into this one, as the traceback shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from pytest_dvwiki.triage import origin as origins
 from pytest_dvwiki.triage.alike import Likeness
 from pytest_dvwiki.triage.label import label_of
 from pytest_dvwiki.triage.missing import of_any_tool
-from pytest_dvwiki.triage.place import frame_in_excerpt, is_part_of_identity, place_of, with_place
+from pytest_dvwiki.triage.place import call_of_check, frame_in_excerpt, is_part_of_identity, place_of, with_place
 from pytest_dvwiki.triage.primary import Choice, choose
 
 if TYPE_CHECKING:
@@ -277,7 +277,10 @@ def _primary_text(finding: FirstCause, parts: ReportParts) -> str:
 
 def identity_of(parts: ReportParts, frame: Frame | None) -> str:
     """Return the fingerprint of a message."""
-    return fingerprint(**_parts(of_any_tool(parts), frame))
+    given = _parts(of_any_tool(parts), frame)
+    if frame is not None and (call := call_of_check(parts, frame)):
+        given["source_line"] = f"{frame.source} {call}"
+    return fingerprint(**given)
 
 
 def _parts(parts: ReportParts, frame: Frame | None) -> _Parts:

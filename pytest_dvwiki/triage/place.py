@@ -30,6 +30,11 @@ _NAMES_ITS_CAUSE = re.compile(
 _IMPORTS = frozenset({"ImportError", "ModuleNotFoundError"})
 _WORDLESS = re.compile(r"assert (?:not )?(?:V|XZ|None|''|\"\"|\[\]|\{\}|\(\)|set\(\))")
 """A rewritten assert without a comparison, after masking."""
+_COMPARES = re.compile(
+    r"(?:^|_)(?i:check|assert|compare|cmp|expect|verify|equals?|eq|match)(?=$|[_A-Z])"
+    r"|[a-z](?:Check|Compare|Equals?)(?=$|[_A-Z])"
+)
+"""A function whose name says that it compares."""
 _MOST_WORDS = 1000
 """Number of characters of a masked text that are recorded."""
 
@@ -42,6 +47,15 @@ def is_part_of_identity(parts: ReportParts) -> bool:
     the design is one cause however many tests ask for it.
     """
     return parts.report_class not in _IMPORTS and not _NAMES_ITS_CAUSE.search(parts.text)
+
+
+def call_of_check(parts: ReportParts, frame: Frame) -> str:
+    """Return the masked call of a function that compares the values it is given, from another file; else nothing.
+
+    Only the call says what such a function of a library compared (`check_result(full, 1)`).
+    """
+    compares = parts.report_class == "AssertionError" and _COMPARES.search(frame.function)
+    return mask(frame.call) if compares else ""
 
 
 def place_of(parts: ReportParts, frame: Frame | None) -> Place | None:

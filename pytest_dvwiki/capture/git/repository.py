@@ -22,7 +22,7 @@ from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
 from pytest_dvwiki.git import output
 from pytest_dvwiki.model import MOST_READ, Vcs
 from pytest_dvwiki.model.sentences import few
-from pytest_dvwiki.records.sides import is_prose
+from pytest_dvwiki.records.sides import HDL, concerns, is_prose
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
@@ -191,7 +191,8 @@ class Repository:
         if self._git.ask("cat-file", "-e", f"{before.commit}^{{commit}}") is None:
             return self._missing_history(before, now)
         files = self._files(before.commit, now.commit)
-        if files == () or (files and not same_edits and all(is_prose(name, reads) for name in files)):
+        edited = () if same_edits else (*before.edited, *now.edited)
+        if files == () or (files and not same_edits and _are_beside(files, edited, reads)):
             return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
         is_older = self._is_ancestor(now.commit, before.commit)
         return Difference(change="older") if is_older else self._commits(before, now, files or (), suspects)
@@ -499,6 +500,22 @@ def _names(text: str | None) -> tuple[str, ...] | None:
 def _quoted(text: str) -> frozenset[str]:
     """Return the names that stand in quotes in a text."""
     return frozenset(_IN_QUOTES.findall(text))
+
+
+def _are_beside(files: Iterable[str], edited: Iterable[str], reads: Sequence[str]) -> bool:
+    """Tell whether committed changes have no part in what uncommitted ones made: the simulation read only the latter.
+
+    Args:
+        files: Files of the commits.
+        edited: Files with uncommitted changes.
+        reads: Files that the failing simulation read; if they are unknown, only files for people to read are none.
+    """
+    by_edits = bool(reads) and any(concerns(name, reads) for name in edited)
+    return all(
+        is_prose(name, reads)
+        or (by_edits and bool(HDL.search(name) or name.endswith(".py")) and not concerns(name, reads))
+        for name in files
+    )
 
 
 def _edits(files: Sequence[str], count: int) -> str:

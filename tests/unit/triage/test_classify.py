@@ -424,6 +424,45 @@ def test_the_fingerprint_is_the_same_with_and_without_the_log(classifier: Classi
     )
 
 
+CALLED = """\
+Traceback (most recent call last):
+  File "/p/tests/{test}.py", line 113, in {test}
+    {call}
+  File "/p/tests/{library}.py", line 12, in {function}
+    assert golden == actual, f"Golden {{golden}}; Actual {{actual}}"
+AssertionError: Golden 3; Actual 4"""
+
+
+@pytest.mark.parametrize(
+    ("function", "calls", "causes"),
+    [
+        ("check_result", ("check_result(dut.full_o.value, 1)", "check_result(dut.data_o.value, word)"), 2),
+        ("checkEqual", ("self.checkEqual(full, 1)", "self.checkEqual(empty, 1)"), 2),
+        ("check_result", ("check_result(dut.full_o.value, 1)", "check_result(dut.full_o.value, 0)"), 1),
+        ("run_burst", ("await run_burst(dut, writes)", "await run_burst(dut, reads)"), 1),
+    ],
+)
+def test_the_call_of_a_library_function_that_compares_tells_checks_apart(
+    classifier: Classifier, function: str, calls: tuple[str, ...], causes: int
+) -> None:
+    def named(library: str) -> set[str]:
+        texts = (
+            CALLED.format(test=f"test_{n}", call=call, library=library, function=function)
+            for n, call in enumerate(calls)
+        )
+        return {classifier.classify(failure(results=text)).fingerprint for text in texts}
+
+    assert len(named("util")) == causes
+
+
+def test_a_function_of_the_test_module_that_compares_is_one_check(classifier: Classifier) -> None:
+    texts = [
+        CALLED.format(test="test_a", call=f"check(dut.{name}.value, 1)", library="test_a", function="check")
+        for name in ("full_o", "empty_o")
+    ]
+    assert len({classifier.classify(failure(results=text)).fingerprint for text in texts}) == 1
+
+
 def test_two_checks_of_the_same_text_have_two_fingerprints(classifier: Classifier) -> None:
     one = failure(results=traceback("AssertionError: assert 0 == 1", source="assert dut.a.value == 1"))
     two = failure(results=traceback("AssertionError: assert 0 == 1", source="assert dut.b.value == 1"))

@@ -16,6 +16,7 @@ from pytest_dvwiki.settings import Layout
 from ...samples import git, layout
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -41,9 +42,9 @@ class Project:
     def state(self) -> Vcs:
         return Repository(layout(self.root)).state()
 
-    def since(self, before: Vcs, named: str = "") -> Difference:
+    def since(self, before: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference:
         found = Repository(layout(self.root))
-        return found.difference(before, found.state(), named)
+        return found.difference(before, found.state(), named, reads)
 
 
 @pytest.fixture
@@ -477,6 +478,24 @@ def test_commits_to_files_for_people_fix_nothing_where_uncommitted_changes_were_
     found = project.since(failed)
     assert (found.change, found.log) == ("uncommitted", ())
     assert found.text == "dropping the uncommitted changes in rtl/fifo.v"
+
+
+@pytest.mark.parametrize(
+    ("reads", "told"),
+    [
+        (("rtl/fifo.v", "tb/test.v"), "uncommitted changes in rtl/fifo.v"),
+        (("rtl/fifo.v", "rtl/cim.v"), "cim: note"),
+        (("tb/test.v", "rtl/other.v"), "cim: note"),
+        ((), "cim: note"),
+    ],
+)
+def test_commits_to_sources_that_were_not_read_have_no_part_in_what_an_edit_repaired(
+    project: Project, reads: Sequence[str], told: str
+) -> None:
+    failed = project.state
+    project.commit("cim: note", rtl__cim_v="module cim;")
+    project.write("rtl/fifo.v", "module fifo(input rst);")
+    assert project.since(failed, reads=reads).text == told
 
 
 def test_of_a_failure_with_uncommitted_changes_a_later_commit_alone_is_not_told(project: Project) -> None:
