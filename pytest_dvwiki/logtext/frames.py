@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.model import Frame
@@ -45,12 +46,19 @@ def user_frame(frames: Iterable[Frame]) -> Frame | None:
     own = [frame for frame in frames if not is_library(frame.file)]
     if not own:
         return None
-    callers = own[1 : _CALLERS + 1]
     return replace(
         own[0],
-        callers=tuple(f"{caller(frame.file)}:{frame.line}" for frame in callers),
-        call=next((frame.source for frame in callers if frame.file != own[0].file), ""),
+        callers=tuple(f"{caller(frame.file)}:{frame.line}" for frame in own[1 : _CALLERS + 1]),
+        call=_call_into(own),
     )
+
+
+def _call_into(frames: Sequence[Frame]) -> str:
+    """Return the statement by which another file calls the innermost frame's file; empty if a library lies between."""
+    for inner, outer in pairwise(frames):
+        if outer.file != inner.file:
+            return outer.source if f"{inner.function}(" in outer.source else ""
+    return ""
 
 
 def caller(file: str) -> str:

@@ -38,6 +38,7 @@ def test_the_innermost_frame_that_is_the_user_s() -> None:
         function="check",
         source="assert int(dut.q.value) == expected",
         callers=("test_a.py:20", "test_a.py:5"),
+        call="await check(dut, 3)",
     )
 
 

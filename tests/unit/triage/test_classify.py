@@ -440,6 +440,7 @@ AssertionError: Golden 3; Actual 4"""
         ("checkEqual", ("self.checkEqual(full, 1)", "self.checkEqual(empty, 1)"), 2),
         ("check_result", ("check_result(dut.full_o.value, 1)", "check_result(dut.full_o.value, 0)"), 1),
         ("run_burst", ("await run_burst(dut, writes)", "await run_burst(dut, reads)"), 1),
+        ("check_phase", ("await uvm_root().run_test('Short')", "await uvm_root().run_test('Long')"), 1),
     ],
 )
 def test_the_call_of_a_library_function_that_compares_tells_checks_apart(
