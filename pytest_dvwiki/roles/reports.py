@@ -271,7 +271,8 @@ def _shown(frame: Frame, source: str, root: Path) -> Frame:
     """
     from pytest_dvwiki.logtext.user_frames import shown_path  # noqa: PLC0415  # loaded only for failures
 
-    return replace(frame, file=redact(shown_path(frame.file, root)), source=redact(source.strip()))
+    shown = redact(shown_path(frame.file, root))
+    return replace(frame, file=shown, source=redact(source.strip()), call=redact(frame.call))
 
 
 @functools.lru_cache(maxsize=256)
@@ -285,7 +286,8 @@ def _innermost(frames: tuple[tuple[str, int, str], ...], folder: str) -> Frame |
     from pytest_dvwiki.logtext.frames import user_frame  # noqa: PLC0415  # loaded only for failures
 
     return user_frame(
-        Frame(file=_absolute(file), line=line, function=function) for file, line, function in reversed(frames)
+        Frame(file=_absolute(file), line=line, function=function, source=linecache.getline(file, line).strip())
+        for file, line, function in reversed(frames)
     )
 
 

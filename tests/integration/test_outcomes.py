@@ -276,6 +276,23 @@ def test_a_named_run_is_archived_where_nothing_failed_with_its_tests(project: Pr
     assert suite.splitlines() == [f"{project.path.name.rstrip('0')}.py::test_{name}" for name in "ab"]
 
 
+def test_a_check_of_a_library_is_known_by_its_call_in_each_style_of_tracebacks(project: Project) -> None:
+    project.pytester.makepyfile(
+        lib="""
+        def check_equal(value, expected): assert value == expected, "sum"
+        """,
+        test_lib="""
+        import lib
+        def test_full(): lib.check_equal(full := 4, 5)
+        def test_empty(): lib.check_equal(empty := 4, 5)
+        """,
+    )
+    for style in ("long", "short", "native", "no"):
+        project.run(f"--tb={style}", in_process=True)
+    seen = {tuple(sorted(cause["fingerprint"] for cause in record["occurrences"])) for record in project.records()}
+    assert [len(causes) for causes in seen] == [2]
+
+
 def test_the_style_of_tracebacks_does_not_change_a_cause(project: Project) -> None:
     project.pytester.makepyfile(
         """
