@@ -22,7 +22,7 @@ from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
 from pytest_dvwiki.git import output
 from pytest_dvwiki.model import MOST_READ, Vcs
 from pytest_dvwiki.model.sentences import few
-from pytest_dvwiki.records.sides import HDL, concerns, is_prose
+from pytest_dvwiki.records.sides import is_prose, is_unread
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
@@ -510,12 +510,8 @@ def _are_beside(files: Iterable[str], edited: Iterable[str], reads: Sequence[str
         edited: Files with uncommitted changes.
         reads: Files that the failing simulation read; if they are unknown, only files for people to read are none.
     """
-    by_edits = bool(reads) and any(concerns(name, reads) for name in edited)
-    return all(
-        is_prose(name, reads)
-        or (by_edits and bool(HDL.search(name) or name.endswith(".py")) and not concerns(name, reads))
-        for name in files
-    )
+    by_edits = any(name in reads for name in edited)
+    return all(is_prose(name, reads) or (by_edits and is_unread(name, reads)) for name in files)
 
 
 def _edits(files: Sequence[str], count: int) -> str:
