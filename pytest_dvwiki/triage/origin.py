@@ -22,6 +22,7 @@ from pytest_dvwiki.records.sides import (
     TESTBENCH,
     WOULD_DECIDE,
     concerns,
+    is_prose,
     of_held_fix,
     own_name,
     side_of,
@@ -81,9 +82,11 @@ _KINDS = {
 }
 _SAME_HDL = "same HDL"
 """Kind of the clue that no HDL file changed: what does not fit together in the design was not brought by the design."""
+_ASKS = "asks for a top"
+"""Kind of the clue that the Makefile of a build changed: if it did alone, the design did not lose the top level."""
 _LIST = "source list"
 """Kind of the clue that a list of sources changed: a missing file may be the fault of who keeps the list."""
-_REPLACES = {_SAME_HDL: "mismatch", _LIST: "build"}
+_REPLACES = {_SAME_HDL: "mismatch", _LIST: "build", _ASKS: "top level"}
 """For each of these kinds the kind of clue that it refutes; without one it says nothing."""
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail", "timing_offset", "protocol_violation", "coverage_miss"})
 _OF_VALUES = frozenset({"index_out_of_range", "key_error", "value_error", "type_error", "runtime_error"})
@@ -103,7 +106,8 @@ _READINGS = {
 _ANY = _READINGS.keys() - {"handle", "top level"}
 """Kinds that many different faults share: the fix of the last one is no evidence for the next."""
 _LISTS = re.compile(r"\.(?:f|fl|flist|filelist|vc|core)$", re.IGNORECASE)
-_BUILD_FILES = re.compile(r"(?:^|[\\/])makefile[^\\/]*$|\.(?:mk|tcl)$|" + _LISTS.pattern, re.IGNORECASE)
+_MAKEFILES = re.compile(r"(?:^|[\\/])(?:gnu)?makefile[^\\/]*$|\.mk$", re.IGNORECASE)
+_BUILD_FILES = re.compile(rf"{_MAKEFILES.pattern}|\.tcl$|{_LISTS.pattern}", re.IGNORECASE)
 
 
 def judge(
@@ -196,7 +200,7 @@ def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
     told = tuple(clue for clue in clues if _REPLACES.get(clue.kind, clue.kind) in kinds or clue.kind not in _REPLACES)
     refuted = {_REPLACES.get(clue.kind) for clue in told}
     more = tuple(
-        replace(clue, weight=0.0) if "handle" in kinds and _is_of_design(clue) else clue
+        replace(clue, weight=0.0) if ("handle" in kinds or "top level" in refuted) and _is_of_design(clue) else clue
         for clue in told
         if clue.kind not in {"changes", "likely changes"} or not _is_path_problem(verdict, clue, refuted)
     )
@@ -212,7 +216,7 @@ def knows_changes(verdict: Verdict) -> bool:
 
 
 def _is_of_design(clue: Clue) -> bool:
-    """Tell whether a clue is that the design alone changed.
+    """Tell whether a clue is that the design alone changed, apart from a Makefile.
 
     A name that is gone then leaves the origin open: the design lost it, or the testbench did not follow a new name.
     """
@@ -250,7 +254,8 @@ def of_changes(
 ) -> tuple[Clue, ...]:
     """Return the clues of the changes since the test last passed.
 
-    If only one side changed, it is that side. That no HDL file changed, or a list of sources, is a clue of its own.
+    If only one side changed, it is that side. That no HDL file changed, or that a list of sources or a Makefile did,
+    is a clue of its own.
 
     Args:
         files: Names of the changed files; only sources of design and testbench count.
@@ -279,6 +284,13 @@ def of_changes(
         clues.append(Clue("likely changes" if failures else "changes", side, text))
     if any(_LISTS.search(file) and not TESTBENCH.search(own_name(file)) for file in files):
         clues.append(_undecided(_LIST))
+    asking = [file for file in files if _MAKEFILES.search(file) and file in sources]
+    asks = f"{few(asking, 1)}, which asks for the top level"
+    if asking and all(file in asking or is_prose(file, sources) for file in files):
+        weight = WEIGHTS["likely changes" if failures else "changes"]
+        clues.append(Clue(_ASKS, "TB_BUG", f"no HDL file of the repository changed {span}, but {asks}", weight))
+    elif asking:
+        clues.append(Clue(_ASKS, "UNKNOWN", f"{asks}, changed {span}, too"))
     if files and not any(map(HDL.search, files)):
         clues.append(Clue(_SAME_HDL, "UNKNOWN", f"no HDL file of the repository changed {span}, but {few(files, 1)}"))
     return tuple(clues)

@@ -219,6 +219,34 @@ def test_what_does_not_fit_in_an_unchanged_design_was_not_brought_by_it(files: l
     assert with_clues(verdict, of_changes(["config.yaml"], COMMIT)) == verdict
 
 
+@pytest.mark.parametrize(
+    ("files", "side"),
+    [
+        (["sim/Makefile", "README.md"], "TB_BUG"),
+        (["other/Makefile"], "UNKNOWN"),
+        (["sim/Makefile", "config.yaml"], "UNKNOWN"),
+        (["sim/Makefile", "rtl/fifo.sv"], "UNKNOWN"),
+        (["rtl/fifo.sv"], "RTL_BUG"),
+    ],
+)
+def test_a_top_that_a_changed_makefile_asks_for_was_not_lost_by_the_design(files: list[str], side: str) -> None:
+    found = clues("elaboration_error", "unresolved_reference")
+    verdict = Verdict(
+        error_class="elaboration_error",
+        failure_subtype="unresolved_reference",
+        fingerprint="",
+        primary="",
+        origin=conclude(found),
+        clues=found,
+    )
+    assert verdict.origin.type == "UNKNOWN"
+    change = of_changes(files, COMMIT, sources=["rtl/fifo.sv", "sim/Makefile"], of_build=True)
+    said = with_clues(verdict, change).origin
+    assert said.type == side
+    told = "no HDL file of the repository changed since its build passed at 1f0c3a2d, but sim/Makefile, which asks for"
+    assert any(reason.startswith(told) for reason in said.reasons) == (side == "TB_BUG")
+
+
 @pytest.mark.parametrize(("changed", "side"), [("rtl/pc.sv", "UNKNOWN"), ("tb/tb_pc.sv", "TB_BUG"), (None, "TB_BUG")])
 def test_a_testbench_that_does_not_fit_a_changed_design_leaves_the_origin_open(changed: str | None, side: str) -> None:
     own = clues("elaboration_error", "port_mismatch", "tb/tb_pc.sv")
