@@ -88,7 +88,8 @@ def _redacted(text: str) -> str:
     return text
 
 
-@functools.lru_cache(maxsize=1024)
+# A test's name is masked in the journal, and for its failures and its result at the end of the session.
+@functools.lru_cache(maxsize=1 << 14)
 def redact_id(nodeid: str) -> str:
     """Return a test's name with its secrets masked, each with a short hash, so that different names stay different.
 
@@ -107,7 +108,8 @@ def redact_id(nodeid: str) -> str:
     for at, part in enumerate(parts):
         for rule in secret_rules.rules_for(part):
             parts[at] = _masked(parts[at], rule, mask)
-    return "".join(parts)
+    shown = "".join(parts)
+    return nodeid if shown == nodeid else shown
 
 
 def _masked(text: str, rule: secret_rules.SecretRule, mask: Callable[[str], str]) -> str:

@@ -390,7 +390,7 @@ def _line(value: Any) -> str:
         return f"{{{', '.join(f'{_key_text(str(key))}: {_line(item)}' for key, item in value.items())}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_line, value))}]"
-    return str(_plain(value).value)
+    return _bare(value)[1]
 
 
 def _text(text: str, indent: str) -> str:
@@ -423,7 +423,7 @@ def flow(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(flow, value))}]"
     if not isinstance(value, str):
-        return str(_plain(value).value)
+        return _bare(value)[1]
     text = value.replace("\n", " ")
     if _style(text) is None:
         return text
@@ -452,17 +452,21 @@ def _node(value: Any, *, top: bool = False) -> yaml.Node:
 
 def _plain(value: Any) -> yaml.ScalarNode:
     """Return the node of a scalar that is not a text."""
-    match value:
-        case None:
-            return yaml.ScalarNode(f"{_TAG}null", "null")
-        case bool():
-            return yaml.ScalarNode(f"{_TAG}bool", "true" if value else "false")
-        case int():
-            return yaml.ScalarNode(f"{_TAG}int", str(value))
-        case float():
-            return yaml.ScalarNode(f"{_TAG}float", _number(value))
-        case _:
-            raise TypeError(f"cannot write a {type(value).__name__} as YAML: {value!r:.80}")
+    kind, text = _bare(value)
+    return yaml.ScalarNode(f"{_TAG}{kind}", text)
+
+
+def _bare(value: Any) -> tuple[str, str]:
+    """Return the kind of a scalar that is not a text, and how it is written."""
+    if value is None:
+        return "null", "null"
+    if isinstance(value, bool):
+        return "bool", "true" if value else "false"
+    if isinstance(value, int):
+        return "int", str(value)
+    if isinstance(value, float):
+        return "float", _number(value)
+    raise TypeError(f"cannot write a {type(value).__name__} as YAML: {value!r:.80}")
 
 
 def _key(name: str) -> yaml.ScalarNode:

@@ -64,7 +64,7 @@ class EvidenceReader:
         frame, text = None, ""
         if report.failed and call.excinfo is not None and not isinstance(call.excinfo.value, CheckFailed):
             frame = reports.frame_of(call.excinfo, root)
-            text = reports.text_of(call.excinfo, frame)
+            text = reports.text_of(call.excinfo, frame, report)
         elif report.failed:
             text = redact(reports.shortened(report.longreprtext))
         evidence = reports.NO_EVIDENCE

@@ -223,14 +223,24 @@ def _refused(report: pytest.TestReport | pytest.CollectReport, evidence: Evidenc
     )
 
 
-def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -> str:
-    """Return the text of a failure, the same for every `--tb`: its place, and the exception after its causes."""
+def text_of(
+    excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None, report: pytest.TestReport | None = None
+) -> str:
+    """Return the text of a failure, the same for every `--tb`: its place, and the exception after its causes.
+
+    Args:
+        excinfo: The exception.
+        frame: The user's innermost frame.
+        report: pytest's report, which mostly has the words of the exception.
+    """
     texts: list[str] = []
     error: BaseException | None = excinfo.value
+    crash = getattr(report.longrepr, "reprcrash", None) if report is not None else None
     met: set[int] = set()
     while error is not None and id(error) not in met:
+        said = crash.message if crash is not None and not met else _said(error)
         met.add(id(error))
-        text = shortened(pytest.ExceptionInfo.from_exception(error).exconly(tryshort=True))
+        text = shortened(said)
         texts.insert(0, "\n".join(f"E   {line}" for line in text.splitlines()))
         if error.__cause__ is not None:
             texts.insert(0, _CAUSE)
@@ -240,6 +250,10 @@ def text_of(excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None) -
     if frame is not None:
         texts.insert(0, f"{frame.file}:{frame.line}: in {frame.function}\n>   {frame.source}")
     return redact("\n".join(texts))
+
+
+def _said(error: BaseException) -> str:
+    return pytest.ExceptionInfo.from_exception(error).exconly(tryshort=True)
 
 
 def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame | None:

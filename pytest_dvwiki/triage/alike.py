@@ -46,7 +46,8 @@ class Likeness:
         self._tells_letters = bool(own)
         """Whether an expression may want decimal digits in a hexadecimal number; no built-in one does."""
         self._known = {number for source in expressions for number in _KNOWN.findall(_bare(source))}
-        self._kinds: dict[str, str] = {}
+        self._kinds: dict[str, tuple[str, str]] = {}
+        """Kind and number of each value."""
 
     def key(self, failure: Failure) -> Hashable | None:
         """Return a key that failures which are alike share; None for a failure that is compared with no other one.
@@ -59,11 +60,12 @@ class Likeness:
         if len(text) > _LONGEST:
             return None
         words = _VALUE.split(text)
-        values, words[1::2] = words[1::2], [""] * (len(words) // 2)
         first: dict[str, int] = {}
+        for at in range(1, len(words), 2):
+            kind, number = self._kinds.get(words[at]) or self._kind(words[at])
+            words[at] = f"{kind} {first.setdefault(number, len(first))}"
         return (
             _GAP.join(words),
-            *((self._kind(value), first.setdefault(_number(value), len(first))) for value in values),
             failure.frame,
             failure.exception,
             failure.phase,
@@ -72,13 +74,12 @@ class Likeness:
             *map(_shape, failure.excerpts),
         )
 
-    def _kind(self, value: str) -> str:
-        kind = self._kinds.get(value)
-        if kind is None:
-            if len(self._kinds) >= _MOST_VALUES:
-                self._kinds.clear()
-            kind = self._kinds[value] = self._kind_of(value)
-        return kind
+    def _kind(self, value: str) -> tuple[str, str]:
+        """Return the kind and the number of a value."""
+        if len(self._kinds) >= _MOST_VALUES:
+            self._kinds.clear()
+        known = self._kinds[value] = self._kind_of(value), value.removeprefix("0x").lstrip("0").lower()
+        return known
 
     def _kind_of(self, value: str) -> str:
         """Return the length of a value and the kind of its digits; a number that a pattern may know is its own kind."""
@@ -89,10 +90,6 @@ class Likeness:
         if value in self._known:
             return value
         return f"{len(value)}{' binary' if _BINARY.issuperset(value) else ''}"
-
-
-def _number(value: str) -> str:
-    return value.removeprefix("0x").lstrip("0").lower()
 
 
 def _shape(excerpt: Excerpt) -> Hashable:

@@ -86,12 +86,12 @@ class CausePages:
         more = self._kin(fingerprints, (), ())
         while more:
             found |= {page.path: page for page in more}
-            kin = self._kin(
+            more = self._kin(
                 [name for page in found.values() for name in page.fingerprints()],
                 [page.name for page in found.values()],
                 [f"bugs/{page.leads_to}.md" for page in found.values() if page.leads_to],
+                beside=found,
             )
-            more = [page for page in kin if page.path not in found]
         return sorted(found.values(), key=self._seniority)
 
     def _seniority(self, page: PageSummary) -> tuple[bool, bool, str, str]:
@@ -103,10 +103,12 @@ class CausePages:
         """Tell whether the cause of a page is one with a cause seen before it."""
         return page.cause in self._joined or ("/" in page.cause and self._present_name(page.cause) != page.cause)
 
-    def _kin(self, fingerprints: Sequence[str], names: Sequence[str], paths: Sequence[str]) -> list[PageSummary]:
+    def _kin(
+        self, fingerprints: Sequence[str], names: Sequence[str], paths: Sequence[str], *, beside: Iterable[str] = ()
+    ) -> list[PageSummary]:
         """Return pages with one of the fingerprints, pages that lead to one of the names, and pages at the paths.
 
-        The last ones count only if they have a cause.
+        The last ones count only if they have a cause. The pages at `beside` are left out.
         """
         asked = self._all_names(fingerprints)
         if not names and not paths and len(asked) == 1:
@@ -116,8 +118,9 @@ class CausePages:
             "WHERE path IN (SELECT path FROM causes WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " UNION SELECT path FROM pages WHERE leads_to IN (SELECT value FROM json_each(?))"
             " UNION SELECT path FROM causes WHERE path IN (SELECT value FROM json_each(?)))"
+            " AND path NOT IN (SELECT value FROM json_each(?))"
         )
-        return list(self._cache.select(where, *map(json.dumps, (asked, names, paths))))
+        return list(self._cache.select(where, *map(json.dumps, (asked, names, paths, list(beside)))))
 
     def superseded(self) -> list[PageSummary]:
         """Return the bug pages that people marked as replaced by another one, by name."""

@@ -202,9 +202,10 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         listed = summary_of(path, data, problem, metadata)
         if path.startswith("bugs/"):
             self.causes.note(listed.fingerprints())
-        self.index.note(path, _cells(listed))
+        shown = _cells(listed)
+        self.index.note(path, shown)
         self.db.execute("DELETE FROM causes WHERE path = ?", (path,))
-        self.db.execute(f"INSERT OR REPLACE INTO pages VALUES ({'?, ' * 16}?)", _row(listed, state))  # noqa: S608
+        self.db.execute(f"INSERT OR REPLACE INTO pages VALUES ({'?, ' * 16}?)", _row(listed, state, shown))  # noqa: S608
         self.db.executemany("INSERT INTO causes VALUES (?, ?)", [(item, path) for item in listed.fingerprints()])
 
     def get(self, path: str) -> PageSummary | None:
@@ -309,8 +310,8 @@ def _cells(page: PageSummary) -> str | None:
     return None if marks.is_left_out(page.metadata) else cells(page)
 
 
-def _row(page: PageSummary, state: State) -> tuple[object, ...]:
-    """Return the row of a page in the table `pages`."""
+def _row(page: PageSummary, state: State, shown: str | None) -> tuple[object, ...]:
+    """Return the row of a page with its cells in the table `pages`."""
     is_current = page.metadata.get("stale") is not True or marks.drifted(page) is not None
     return (
         page.path,
@@ -319,7 +320,7 @@ def _row(page: PageSummary, state: State) -> tuple[object, ...]:
         page.title,
         json.dumps(page.metadata, default=str),
         page.problem,
-        _cells(page),
+        shown,
         page.leads_to if page.category == "bugs" else "",
         page.text("status") == "open" and is_current,
         len(page.fingerprints()),

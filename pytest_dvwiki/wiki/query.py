@@ -281,10 +281,10 @@ class WikiHistory:
 
     def regressed(self, occurrence: Occurrence) -> bool:
         """Tell whether an occurrence is the first since its page was closed, or since a fix that held."""
-        undone = self.undone_fix(occurrence)
+        known = self.cause(occurrence.fingerprint)
+        undone = self.undone_fix(occurrence) if known is not None and known.newest_fix is not None else None
         if undone is not None and undone.fix.result == "held":
             return undone.returned is None
-        known = self.cause(occurrence.fingerprint)
         if known is None or known.history is None or known.page is None or known.page.status != "closed":
             return False
         return known.history.regressed is None

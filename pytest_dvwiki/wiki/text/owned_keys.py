@@ -61,6 +61,8 @@ def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping
     Raises:
         UneditableError: A key cannot be set with certainty.
     """
+    if known is not None and (edited := _with_lines(block, keys, newline, known)) is not None:
+        return edited
     entries = _entries(block)
     by_key = {entry.key: entry for entry in entries}
     changes: list[tuple[int, int, str]] = []
@@ -86,6 +88,30 @@ def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping
     if changes:
         _check(block, entries, set_to)
     return block
+
+
+def _with_lines(block: str, keys: Mapping[str, Any], newline: str, known: Mapping[str, Any]) -> str | None:
+    """Return a block with new lines for the keys that change; None unless each has a line as this tool writes it.
+
+    The result is read once, where the places of all keys take two readings: most pages are as the tool left them.
+    """
+    edited = f"\n{block}"
+    for key, value in keys.items():
+        if key not in known:
+            return None
+        if says(known, {key: value}):
+            continue
+        line = f"\n{key}: {yamlio.flow(known[key])}{newline}"
+        if edited.count(line) != 1:
+            return None
+        edited = edited.replace(line, f"\n{key}: {yamlio.flow(value)}{newline}")
+    if block.startswith(_BOM):
+        return None
+    try:
+        found = yamlio.load(edited, "the block")
+    except yamlio.YamlError:
+        return None
+    return edited[1:] if repr(found) == repr({**known, **keys}) else None
 
 
 def _has_value(block: str, entry: _Entry, value: Any) -> bool:

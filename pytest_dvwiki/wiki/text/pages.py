@@ -214,7 +214,7 @@ def filled(draft: PageDraft, keys: Mapping[str, Any], regions: Mapping[str, str]
     for key, value in keys.items():
         metadata[key] = flat(value)
         empty, shown = f"\n{key}: null\n", yamlio.flow(metadata[key])
-        if block.count(empty) != 1 or not (shown.isascii() and shown.isprintable()):
+        if block.count(empty) != 1 or not _is_shown(shown):
             edited = edit(draft.text.encode(), keys, regions)
             return edited if isinstance(edited, Refused) else Filled(edited, None)
         block = block.replace(empty, f"\n{key}: {shown}\n")
@@ -222,9 +222,26 @@ def filled(draft: PageDraft, keys: Mapping[str, Any], regions: Mapping[str, str]
     return Filled(data, metadata if all(map(_is_plain, draft.metadata.values())) else None)
 
 
+def values_after(known: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the values that a frontmatter has after `edit`, as they are read; None if it has to be read.
+
+    Args:
+        known: Its values before.
+        keys: The keys that were set.
+    """
+    after = {**known, **{key: flat(value) for key, value in keys.items()}}
+    certain = keys.keys() <= known.keys() and all(_is_shown(yamlio.flow(after[key])) for key in keys)
+    return after if certain else None
+
+
+def _is_shown(text: str) -> bool:
+    """Tell whether YAML reads a text back as it was."""
+    return text.isascii() and text.isprintable()
+
+
 def _is_plain(value: Any) -> bool:
     """Tell whether a value is read from YAML as it was written."""
-    return value is None or (isinstance(value, str) and value.isascii() and value.isprintable())
+    return value is None or (isinstance(value, str) and _is_shown(value))
 
 
 def without_marks(body: str) -> str:

@@ -117,7 +117,8 @@ class Files:
                 reason = f"it keeps what it states until the record {missing[0]} can be read; restore it from git"
                 self.refused.append((path, reason))
                 return
-        self.change(path, data, edited)
+        is_read = known is not None and not known.problem
+        self.change(path, data, edited, pages.values_after(known.metadata, keys) if is_read else None)
 
     def _leads_out(self, path: str) -> bool:
         """Tell whether a file is really outside the wiki, by links; a folder is looked at once."""
@@ -143,11 +144,18 @@ class Files:
         if reason != marks.drifted(page):
             self.edit(path, {"stale": reason is not None, "stale_reason": reason}, {})
 
-    def change(self, path: str, data: bytes, edited: bytes | Refused) -> None:
-        """Write the edited content of a page if it differs."""
+    def change(self, path: str, data: bytes, edited: bytes | Refused, metadata: dict[str, Any] | None = None) -> None:
+        """Write the edited content of a page if it differs.
+
+        Args:
+            path: The page.
+            data: Its content.
+            edited: Its new content.
+            metadata: The frontmatter of the new content, if it is known.
+        """
         if isinstance(edited, Refused):
             self.refused.append((path, edited.reason))
-        elif edited != data and self.write(path, edited):
+        elif edited != data and self.write(path, edited, metadata=metadata):
             self.updated.append(path)
 
     def write(self, path: str, data: bytes, *, sync: bool = True, metadata: dict[str, Any] | None = None) -> bool:

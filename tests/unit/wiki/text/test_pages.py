@@ -103,6 +103,37 @@ def test_a_new_page_without_a_key_is_filled_too() -> None:
     assert filled.metadata is None
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        'status: open\nhit_count: 3\ntask_ids: [a, b]\nseeds: ["1", "2"]\nlast: null\nown: 1\n',
+        "status: open\r\nhit_count: 3\r\ntask_ids: [a, b]\r\nseeds: []\r\nlast: null\r\n",
+        "hit_count:   3\ntask_ids:\n  - a\nseeds: [1]\nlast: ~\n",
+        "hit_count: 3  # counted\ntask_ids: []\nseeds: []\nlast: null\n",
+        'note: "words\nhit_count: 3\nmore"\nhit_count:  3\ntask_ids: []\nseeds: []\nlast: null\n',
+        'note: "words\nhit_count: 3\nmore"\nhit_count: 3\ntask_ids: []\nseeds: []\nlast: null\n',
+        "note: |\n  hit_count: 3\nhit_count: 3\ntask_ids: []\nseeds: []\nlast: null\n",
+        "odd: {1: a, b: .nan}\nhit_count: 3\ntask_ids: []\nseeds: []\nlast: null\nbase: &a 1\nalso: *a\n",
+        "task_ids: []\nseeds: []\nlast: null\n",
+    ],
+)
+def test_a_page_whose_values_are_known_is_edited_as_any_other_one(block: str) -> None:
+    newline = "\r\n" if "\r" in block else "\n"
+    data = f"---{newline}{block}---{newline}{newline}# Title{newline}".encode()
+    known = pages.read(data).metadata
+    edited = pages.edit(data, KEYS, {}, known)
+    assert edited == pages.edit(data, KEYS, {})
+    assert isinstance(edited, bytes)
+    after = pages.values_after(known, KEYS)
+    assert after is None or repr(after) == repr(pages.read(edited).metadata)
+    assert (after is None) == ("hit_count" not in known)
+
+
+def test_a_known_page_with_a_value_that_yaml_may_read_otherwise_has_to_be_read() -> None:
+    assert pages.values_after({"last": None}, {"last": "2026"}) == {"last": "2026"}
+    assert pages.values_after({"last": None}, {"last": "\ud800 \x07"}) is None
+
+
 def test_the_same_again_changes_nothing() -> None:
     once = _edited(PAGE.encode())
     assert _edited(once) == once
