@@ -70,6 +70,8 @@ def shorten_paths(text: str, root: PurePath) -> str:
     absolute path to a file keeps its last two parts. A path whose start was cut off in the log loses its incomplete
     first part.
     """
+    if "/" not in text:
+        return text
     text = text.replace(f"{root.as_posix()}/", "")
     text = _CUT_PATH.sub("", _LIBRARY_PATH.sub("", text))
     return _FILE_PATH.sub(r"\1", text)
