@@ -117,8 +117,8 @@ class Files:
                 reason = f"it keeps what it states until the record {missing[0]} can be read; restore it from git"
                 self.refused.append((path, reason))
                 return
-        is_read = known is not None and not known.problem
-        self.change(path, data, edited, pages.values_after(known.metadata, keys) if is_read else None)
+        after = pages.values_after(known.metadata, keys) if known is not None and not known.problem else None
+        self.change(path, data, edited, after)
 
     def _leads_out(self, path: str) -> bool:
         """Tell whether a file is really outside the wiki, by links; a folder is looked at once."""
