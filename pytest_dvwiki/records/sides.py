@@ -148,7 +148,10 @@ def _counted(fix: Fix, reads: Collection[str]) -> list[str]:
 
 def of_held_fix(fix: Fix, side: OriginType, reads: Collection[str]) -> str:
     """Return the reason that a fix which held gives for an origin."""
-    return f"a fix that held for this cause touched only {SIDES[side]}: {few(_counted(fix, reads), 1)}"
+    counted = _counted(fix, reads)
+    beside = any(file not in counted and not is_prose(file, reads) for file in fix.files)
+    of_read = ", of the files that its simulation reads" if beside else ""
+    return f"a fix that held for this cause touched only {SIDES[side]}: {few(counted, 1)}{of_read}"
 
 
 def with_held_fix(occurrence: Occurrence, fix: Fix) -> Origin:
