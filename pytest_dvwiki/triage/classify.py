@@ -20,6 +20,7 @@ from pytest_dvwiki.triage import compared
 from pytest_dvwiki.triage import origin as origins
 from pytest_dvwiki.triage.alike import Likeness
 from pytest_dvwiki.triage.label import label_of
+from pytest_dvwiki.triage.logged import with_logged
 from pytest_dvwiki.triage.missing import of_any_tool
 from pytest_dvwiki.triage.place import call_of_check, frame_in_excerpt, is_part_of_identity, place_of, with_place
 from pytest_dvwiki.triage.primary import Choice, choose
@@ -44,6 +45,7 @@ _MANY = 64
 _MOST_KINDS = 4096
 """Number of kinds of failures that are remembered; one more clears the memory."""
 _LIMIT = "SimTimeoutError"
+_OF_TEST = frozenset({"log", "stdout", "stderr"})
 _NOTHING = "the failure left no text"
 """The first cause of a failure without any evidence."""
 
@@ -187,12 +189,15 @@ class Classifier:
         choice = choose(failure, self.matcher)
         text = choice.candidate.text if choice else _unrecognised(failure)
         values, difference = _values(failure.excerpts, choice)
+        frame = _frame(failure, choice)
+        for excerpt in failure.excerpts:
+            text = with_logged(text, frame, excerpt.lines) if excerpt.source in _OF_TEST else text
         return FirstCause(
             choice=choice,
             text=text,
             values=values,
             difference=difference,
-            frame=_frame(failure, choice),
+            frame=frame,
             excerpt=_excerpt(failure.excerpts, choice),
             in_simulator=failure.in_simulator,
             sources=failure.reads,

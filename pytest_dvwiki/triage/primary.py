@@ -28,6 +28,9 @@ The rules, in order:
     line of the check that failed before it.
 13. A coroutine that was never awaited explains the check or limit that failed after it. A component without an entity
     explains values without a driver.
+
+An assertion that says nothing (`assert False`) has the words of the error that the test logged just before it
+(`triage/logged.py`).
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import msgspec
 from pytest_dvwiki.logtext.report_parts import parse_report
 from pytest_dvwiki.triage import compared
 from pytest_dvwiki.triage.classify import Classifier, FirstCause, excerpt_around, identity_of
+from pytest_dvwiki.triage.logged import with_logged
 from pytest_dvwiki.triage.place import Frames, is_part_of_identity
 from pytest_dvwiki.triage.primary import Choice
 from pytest_dvwiki.triage.texts.choosing import choose_in_text
@@ -139,12 +140,13 @@ def _finding_in(frames: Frames, choice: Choice, lines: Sequence[tuple[int, str]]
     """Return the finding for a message of a bare text, with the place that its traceback names."""
     candidate = choice.candidate
     values = compared.values_below(lines, candidate.line) if candidate.exception else ("", "")
+    frame = frames.of(candidate.line) if candidate.exception else None
     return FirstCause(
         choice=choice,
-        text=candidate.text,
+        text=with_logged(candidate.text, frame, lines, candidate.line) if candidate.exception else candidate.text,
         values=values[0] if values[0] not in candidate.text else "",
         difference=values[1],
-        frame=frames.of(candidate.line) if candidate.exception else None,
+        frame=frame,
         in_simulator=simulator,
     )
 
