@@ -108,6 +108,10 @@ _ANY = _READINGS.keys() - {"handle", "top level"}
 _LISTS = re.compile(r"\.(?:f|fl|flist|filelist|vc|core)$", re.IGNORECASE)
 _MAKEFILES = re.compile(r"(?:^|[\\/])(?:gnu)?makefile[^\\/]*$|\.mk$", re.IGNORECASE)
 _BUILD_FILES = re.compile(rf"{_MAKEFILES.pattern}|\.tcl$|{_LISTS.pattern}", re.IGNORECASE)
+_SCRIPTS = re.compile(
+    rf"{_BUILD_FILES.pattern}|\.(?:[a-z]?sh|do|bat|ps1|pl|json|toml|ya?ml|cfg|ini)$|(?:^|[\\/])[^\\/.]+$", re.IGNORECASE
+)
+"""Files that may call a build, and name its top level."""
 
 
 def judge(
@@ -216,7 +220,7 @@ def knows_changes(verdict: Verdict) -> bool:
 
 
 def _is_of_design(clue: Clue) -> bool:
-    """Tell whether a clue is that the design alone changed, apart from a Makefile.
+    """Tell whether a clue is that the design alone changed, apart from a Makefile or script.
 
     A name that is gone then leaves the origin open: the design lost it, or the testbench did not follow a new name.
     """
@@ -291,9 +295,15 @@ def of_changes(
         clues.append(Clue(_ASKS, "TB_BUG", f"no HDL file of the repository changed {span}, but {asks}", weight))
     elif asking:
         clues.append(Clue(_ASKS, "UNKNOWN", f"{asks}, changed {span}, too"))
+    elif any(map(HDL.search, files)) and (calling := [file for file in files if _may_call(file, sources)]):
+        clues.append(Clue(_ASKS, "UNKNOWN", f"{few(calling, 1)}, which may ask for the top level, changed {span}, too"))
     if files and not any(map(HDL.search, files)):
         clues.append(Clue(_SAME_HDL, "UNKNOWN", f"no HDL file of the repository changed {span}, but {few(files, 1)}"))
     return tuple(clues)
+
+
+def _may_call(file: str, sources: Collection[str]) -> bool:
+    return bool(_SCRIPTS.search(file)) and not is_prose(file, sources)
 
 
 def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:

@@ -228,6 +228,8 @@ def test_what_does_not_fit_in_an_unchanged_design_was_not_brought_by_it(files: l
         (["other/Makefile"], "UNKNOWN"),
         (["sim/Makefile", "config.yaml"], "UNKNOWN"),
         (["sim/Makefile", "rtl/fifo.sv"], "UNKNOWN"),
+        (["regress/nightly.sh", "rtl/fifo.sv"], "UNKNOWN"),
+        (["README.md", "rtl/fifo.sv"], "RTL_BUG"),
         (["rtl/fifo.sv"], "RTL_BUG"),
     ],
 )
