@@ -124,4 +124,4 @@ def _explained(source: str, reason: str) -> str:
             return f"{name.format(found[0])} at {found.start()} is not supported by RE2; {remedy}"
     if "too large" in reason:
         return "it expands too far; use fewer or smaller repeats {m,n}"
-    return f"{reason or 'wrong syntax'}; correct it, or put a \\ before each character that stands for itself"
+    return f"{reason or 'wrong syntax'}; correct it, or put a \\ before each special character that is meant literally"

@@ -524,7 +524,7 @@ def resolve(
 
 
 def _ip_types(document: Any) -> tuple[str, ...]:
-    """Return the kinds of design that the block `composition` lists, as far as it can be read: it belongs to others."""
+    """Return the kinds of design in the block `composition`, which other tools own; what cannot be read is ignored."""
     block = document.get("composition") if isinstance(document, dict) else None
     listed = block.get("ip_types") if isinstance(block, dict) else None
     return tuple(each for each in listed if isinstance(each, str) and each) if isinstance(listed, list) else ()

@@ -131,7 +131,7 @@ def _rows(header: str, rows: Sequence[str], left: _Left, room: int, count: Count
 
 
 def _within(budget: int, count: Count, make: Callable[[int], str]) -> str:
-    """Return the longest text within a budget, made of parts that fit it one by one.
+    """Return the longest text within a budget, made by adding parts for as long as they fit.
 
     A tokeniser may count more tokens for the joined text than for its parts; the parts then get a smaller budget.
     """

@@ -41,7 +41,7 @@ class History(Protocol):
         ...
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
-        """Return the standing fixes of the causes of a check, that of the cause seen last first."""
+        """Return the standing fixes of the causes of a check, that of the most recently seen cause first."""
         ...
 
     def cause_of(
@@ -71,7 +71,7 @@ class History(Protocol):
         ...
 
     def undone_fix(self, occurrence: Occurrence) -> FixState | None:
-        """Return the newest fix of a cause that a new occurrence undoes; None if there is none."""
+        """Return a cause's newest fix if a new occurrence shows that it did not last, else None."""
         ...
 
     def regressed(self, occurrence: Occurrence) -> bool:

@@ -337,7 +337,7 @@ def _gated(rows: Sequence[Gated], waived: Sequence[Waived]) -> str:
 def after_return(fix: Fix) -> str:
     """Return in words that a cause returned after a fix, or that its check fails with the fix in place."""
     day = (fix.returned or "")[:10]
-    return f"failed again {day} with this fix in place, maybe by another fault" if fix.in_place else f"returned {day}"
+    return f"failed again {day} with this fix in place, maybe from another fault" if fix.in_place else f"returned {day}"
 
 
 def passed_of(fix: Fix) -> str:

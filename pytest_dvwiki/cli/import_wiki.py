@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder of the other wiki, or of its project")
-    parser.add_argument("--dry-run", action="store_true", help="write nothing; list what would become of each page")
+    parser.add_argument("--dry-run", action="store_true", help="write nothing; list what each page would become")
     add_place(parser)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("--all", action="store_true", help="also list what is decided")
+    parser.add_argument("--all", action="store_true", help="also list proposals that are already decided")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format")
     add_place(parser)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")

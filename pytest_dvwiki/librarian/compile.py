@@ -68,7 +68,7 @@ class Outcome:
 
 
 class _State(msgspec.Struct):
-    """The state of a page since its last compile; a cache, since proposals hold the same."""
+    """The state of a page as of its last compile. It is only a cache: proposals hold the same data."""
 
     versions: tuple[str, ...] = ()
     """The version that was compiled, and the one that was made of it."""

@@ -81,7 +81,7 @@ class CompiledLessons:
     kept: list[str] = field(default_factory=list)
     """Ids of lessons that a text should have replaced and that stay as they are, for a person to look at."""
     became: dict[str, str] = field(default_factory=dict)
-    """For the id of a lesson that is gone, the id of the one that stands for it."""
+    """Maps the id of each lesson that is gone to the id of the lesson that replaced it."""
 
     def present(self, ids: Iterable[str]) -> list[str]:
         """Return ids as they are now, without repetition."""

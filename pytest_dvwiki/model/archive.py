@@ -71,7 +71,7 @@ class FailedTest:
     simulator: str | None = None
     duration_s: float = 0.0
     config: str | None = None
-    """12 hex of the build configuration; None if it is unknown."""
+    """The build configuration as 12 hex digits; None if it is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +119,7 @@ class Vcs:
     branch: str | None = None
     dirty: bool = False
     changes: str | None = None
-    """Hash of the uncommitted changes, 12 hex; None if they could not be read."""
+    """Hash of the uncommitted changes as 12 hex digits; None if they could not be read."""
     edited: tuple[str, ...] = ()
     """All files with uncommitted changes, relative to the repository's top; empty where unknown or too many."""
 
@@ -154,7 +154,7 @@ class Suite:
     """Id of their list, `tasks/suites/{suite}.txt`."""
     simulator: str | None = None
     config: str | None = None
-    """12 hex of the build configuration; None if it is unknown."""
+    """The build configuration as 12 hex digits; None if it is unknown."""
     seed: str | None = None
     """The seed with which all of them ran; None if they have none, or several."""
     seeds: str | None = None
@@ -200,7 +200,7 @@ class PassedAgain:
     """Whether it failed with a seed that is not on record."""
     simulator: str | None = None
     config: str | None = None
-    """12 hex of the build configuration; None if it is unknown."""
+    """The build configuration as 12 hex digits; None if it is unknown."""
     new_stimulus: bool = False
     """Whether the code that draws the stimulus changed too, so that the same seed no longer gives the same run."""
 
@@ -331,7 +331,7 @@ class OtherTest:
     outcome: Outcome
     simulator: str | None = None
     config: str | None = None
-    """12 hex of the build configuration; None if it is unknown."""
+    """The build configuration as 12 hex digits; None if it is unknown."""
     attempts: tuple[Attempt, ...] = ()
     """Attempts of a flaky test: the failed ones in order, then the one that passed."""
 
@@ -436,7 +436,7 @@ class RunRecord:
     passed_again: tuple[PassedAgain, ...] = ()
     fixes: tuple[FixRow, ...] = ()
     without_fix: tuple[str, ...] = ()
-    """Causes of this run whose newest fix its commit does not contain, so that they have not returned."""
+    """Causes of this run whose newest fix the run's commit does not contain; they therefore have not returned."""
     regressed: tuple[str, ...] = ()
     """Causes of this run that returned: their page was closed, or their newest fix had held."""
     first_bad: tuple[FirstBad, ...] = ()

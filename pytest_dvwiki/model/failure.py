@@ -138,7 +138,7 @@ class Failure:
     attempts: int = 1
     ip_type: str | None = None
     config: str | None = None
-    """12 hex of the build configuration; None if it is unknown."""
+    """The build configuration as 12 hex digits; None if it is unknown."""
     reads: tuple[str, ...] = ()
     """HDL and Python files that the failing simulation read, relative to the repository's top; none where unknown."""
     command: Command | None = None
@@ -162,7 +162,7 @@ class Result:
     """Error lines of a test that passed."""
     simulator: str | None = None
     config: str | None = None
-    """12 hex of the build configuration; None if it is unknown."""
+    """The build configuration as 12 hex digits; None if it is unknown."""
     earlier: tuple[Failure, ...] = ()
     """Failures of a flaky test before it passed, in order."""
 

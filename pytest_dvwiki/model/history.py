@@ -129,7 +129,7 @@ class Passing:
     """Further seeds with which it passed in the same run."""
     simulator: str | None = None
     config: str | None = None
-    """12 hex of the build configuration; None if it is unknown."""
+    """The build configuration as 12 hex digits; None if it is unknown."""
     whole: bool = True
     """Whether nothing inside it failed."""
 

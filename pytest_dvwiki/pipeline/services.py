@@ -61,7 +61,7 @@ class Services:
 
     @cached_property
     def registry(self) -> Registry:
-        """Return the built-in patterns after the project's own; an invalid one is left out with a note."""
+        """Return the project's own patterns, then the built-in ones; an invalid pattern is left out with a note."""
         from pytest_dvwiki.patterns import cache  # noqa: PLC0415
         from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
 

@@ -138,7 +138,7 @@ def _seeds(archive: Archive, failed: Target, fingerprint: str) -> tuple[str, ...
 
 
 def _certain_pass(archive: Archive, failed: Target, fingerprint: str, before: str) -> str:
-    """Return the moment of the last pass that proved a fix before a failure; empty if there is none."""
+    """Return the time of the last pass before a failure that proved a fix with certainty; empty if there is none."""
     row = archive.db.execute(
         "SELECT MAX(moment) FROM passed_again WHERE nodeid = ? AND ? IN (simulator, '*') AND fingerprint = ?"
         " AND proof = ? AND moment < ?",

@@ -55,11 +55,11 @@ Result = Literal["open", "held", "failed"]
 PROVES: frozenset[Change] = frozenset({"commit", "uncommitted", "unrecorded"})
 """Differences between failure and pass that can make the pass a fix."""
 OF_EDITS = 2
-"""The proof of a pass with changes that no commit names."""
+"""How strongly a pass proves a fix: after changes that no commit names."""
 ANY_SEED = 3
-"""The proof of a pass at a commit, with another seed than the one that failed."""
+"""How strongly a pass proves a fix: at a commit, with a seed other than the one that failed."""
 CERTAIN = 4
-"""The proof that no later pass adds to: at a commit, with the seed that failed."""
+"""How strongly a pass proves a fix: at a commit, with the seed that failed; no later pass adds to it."""
 UNRECORDED = "a change that is not on record"
 """The text of a fix that neither git nor a person describes."""
 _RANK = {"git": 0, "agent": 1, "person": 2}

@@ -118,7 +118,7 @@ def resolved(db: sqlite3.Connection, name: str) -> str:
 
 
 def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = EVER) -> list[Standing]:
-    """Return the causes of a check whose newest fix stands as of a moment, the one seen last first."""
+    """Return the causes of a check whose newest fix stands as of a time, the most recently seen cause first."""
     found = []
     for name in _members(db, fingerprint, moment):
         records = CauseRecords(db, passes, (name,), moment)
@@ -165,7 +165,7 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Che
 
 
 def _members(db: sqlite3.Connection, fingerprint: str, moment: str) -> list[str]:
-    """Return the causes of a check that were seen before a moment, the one seen last first."""
+    """Return the causes of a check that were seen before a time, the most recently seen cause first."""
     rows = db.execute(
         f"SELECT fingerprint FROM occurrences WHERE {_FAMILY} AND moment < :moment"
         " GROUP BY fingerprint ORDER BY MAX(moment) DESC",
@@ -253,7 +253,7 @@ def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
 
 
 def _runs(db: sqlite3.Connection, fingerprint: str, since: str) -> Iterator[tuple[str, int]]:
-    """Return the moment and number of the runs since a moment that mention a check, in order."""
+    """Return the time and number of each run that mentions a check, from a given time on, in order of time."""
     speaking = " UNION ".join(
         f"SELECT moment, run FROM {table} WHERE {_FAMILY} AND moment >= :since" for table in ("occurrences", *_BY_NAME)
     )

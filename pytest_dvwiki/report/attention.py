@@ -130,7 +130,7 @@ class Attention:
     news: tuple[AttentionItem, ...]
     """The causes with news since then, by word, the one with the most failing tests first."""
     open: tuple[PageSummary, ...]
-    """The pages of causes that are open and do not pass, the one seen last first."""
+    """The pages of causes that are open and do not pass, the most recently seen first."""
     expiring: tuple[Waiver, ...]
     """The waivers that end within a week, the first to end first."""
     expired: tuple[Waiver, ...]

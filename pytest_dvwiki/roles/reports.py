@@ -55,7 +55,7 @@ class Evidence:
     """Results of cocotb tests inside the item; they replace the item's own in the totals."""
     simulator: Simulator | None = None
     config: str | None = None
-    """12 hex of the build configuration."""
+    """The build configuration as 12 hex digits."""
     reads: tuple[str, ...] = ()
     """Files that the failed simulation of a runner of cocotb's own plugin read."""
     excerpts: tuple[Excerpt, ...] = ()

@@ -42,7 +42,7 @@ def snippet(text: str, wanted: Collection[str], limit: int) -> str:
 
 
 def _best(hits: list[tuple[int, int, set[str]]], limit: int) -> int:
-    """Return the start of the part with the most different words; the first of equal ones."""
+    """Return the start of the part that contains the most distinct query words; of several equal parts, the first."""
     best, most = 0, 0
     for number, (start, _, _) in enumerate(hits):
         words: set[str] = set()

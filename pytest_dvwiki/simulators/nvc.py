@@ -1,4 +1,4 @@
-"""NVC: one program that analyses, elaborates and runs VHDL, by its options."""
+"""NVC: one program that analyses, elaborates or runs VHDL, depending on its options."""
 
 from pytest_dvwiki.simulators.tool import Program, Tool, options
 

@@ -105,7 +105,7 @@ class Classifier:
         self._kept: dict[Failure, Verdict | FirstCause] = {}
         self._alike: dict[Hashable, Verdict] = {}
         self._borrowed: set[int] = set()
-        """Identities of the failures whose verdict has the texts of one that is alike."""
+        """Ids (`id()`) of the failures whose verdict, with its texts, was taken from a similar failure."""
 
     def classify_all(self, failures: Sequence[Failure]) -> list[Verdict]:
         """Return the verdict on each failure of a run.

@@ -47,7 +47,7 @@ def check_log(layout: Layout) -> Iterator[Finding]:
 
 
 def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
-    """Yield the records that were changed, or removed without being kept in the file of a month."""
+    """Yield the records that were changed, or were removed without being kept in a monthly file."""
     tasks = str(layout.tasks)
     committed = _git(layout, "log", "--no-merges", "--format=commit %h", *_CHANGED, "--", tasks)
     now = _git(layout, "diff", *_CHANGED, "HEAD", "--", tasks)

@@ -60,7 +60,10 @@ class CausePages:
         self._of_runs = None
 
     def _all_names(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return all names under which pages may know these causes; one that holds a run may now mean another cause."""
+        """Return all names that pages may use for these causes.
+
+        A name that contains a run (`…/…`) may by now refer to another cause.
+        """
         asked = tuple(dict.fromkeys(names))
         if self._of_runs is None:
             self._of_runs = tuple(name for (name,) in self._cache.db.execute(_OF_RUNS))

@@ -257,7 +257,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             return NOWHERE
 
     def select(self, where: str, *values: str) -> Iterator[PageSummary]:
-        """Yield the pages that a query selects, given its end."""
+        """Yield the pages that match the end of an SQL query (`WHERE …`, `ORDER BY …`)."""
         rows = self.db.execute(
             f"SELECT path, category, title, metadata, problem, opening, version, words FROM pages {where}",  # noqa: S608 (constants)
             values,
@@ -295,7 +295,7 @@ def summary_of(path: str, data: bytes, problem: str = "", known: dict[str, Any] 
 
 
 def version_of(content: str) -> str:
-    """Return the version of a content: a hash of its bytes."""
+    """Return the version of some content: a hash of its bytes."""
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 

@@ -273,7 +273,7 @@ class WikiHistory:
         return self.page_cache.get(f"patterns/{file_name(failure_subtype)}.md")
 
     def undone_fix(self, occurrence: Occurrence) -> FixState | None:
-        """Return the newest fix that did not last, as an occurrence shows; None if there is none."""
+        """Return a cause's newest fix if a new occurrence shows that it did not last, else None."""
         fingerprint = self._known(occurrence.fingerprint)
         return self.archive.undone(
             self._prints(fingerprint), [of_failure(occurrence, test) for test in occurrence.tests]

@@ -253,7 +253,9 @@ class _SchemaReader:
         values = document.get(key) or []
         for value in values if isinstance(values, list) else [values]:
             if not (isinstance(values, list) and isinstance(value, str) and is_valid(value)):
-                raise self._error(f"{key} {value!r:.60} is unknown; write a list, each {valid}", (key,))
+                raise self._error(
+                    f"{key} {value!r:.60} is not valid; write a list in which each item is {valid}", (key,)
+                )
             if values.count(value) > 1:
                 raise self._error(f"{key} names {value!r} twice", (key,))
         return tuple(values)

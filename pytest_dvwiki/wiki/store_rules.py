@@ -434,7 +434,7 @@ class CheckedStore(abc.ABC):
                 address, f"{address!r} is not a place in the wiki; write `category/page` or `category/page#Heading`"
             )
         if place.page is not None and not (all(map(is_file_name, place.page.split("/"))) or self._is_listed(place)):
-            return denied(address, f"{place.page!r:.80} is not a page name; the list has all pages")
+            return denied(address, f"{place.page!r:.80} is not a page name; `list` shows all pages")
         return place
 
     def _is_listed(self, place: Address) -> bool:

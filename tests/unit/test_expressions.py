@@ -92,7 +92,7 @@ def test_where_they_differ_is_as_the_documentation_says() -> None:
         (r"a\Z", r"\Z at 1 is not supported by RE2; write $"),
         ("a{2000}", "invalid repetition size: {2000}; use m <= n <= 1000"),
         (r"\u0041", r"\u (an escape by number or name) at 0"),
-        ("a(", "missing ): a(; correct it, or put a \\ before each character that stands for itself"),
+        ("a(", "missing ): a(; correct it, or put a \\ before each special character that is meant literally"),
         (r"\pL{1000}\pL{1000}", "it expands too far; use fewer or smaller repeats {m,n}"),
         ("\ud800", "it contains an unpaired surrogate; type it again"),
     ],

@@ -56,7 +56,7 @@ class Begin:
     opened: tuple[str, ...] = ()
     simulator: str | None = None
     config: str | None = None
-    """12 hex of the configuration that the child runs."""
+    """The configuration that the child runs, as 12 hex digits."""
     call: Call | None = None
     """Command line of the session."""
 

@@ -55,7 +55,7 @@ class Setup:
 
     simulator: str | None = None
     config: str | None = None
-    """12 hex of the configuration: 8 for the build, 4 for what the run adds, `0000` if it adds nothing.
+    """The configuration as 12 hex digits: 8 for the build, 4 for what the run adds, `0000` if it adds nothing.
 
     None if the build is unknown. For a failed build only the first 8 have a meaning.
     """

@@ -123,7 +123,7 @@ class Data:
 
     @cached_property
     def causes(self) -> list[Known]:
-        """Return all causes, the one seen last first."""
+        """Return all causes, the most recently seen first."""
         groups: dict[str, list[str]] = defaultdict(list)
         fingerprints = sorted({each.fingerprint for each in self._seen})
         identities = {name: self.archive.identities(name) for name in fingerprints}
@@ -195,7 +195,7 @@ class Data:
 
     @property
     def open(self) -> list[Known]:
-        """Return the causes that are open and whose tests do not pass, the one seen last first."""
+        """Return the causes that are open and whose tests do not pass, the most recently seen first."""
         return [each for each in self.causes if each.is_open]
 
     def open_besides(self, found: Attention) -> list[Known]:

@@ -97,7 +97,7 @@ class Facets(NamedTuple):
 
 
 def shown_status(path: str, metadata: Mapping[str, Any]) -> str:
-    """Return the status of a page that lists show and searches compare, from its path in the wiki and its keys."""
+    """Return a page's status as shown in lists and compared in searches, from its path in the wiki and its keys."""
     if path.startswith(f"{FOLDER}/"):
         return str(metadata.get("decision") or UNREVIEWED)
     if metadata.get("filled") is True:

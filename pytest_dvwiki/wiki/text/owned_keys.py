@@ -28,7 +28,7 @@ class _Entry(msgspec.Struct, frozen=True):
 
     key: str
     colon: int
-    """Behind the colon."""
+    """Offset just after the colon."""
     start: int
     end: int
     reason: str | None
