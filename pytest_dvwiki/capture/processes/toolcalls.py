@@ -66,6 +66,8 @@ class ToolCall:
     """Absolute paths by which a build is matched with its runs; empty if the tool only checks."""
     toplevel: str | None = None
     """Top from the environment; one on the command line takes precedence."""
+    defined: frozenset[str] = frozenset()
+    """Names of all macros that it defines."""
 
 
 def read_call(
@@ -146,6 +148,7 @@ class _CallReader:
         self._folder = folder
         self._toplevel = variables.get("COCOTB_TOPLEVEL") or variables.get("TOPLEVEL")
         self._defines: dict[str, str] = {}
+        self._defined: set[str] = set()
         self._parameters: dict[str, str] = {}
         self._plusargs: set[str] = set()
         self._tops: list[str] = []
@@ -174,6 +177,7 @@ class _CallReader:
             includes=tuple(dict.fromkeys(include for call in calls for include in call.includes)),
             places=(self._folder,),
             toplevel=self._toplevel,
+            defined=frozenset().union(*(call.defined for call in calls)),
         )
 
     def binary(self, words: Sequence[str]) -> ToolCall:
@@ -230,6 +234,7 @@ class _CallReader:
             artefact=self._artefact if places else None,
             places=places,
             toplevel=self._toplevel,
+            defined=frozenset(self._defined),
         )
 
     def _take(self, program: Program, words: Sequence[str]) -> None:
@@ -305,6 +310,7 @@ class _CallReader:
 
     def _define(self, text: str) -> None:
         name, _, value = text.strip("'\"").partition("=")
+        self._defined.add(name)
         if name and not _LEFT_OUT.search(name):
             self._defines[name] = _value(value)
 

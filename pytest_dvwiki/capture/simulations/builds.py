@@ -47,6 +47,8 @@ class Build:
     places: tuple[str, ...] = ()
     stamp: tuple[int, int] | None = None
     """Time in nanoseconds and size of the artefact; None if there is no such file."""
+    defined: tuple[str, ...] | None = None
+    """Hashes of the names of all macros that its commands define, sorted; None if they are unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,12 @@ class Setup:
     sources: tuple[str, ...] = ()
     includes: tuple[str, ...] = ()
     artefact: str | None = None
+    defined: tuple[str, ...] | None = None
+    """Hashes of the names of all macros that the build's commands define; None if they are unknown."""
+
+    def may_define(self, name: str) -> bool:
+        """Tell whether the commands of the build may define a macro."""
+        return self.defined is None or _name_hash(name) in self.defined
 
 
 UNKNOWN = Setup()
@@ -80,6 +88,10 @@ def _config(build: Iterable[str], run: Iterable[str]) -> str:
 
 def _hash(items: set[str]) -> str:
     return hashlib.sha256("\n".join(sorted(items)).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _name_hash(name: str) -> str:
+    return _hash({name})[:16]
 
 
 NOTHING_KNOWN = _hash(set())[:8]
@@ -218,6 +230,7 @@ class Watch:
             includes=call.includes,
             artefact=call.artefact,
             places=call.places,
+            defined=tuple(sorted(map(_name_hash, call.defined))),
         )
         mine = range(self._of_item, len(self._open)) if self._merging else ()
         for number in mine:
@@ -260,6 +273,7 @@ def _merged(one: Build, other: Build) -> Build:
         includes=tuple(dict.fromkeys((*one.includes, *other.includes))),
         artefact=other.artefact or one.artefact,
         places=tuple(dict.fromkeys((*other.places, *one.places))),
+        defined=tuple(sorted({*(one.defined or ()), *(other.defined or ())})),
     )
 
 
@@ -274,6 +288,7 @@ def _setup(build: Build | None, call: ToolCall, run: Iterable[str]) -> Setup:
         sources=build.sources if build is not None else (),
         includes=build.includes if build is not None else (),
         artefact=build.artefact if build is not None else None,
+        defined=build.defined if build is not None else None,
     )
 
 

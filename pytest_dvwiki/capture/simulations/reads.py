@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki import git, reading, simulators
 from pytest_dvwiki.capture.processes.toolcalls import absolute
@@ -17,13 +17,18 @@ from pytest_dvwiki.records.command import workspace
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pytest_dvwiki.capture.simulations.builds import Setup
 
 _READ_LIMIT = 1 << 20
 """Maximum number of bytes of a file that are searched for includes and imports."""
-_INCLUDE = re.compile(r'^[ \t]*`include[ \t]+"([^"\n]+)"', re.MULTILINE)
+_DIRECTIVE = re.compile(
+    r'//[^\n]*+|/\*(?:.*?\*/|.*+)|"(?:\\.|[^"\\\n])*+"?'
+    r'|`(?:include[ \t]++"(?P<file>[^"\n]++)"|(?P<word>ifdef|ifndef|elsif|else|endif|define)\b[ \t]*+(?P<name>\w*+))',
+    re.DOTALL,
+)
+"""A comment, a string, or a directive of Verilog that includes a file or decides what is read."""
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*+[\w.]*+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
@@ -65,16 +70,68 @@ def _hdl(setup: Setup, folder: str) -> Iterator[str]:
     """Yield the sources of a build, then the files that they include."""
     yield from setup.sources
     yield from _dependencies(setup, folder)
-    waiting, met = list(reversed(setup.sources)), set(setup.sources)
-    while waiting and len(met) < 10 * MOST_READ:
-        path = waiting.pop()
-        for name in _INCLUDE.findall(reading.start_of(path, _READ_LIMIT)):
-            folders = (os.path.dirname(path), *setup.includes)  # noqa: PTH120  # joined as text
-            there = next((one for each in folders if os.path.isfile(one := absolute(each, name))), None)  # noqa: PTH113
-            if there is not None and there not in met:
-                met.add(there)
-                waiting.append(there)
-                yield there
+    yield from _included(setup)
+
+
+class _Include(NamedTuple):
+    """A file that a source includes, and the macros that have to be defined so that it is read."""
+
+    file: str
+    needs: tuple[str, ...] = ()
+
+
+def _included(setup: Setup) -> Iterator[str]:
+    """Yield the files that the sources of a build include.
+
+    A file below an `ifdef` is left out if nothing defines the macro: neither the build's commands nor any source.
+    """
+    found: dict[str, tuple[list[_Include], set[str]]] = {}
+
+    def reached(may_define: Callable[[str], bool]) -> Iterator[str]:
+        waiting, met = list(reversed(setup.sources)), set(setup.sources)
+        while waiting and len(met) < 10 * MOST_READ:
+            path = waiting.pop()
+            if path not in found:
+                found[path] = _directives(reading.start_of(path, _READ_LIMIT))
+            for name, needs in found[path][0]:
+                folders = (os.path.dirname(path), *setup.includes)  # noqa: PTH120  # joined as text
+                there = next((one for each in folders if os.path.isfile(one := absolute(each, name))), None)  # noqa: PTH113
+                if there is not None and there not in met and all(map(may_define, needs)):
+                    met.add(there)
+                    waiting.append(there)
+                    yield there
+
+    every = list(reached(lambda _: True))
+    # What other simulators define by themselves is not known.
+    if not every or setup.simulator != "icarus":
+        yield from every
+        return
+    in_sources = {name for _, defines in found.values() for name in defines}
+    yield from reached(lambda name: name.startswith("__") or name in in_sources or setup.may_define(name))
+
+
+def _directives(text: str) -> tuple[list[_Include], set[str]]:
+    """Return the files that a source includes, and the macros that it defines."""
+    includes, defines = [], set()
+    needs: list[str] = []
+    is_balanced = True
+    for each in _DIRECTIVE.finditer(text):
+        word, name = each["word"], each["name"]
+        if each["file"]:
+            includes.append(_Include(each["file"], tuple(filter(None, needs))))
+        elif word == "define":
+            defines.add(name)
+        elif word in {"ifdef", "ifndef"}:
+            needs.append(name if word == "ifdef" else "")
+        elif word and not needs:
+            is_balanced = False
+        elif word == "endif":
+            needs.pop()
+        elif word:
+            needs[-1] = name if word == "elsif" else ""
+    if needs or not is_balanced:
+        includes = [_Include(each.file) for each in includes]
+    return includes, defines
 
 
 def _dependencies(setup: Setup, folder: str) -> Iterator[str]:

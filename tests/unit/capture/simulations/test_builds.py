@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -218,6 +219,44 @@ def test_the_files_read_are_those_included_and_imported(tmp_path: Path) -> None:
         "tb/bench.py", "tb/helper.py", "tb/vip/__init__.py", "tb/vip/driver.py", "tb/vip/seq.py", "tb/vip/monitor.py",
     }  # fmt: skip
     assert files_read(Setup(), files=(), modules=("absent",), folder=str(tmp_path), root=tmp_path) == ()
+
+
+ASSERTED = """`ifdef ASSERTED
+`include "bound.sv"
+`else
+`include "plain.sv"
+`endif
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "top", "is_read"),
+    [
+        ((), ASSERTED, False),
+        (("-DWIDTH=4",), ASSERTED, False),
+        (("-DASSERTED",), ASSERTED, True),
+        (("-D", "ASSERTED=1"), ASSERTED, True),
+        ((), f"`define ASSERTED\n{ASSERTED}", True),
+        ((), f"// `define ASSERTED, or\n/* `define ASSERTED */\n{ASSERTED}", False),
+        ((), f"`ifndef TOP_SV\n`define TOP_SV\n{ASSERTED}`endif // TOP_SV\n", False),
+        ((), ASSERTED.replace("ASSERTED", "__ICARUS__"), True),
+        ((), ASSERTED.replace("`ifdef ASSERTED", "`ifdef TOP_SV\n`elsif ASSERTED"), False),
+        ((), f"`ifdef LEFT_OPEN\n{ASSERTED}", True),
+        ((), f'string s = "`endif"; `ifdef FAST x `endif\n{ASSERTED}', False),
+    ],
+)
+def test_a_file_below_a_macro_that_nothing_defines_is_not_read(
+    project: Project, words: tuple[str, ...], top: str, is_read: bool
+) -> None:
+    for name, text in {"dut.sv": top, "bound.sv": "", "plain.sv": ""}.items():
+        (project.root / name).write_text(text)
+    setup = project.call("iverilog", "-o", "sim.vvp", "-s", "dut", *words, "dut.sv")
+    for each in (setup, project.run()):
+        found = files_read(each, files=(), modules=(), folder=str(project.root), root=project.root)
+        assert set(found) == {"dut.sv", "plain.sv", *["bound.sv"] * is_read}
+    # Of a build that an older version kept the macros are unknown.
+    found = files_read(replace(setup, defined=None), files=(), modules=(), folder=str(project.root), root=project.root)
+    assert set(found) == {"dut.sv", "plain.sv", "bound.sv"}
 
 
 def test_a_module_that_only_the_makefile_can_find_is_any_file_with_its_name(tmp_path: Path) -> None:
