@@ -21,19 +21,10 @@ _TIMEOUT = re.compile(
 _LIMIT_PROGRAM = re.compile(r"Command '(?:\['|\S*/)?timeout\b.* returned non-zero exit status 124\b")
 """The program `timeout` reached its limit."""
 _SAID_BY_MAKE = re.compile(
-    r"^make(?:\[\d+\])?: \*\*\* \[.{1,400}\] (?:Error (?P<status>\d{3})|(?P<words>[A-Z][a-z ]+?))(?: \(core dumped\))?$"
+    r"^make(?:\[\d+\])?: \*\*\* \[.{1,400}\] (?:Error (?P<status>\d{3})|(?P<words>[A-Z][\w/ ]+?)(?:: \d+)?)(?: \(core dumped\))?$"
 )
-_SIGNALS = {
-    "Aborted": signal.SIGABRT,
-    "Bus error": signal.SIGBUS,
-    "Floating point exception": signal.SIGFPE,
-    "Hangup": signal.SIGHUP,
-    "Illegal instruction": signal.SIGILL,
-    "Interrupt": signal.SIGINT,
-    "Killed": signal.SIGKILL,
-    "Segmentation fault": signal.SIGSEGV,
-    "Terminated": signal.SIGTERM,
-}
+_SIGNALS = {(signal.strsignal(number) or "").partition(":")[0]: number for number in signal.valid_signals()}
+"""Signals by the words of the C library, to which macOS adds the number."""
 _SENT = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
 """Signals that another process sends; a program that crashes ends itself with others."""
 FROM_OUTSIDE = "the run was killed from outside"

@@ -72,6 +72,10 @@ def test_the_sentence_names_cause_test_and_time(ending: Ending, said: str | None
     [
         ("make: *** [Makefile.icarus:68: results.xml] Terminated", -15),
         ("make[2]: *** [sim.mk:12: sim] Killed", -9),
+        ("make: *** [sim.mk:12: sim] Killed: 9", -9),
+        ("make: *** [sim.mk:12: sim] Alarm clock", -14),
+        ("make: *** [sim.mk:12: sim] CPU time limit exceeded (core dumped)", -24),
+        ("make: *** [sim.mk:12: sim] Trace/breakpoint trap (core dumped)", -5),
         ("make: *** [sim.mk:12: sim] Segmentation fault (core dumped)", -11),
         ("make: *** [sim.mk:12: sim] Error 139", 139),
         ("make: *** [sim.mk:12: sim] Error 1", None),
