@@ -297,6 +297,7 @@ def test_a_pyuvm_fatal_report_is_uvm_fatal(classifier: Classifier) -> None:
         ("simulator vvp was killed by signal 9 (SIGKILL) while running t at 40 ns", "tool_error/simulator_crash"),
         ("simulator vvp was killed by signal 11 (SIGSEGV)", "tool_error/simulator_crash"),
         ("simulator vvp was killed by signal 15 (SIGTERM) while running t", "tool_error/cut_short"),
+        ("simulator vvp was killed by signal 14 (SIGALRM) while running t", "sim_error/timeout"),
         ("simulation ended before test_dut.t was done, at 1250 ns", "sim_error/simulation_ended_early"),
         ("run was killed while running tests/test_dut.py::t at 3 ns", "tool_error/cut_short"),
         ("no results: simulator vvp ended with status 1 while running t", "tool_error/simulator_crash"),
