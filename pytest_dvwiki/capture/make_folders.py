@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
 STOPPED = re.compile(r"^(?:g?make(?:\[\d+\])?|\S*[Mm]akefile\S*:\d+|\S+\.mk:\d+): \*\*\* ")
 """A line with which make stops."""
+_TARGET = re.compile(r"^(?:g?make(?:\[\d+\])?): \*\*\* \[(?:\S+: )?([^\]:]+)\] Error \d+$")
+"""A line with which make says which target it could not make."""
 _FOLDER = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: (Entering|Leaving) directory [`'](.+)'$")
 _SOURCE = re.compile(r"[^\s'\"`=,;()]+\.(?:vhdl?|s?vh?)(?![\w.])")
 """The path of an HDL file."""
@@ -58,6 +60,8 @@ def folders_of(log: Path) -> set[str]:
 def stopped_in(log: Path) -> Iterator[tuple[str, str]]:
     """Yield the folders in which make stopped by a command of its own, each with what it logged there.
 
+    A make that Verilator's Makefile calls in its build folder is one of the folder that it builds for.
+
     Nothing is yielded after the point where the output of several calls of make is mixed, as with `make -j`.
     """
     text = reading.start_of(log, _READ_LIMIT)
@@ -75,6 +79,14 @@ def stopped_in(log: Path) -> Iterator[tuple[str, str]]:
             if found[2] != folder:
                 return
             inside = lines[first : number + 1]
-            if reported <= first and any(map(STOPPED.match, inside)):
+            if reported <= first and any(map(STOPPED.match, inside)) and not _builds_in(folder, lines[number + 1 :][:1]):
                 yield folder, "\n".join(inside)
                 reported = number
+
+
+def _builds_in(folder: str, following: Sequence[str]) -> bool:
+    """Tell whether make was called in a folder for a target of its caller, by the line that follows its output."""
+    target = next((found[1] for line in following if (found := _TARGET.match(line))), "")
+    parent = PurePosixPath(target).parent
+    is_inside = parent.name != "" and PurePosixPath(folder).parts[-len(parent.parts) :] == parent.parts
+    return is_inside and not any((Path(folder) / name).exists() for name in ("Makefile", "makefile", "GNUmakefile"))
