@@ -79,7 +79,8 @@ def stopped_in(log: Path) -> Iterator[tuple[str, str]]:
             if found[2] != folder:
                 return
             inside = lines[first : number + 1]
-            if reported <= first and any(map(STOPPED.match, inside)) and not _builds_in(folder, lines[number + 1 :][:1]):
+            is_stopped = reported <= first and any(map(STOPPED.match, inside))
+            if is_stopped and not _builds_in(folder, lines[number + 1 :][:1]):
                 yield folder, "\n".join(inside)
                 reported = number
 

@@ -21,7 +21,8 @@ _TIMEOUT = re.compile(
 _LIMIT_PROGRAM = re.compile(r"Command '(?:\['|\S*/)?timeout\b.* returned non-zero exit status 124\b")
 """The program `timeout` reached its limit."""
 _SAID_BY_MAKE = re.compile(
-    r"^make(?:\[\d+\])?: \*\*\* \[.{1,400}\] (?:Error (?P<status>\d{3})|(?P<words>[A-Z][\w/ ]+?)(?:: \d+)?)(?: \(core dumped\))?$"
+    r"^make(?:\[\d+\])?: \*\*\* \[.{1,400}\] "
+    r"(?:Error (?P<status>\d{3})|(?P<words>[A-Z][\w/ ]+?)(?:: \d+)?)(?: \(core dumped\))?$"
 )
 _SIGNALS = {(signal.strsignal(number) or "").partition(":")[0]: number for number in signal.valid_signals()}
 """Signals by the words of the C library, to which macOS adds the number."""
