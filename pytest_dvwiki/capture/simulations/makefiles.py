@@ -282,10 +282,12 @@ def _solved(text: str, names: Collection[str], log: str, shown: Mapping[str, str
         if only and name in shown and only[1] in names:
             found.setdefault(only[1], shown[name])
     logged = set(log.split())
+    folders = {value for name, _, value in assignments(text) if name == "SIM_BUILD"}
     for word in filter(_REFERENCE.search, text.split()):
-        wanted = [name for name in _REFERENCE.findall(word) if name in names and name not in found]
+        wanted = [name for name in _REFERENCE.findall(word) if name in names and name not in found | shown]
         if wanted and len(_REFERENCE.sub("", word)) >= _LEAST_LITERAL:
-            values = _values_in(logged, word)
+            # A build that is up to date shows only files in its folder.
+            values = _values_in({os.path.dirname(each) for each in logged} if word in folders else logged, word)  # noqa: PTH120
             found |= {name: values[name] for name in wanted if values.get(name)}
     return found
 

@@ -155,6 +155,13 @@ def test_of_two_tops_of_a_build_the_first_is_that_of_the_tests(tmp_path: Path) -
     assert call(tmp_path, makefile="TOPLEVEL = dut\n", log=log).variables["COCOTB_TOPLEVEL"] == "dut"
 
 
+@pytest.mark.parametrize(("name", "value"), [("SIM", "icarus"), ("CASE", "wide")])
+def test_a_build_that_is_up_to_date_shows_only_files_in_its_folder(tmp_path: Path, name: str, value: str) -> None:
+    log = LOG.replace("sim_build/", f"sim_build/{value}/").partition("\n")[2].partition("\n")[2]
+    found = call(tmp_path, makefile=f"SIM_BUILD = sim_build/$({name})\n", log=log)
+    assert found.variables[name] == value
+
+
 def test_two_variables_side_by_side_are_not_told_apart(tmp_path: Path) -> None:
     found = call(tmp_path, makefile="COMPILE_ARGS += -Pdut.W=$(HIGH)$(LOW)\n", log="iverilog -Pdut.W=16 x.v\n")
     assert not {"HIGH", "LOW"} & found.variables.keys()
