@@ -284,7 +284,7 @@ def _solved(text: str, names: Collection[str], log: str, shown: Mapping[str, str
     logged = set(log.split())
     folders = {value for name, _, value in assignments(text) if name == "SIM_BUILD"}
     for word in filter(_REFERENCE.search, text.split()):
-        wanted = [name for name in _REFERENCE.findall(word) if name in names and name not in found | shown]
+        wanted = [name for name in _REFERENCE.findall(word) if name in names and name not in {*found, *shown}]
         if wanted and len(_REFERENCE.sub("", word)) >= _LEAST_LITERAL:
             # A build that is up to date shows only files in its folder.
             values = _values_in({os.path.dirname(each) for each in logged} if word in folders else logged, word)  # noqa: PTH120
