@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,8 +46,9 @@ def run(args: argparse.Namespace) -> int:
     Returns:
         1 if another process is doing it, or if git refused the commit.
     """
+    from filelock import FileLock, Timeout  # noqa: PLC0415
+
     from pytest_dvwiki.pipeline.committing import RefusedError, Upkeep, changed_by_people, commit  # noqa: PLC0415
-    from pytest_dvwiki.wiki.lock import BusyError, take  # noqa: PLC0415
 
     for name, _ in args.export:
         check_format(name)
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     require_wiki(layout)
     try:
         # The system releases the lock when the process ends, however it ends.
-        with os.fdopen(take(layout.wiki / ".lock.maintain")), writing():
+        with FileLock(layout.wiki / ".lock.maintain", timeout=0, mode=0o666, fallback_to_soft=False), writing():
             try:
                 people = changed_by_people(layout, args.branch)
             except RefusedError as error:
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
             except RefusedError as error:
                 print(f"not committed: {error}")
                 return 1
-    except BusyError:
+    except Timeout:
         print(f"another dvwiki maintain is working on {layout.wiki}; nothing was done")
         return _BUSY
     for note in made.notes:

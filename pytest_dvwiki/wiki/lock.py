@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import socket
 import time
@@ -19,15 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from filelock import FileLock
+
 NAME = ".lock"
 TURNSTILE = ".lock.next"
 TIMEOUT_S = 30.0
 _POLL_S = 0.02
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP}
-
-
-class BusyError(Exception):
-    """Another process holds a lock."""
 
 
 @contextlib.contextmanager
@@ -47,18 +44,25 @@ def locked(wiki: Path, timeout: float = TIMEOUT_S) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _held(wiki: Path, timeout: float) -> Iterator[None]:
+    # The import takes 20 ms, and only writers need it.
+    from filelock import FileLock, Timeout  # noqa: PLC0415
+
     path = wiki / NAME
     with explained(path):
         wiki.mkdir(parents=True, exist_ok=True)
+    # Without file locks the library would fall back to the existence of a file, which outlives a killed process.
+    lock, turnstile = (
+        FileLock(wiki / name, thread_local=False, mode=0o666, fallback_to_soft=False) for name in (NAME, TURNSTILE)
+    )
     try:
-        handle = _in_turn(wiki, timeout)
-    except BusyError as error:
+        _in_turn(lock, turnstile, timeout)
+    except Timeout as error:
         raise WikiError(
             f"cannot write {wiki}: {_holder(path)} has held its lock for more than {timeout:g} s;"
             " wait for it to end, or raise `lock_timeout`"
         ) from error
-    except OSError as error:
-        if error.errno not in _NO_LOCKS:
+    except (OSError, NotImplementedError) as error:
+        if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
             with explained(path):
                 raise
         raise WikiError(
@@ -68,59 +72,18 @@ def _held(wiki: Path, timeout: float) -> Iterator[None]:
         _sign(path)
         yield
     finally:
-        os.close(handle)
+        lock.release()
 
 
-def _in_turn(wiki: Path, timeout: float) -> int:
+def _in_turn(lock: FileLock, turnstile: FileLock, timeout: float) -> None:
     """Take the lock while holding a second one, which only the next process in line can hold.
 
     Waiters poll. Without the second lock, a process that has just released the lock and wants it again, such as an
     ingest of many runs, would always be faster, and the others would starve.
     """
     deadline = time.monotonic() + timeout
-    turn = take(wiki / TURNSTILE, timeout)
-    try:
-        return take(wiki / NAME, deadline - time.monotonic())
-    finally:
-        os.close(turn)
-
-
-def take(path: Path, timeout: float = 0.0) -> int:
-    """Lock a file, which is made if missing and stays, and return the handle that holds the lock until it is closed.
-
-    Args:
-        path: The file.
-        timeout: Seconds to wait for another holder.
-
-    Raises:
-        BusyError: Another process held it for longer.
-        OSError: The file cannot be opened, or its file system has no locks.
-    """
-    deadline = time.monotonic() + timeout
-    while True:
-        # Other users of a shared wiki lock it too.
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
-        try:
-            with contextlib.suppress(OSError):  # its owner has done that
-                os.fchmod(handle, 0o666)
-            if _is_taken(handle):
-                return handle
-        except BaseException:
-            os.close(handle)
-            raise
-        os.close(handle)
-        if time.monotonic() >= deadline:
-            raise BusyError(path)
-        time.sleep(_POLL_S)
-
-
-def _is_taken(handle: int) -> bool:
-    """Try to lock an open file, and tell whether it is ours and still in its folder."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):  # some file systems answer the latter
-        return False
-    return os.fstat(handle).st_nlink > 0
+    with turnstile.acquire(timeout=timeout, poll_interval=_POLL_S):
+        lock.acquire(timeout=max(0.0, deadline - time.monotonic()), poll_interval=_POLL_S)
 
 
 def _sign(path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.version import FINGERPRINT_VERSION
-from pytest_dvwiki.wiki.lock import take
 from pytest_dvwiki.wiki.writing.build import archive
 
 from .. import samples
@@ -100,8 +98,10 @@ def test_what_people_edit_meanwhile_is_left_to_them_and_the_branch_follows_head(
 
 
 def test_a_second_process_ends_at_once(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
+    from filelock import FileLock  # noqa: PLC0415
+
     before = contents(place)
-    with os.fdopen(take(place.wiki / ".lock.maintain")):
+    with FileLock(place.wiki / ".lock.maintain"):
         assert main(["maintain"]) == 1
     assert capsys.readouterr().out == f"another dvwiki maintain is working on {place.wiki}; nothing was done\n"
     assert contents(place) == before

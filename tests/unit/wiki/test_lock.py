@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki.records import WikiError
-from pytest_dvwiki.wiki.lock import BusyError, locked, take
+from pytest_dvwiki.wiki.lock import locked
 from pytest_dvwiki.wiki.writing.build import archive, init
 
 from ..samples import files, layout, occurrence, record
@@ -60,33 +60,6 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     holder.communicate()
     with locked(tmp_path, 5.0):
         assert f"process {os.getpid()} on " in (tmp_path / ".lock").read_text()
-
-
-def test_a_lock_file_that_was_deleted_while_it_was_opened_locks_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another process would make a new file, and two would write at once."""
-    real = fcntl.flock
-    opened: list[int] = []
-
-    def flock(file: int, operation: int) -> None:
-        if not opened:
-            (tmp_path / ".lock").unlink()
-        opened.append(file)
-        real(file, operation)
-
-    monkeypatch.setattr(fcntl, "flock", flock)
-    with os.fdopen(take(tmp_path / ".lock", 5.0)), pytest.raises(BusyError):
-        take(tmp_path / ".lock")
-
-
-def test_others_may_lock_too_whatever_the_umask(tmp_path: Path) -> None:
-    before = os.umask(0o077)
-    try:
-        os.close(take(tmp_path / ".lock"))
-    finally:
-        os.umask(before)
-    assert (tmp_path / ".lock").stat().st_mode & 0o777 == 0o666
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
