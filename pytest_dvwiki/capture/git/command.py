@@ -1,4 +1,4 @@
-"""Questions to git, answered as text."""
+"""Queries to git, answered as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PATCH = (*DIFF, "--full-index", "--unified=0", "--src-prefix=a/", "--dst-prefix=
 
 
 class Git:
-    """Questions to git on the past of a repository, which share one time limit.
+    """Queries to git about the history of a repository, which share one time limit.
 
     Args:
         root: A folder in the repository.
@@ -35,7 +35,7 @@ class Git:
         self._time_left = _PAST_TIMEOUT_S
 
     def ask(self, *arguments: str) -> str | None:
-        """Return git's answer on the past, cached; None if git fails or the time is up."""
+        """Return git's answer to a query about history, cached; None if git fails or the time is up."""
         if arguments not in self._answers and self._time_left:
             began = time.monotonic()
             self._answers[arguments] = git(self.root, *arguments, timeout=self._time_left)
@@ -44,7 +44,7 @@ class Git:
 
 
 def clean_text(text: str) -> str:
-    """Return a text of git as it may be stored: one short line without secrets."""
+    """Return text from git as it may be stored: one short line without secrets."""
     return shortened(" ".join(redact(text).split()), _LONGEST)
 
 

@@ -1,7 +1,7 @@
 """Commits of single files that leave the work of the repository's user alone.
 
-Staged content stays staged, byte for byte, and files that are not named stay as they are. Plumbing makes the commit, so
-that hooks do not run and nothing is signed. Branch and index both get the commit, or neither does.
+Staged content stays staged, byte for byte, and files that are not named stay as they are. Plumbing commands make the
+commit; therefore hooks do not run and nothing is signed. Branch and index both get the commit, or neither does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HEAD = "HEAD"
 """The branch that is checked out, whatever its name is."""
 _TIMEOUT_S = 60.0
 _LOCK_S = 5.0
-"""How long to wait for another git that holds the index."""
+"""Seconds to wait for another git command that holds the index."""
 _POLL_S = 0.05
 _CONFIG = ("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.quotePath=false", "gc.auto=0")
 _IN_PROGRESS = {
@@ -59,7 +59,7 @@ class Changed:
     path: str
     """Relative to the top of the repository."""
     staged: bytes | None = None
-    """The version that the user has staged, empty for its removal; None if there is none."""
+    """The version that the user has staged: empty if its removal is staged, None if nothing is staged."""
 
 
 class Branch:
@@ -86,7 +86,7 @@ class Branch:
         checked_out = self._answer("symbolic-ref", "--quiet", HEAD)
         wanted = name if name.startswith("refs/heads/") else f"refs/heads/{name}"
         self.is_checked_out = name == HEAD or wanted == checked_out
-        """Whether it is the branch of the work tree, whose index gets the commit, too."""
+        """Whether this is the branch of the work tree; the user's index then gets the commit, too."""
         self._ref = HEAD if self.is_checked_out else wanted
         self.name = (checked_out or "a detached HEAD" if self.is_checked_out else wanted).removeprefix("refs/heads/")
         self._check_state()
@@ -109,7 +109,7 @@ class Branch:
         self._room.cleanup()
 
     def changed(self, place: Path) -> list[Changed]:
-        """Return the file, or those below a folder, that differ from the branch, without ignored and deleted ones."""
+        """Return the files at or below a path that differ from the branch, without ignored and deleted ones."""
         inside = place.relative_to(self.top).as_posix()
         names = self._git(
             "ls-files", "-z", "--modified", "--others", "--exclude-standard", "--", inside, index=self._index
@@ -125,7 +125,7 @@ class Branch:
         ]
 
     def missing(self, folder: Path) -> list[str]:
-        """Return the files below a folder that the branch has and the work tree does not, relative to the top."""
+        """Return the files below a folder that the branch has and the work tree lacks, relative to the top."""
         inside = folder.relative_to(self.top).as_posix()
         found = self._git("ls-files", "-z", "--deleted", "--", inside, index=self._index).split(b"\0")
         return [os.fsdecode(name) for name in found if name]
@@ -135,7 +135,7 @@ class Branch:
         return self._answer("check-ignore", "--quiet", str(path)) is not None
 
     def content(self, path: str) -> bytes | None:
-        """Return the content of a file on the branch, as a checkout has it; None if the branch does not have it."""
+        """Return the content of a file on the branch, as a checkout writes it; None if the branch lacks the file."""
         return self._blob(f"{self._base}:{path}") if self._base else None
 
     def _blob(self, name: str) -> bytes | None:
@@ -163,7 +163,7 @@ class Branch:
         if not self.is_checked_out:
             with self._moving(name):
                 return name
-        # The user's index gets the committed files, or the next commit would take them out again.
+        # The user's index gets the committed files; otherwise the next commit would remove them again.
         theirs, mine = self._user_index_bytes(), Path(self._room.name) / "refreshed"
         if theirs is not None:
             mine.write_bytes(theirs)
@@ -172,7 +172,7 @@ class Branch:
         text = b"".join(entry + b"\0" for entry in entries if entry and entry.partition(b"\t")[2] in wanted)
         self._git("update-index", "-z", "--index-info", index=mine, text=text)
         self._git("update-index", "--force-remove", "-z", "--stdin", index=mine, text=lost)
-        with contextlib.suppress(RefusedError):  # it fails where other files have changed, too
+        with contextlib.suppress(RefusedError):  # git fails where other files have changed, too
             self._git("update-index", "-q", "--refresh", index=mine)
         with self._moving(name), self._locked_index() as lock:
             if self._user_index_bytes() != theirs:
@@ -182,10 +182,11 @@ class Branch:
         return name
 
     def _check_state(self) -> None:
-        """Refuse a repository with an operation in progress.
+        """Refuse a repository whose state does not allow a commit.
 
         Raises:
-            RefusedError: An operation is in progress, or files are missing from the work tree.
+            RefusedError: An operation or a commit is in progress, the checkout is sparse, or the branch has an invalid
+                name or is checked out in another work tree.
         """
         if "GIT_INDEX_FILE" in os.environ:
             raise RefusedError("called by a git hook, while git itself is about to commit")
@@ -225,10 +226,10 @@ class Branch:
 
     @contextlib.contextmanager
     def _locked_index(self) -> Iterator[Path]:
-        """Hold the lock of the user's index, as every git does that changes it; yield the lock's file.
+        """Hold the lock of the user's index, as every git command that changes the index does; yield the lock's file.
 
         Raises:
-            RefusedError: Another git holds it.
+            RefusedError: Another git command holds the lock.
         """
         lock = self._git_folder / "index.lock"
         deadline = time.monotonic() + _LOCK_S
@@ -251,6 +252,7 @@ class Branch:
 
         Raises:
             MovedError: The branch has another commit now.
+            RefusedError: git cannot move the branch.
         """
         old = self._tip or "0" * len(commit)
         with subprocess.Popen(
@@ -273,7 +275,7 @@ class Branch:
                 raise RefusedError(f"{self.name} cannot be moved: {git.stderr.read().strip()}")
 
     def _answer(self, *arguments: str) -> str | None:
-        """Return git's output without the line end; None if it fails."""
+        """Return git's output without the line end; None if git fails."""
         try:
             return os.fsdecode(self._git(*arguments)).rstrip("\n")
         except RefusedError:

@@ -20,7 +20,7 @@ _SHORT = 12
 _HEAD = re.compile(r"(?:^|\0)\x01([0-9a-f]{40,64}) ([^\0\n]*)", re.MULTILINE)
 _TOUCHED = re.compile(r":(\d{6}) (\d{6}) \S+ \S+ ([A-Z])\d*\0([^\0]+)")
 _SPECIAL = "special"
-"""Stands for the kind of a change to a link, a submodule or an executable script."""
+"""Takes the place of git's letter for a change to a link, a submodule or an executable script."""
 _COMMENT = {
     "py": re.compile(r"\s*#(?:[\s#!]|$)"),  # in a string it may be a delay of Verilog: `#5`
     **dict.fromkeys(("vhd", "vhdl"), re.compile(r"\s*--(?!\s*(?:pragma|synthesis|synopsys|psl)\b)")),
@@ -28,7 +28,7 @@ _COMMENT = {
         ("v", "vh", "sv", "svh"), re.compile(r"\s*//(?!\s*(?:pragma|synthesis|synopsys|verilator|cadence|psl)\b)")
     ),
 }
-"""By the suffix of a source: a line that is a comment alone, which no tool reads."""
+"""Maps the suffix of a source to an expression for a line that holds only a comment, which no tool reads."""
 
 
 class ListedCommit(NamedTuple):
@@ -38,14 +38,14 @@ class ListedCommit(NamedTuple):
     line: str
     """As `git log --oneline` shows it."""
     touched: Mapping[str, str]
-    """How it changed each file: git's letter, or `special`."""
+    """Maps each file that the commit touches to the kind of change: git's letter, or `special`."""
 
 
 class Listing:
-    """The commits of a range, the newest first; of very many only the newest.
+    """The commits of a range, the newest first; if there are very many, only the newest.
 
     Args:
-        git: Answers questions on the past.
+        git: Answers queries about history.
         span: The range, as `git log` takes it.
         sources: The files that count, as `git log` takes them.
     """
@@ -65,26 +65,27 @@ class Listing:
         return list(dict.fromkeys(name for each in self.commits for name in each.touched))
 
     def touching(self, names: Collection[str]) -> list[str]:
-        """Return the lines of the commits that touch some files."""
+        """Return the lines of the commits that touch any of the given files."""
         return [each.line for each in self.commits if not each.touched.keys().isdisjoint(names)]
 
     def only_of(self, lines: Collection[str]) -> set[str]:
-        """Return the files that only some commits touch, given by their lines."""
+        """Return the files that no commits touch except those with the given lines."""
         others = {name for each in self.commits if each.line not in lines for name in each.touched}
         return {*self.files} - others
 
     def unread(self, known: Collection[str], reads: Collection[str], failed: str, absent: str) -> set[str]:
         """Return the lines of the commits that change no code that the failing simulation is known to have read.
 
-        A commit is not among them if it touches a file whose kind leaves open whether it was read, such as data, or
-        one that was not there in the failing run, so that nobody knows whether it would have been read. None are
-        returned if no commit changes the code of a known file.
+        A commit is left out if it touches a file whose kind leaves open whether it was read, such as a data file. It is
+        also left out if it touches a file that the failing run did not have, because nobody knows whether that file
+        would have been read. No lines are returned if they would cover all commits, or if `reads` is given and no
+        commit changes the code of a known file.
 
         Args:
             known: Files that were read or that the evidence names.
             reads: All files that were read; empty if that is unknown.
             failed: The commit of the failing run.
-            absent: git's letter for a change of a file that was not there then: `A` or `D`.
+            absent: git's letter for a change to a file that the failing run did not have: `A` or `D`.
         """
         gone = {name for each in self.commits for name, how in each.touched.items() if how in {absent, _SPECIAL}}
         unread = {name for name in self.files if name not in known and name not in gone and is_unread(name, reads)}
@@ -96,7 +97,7 @@ class Listing:
         return found if is_known and len(found) < len(code) else set()
 
     def _mentioned(self, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
-        """Return the files whose names stand in a file that was read: a module of a library, a script of a Makefile."""
+        """Return the files whose names occur in a file that was read: a module of a library, a script of a Makefile."""
         words = {_called(name) for name in names} - {_called(name) for name in reads}  # another file of the same name
         if len(words) > _MOST:
             return {*names}
@@ -109,7 +110,7 @@ class Listing:
         return {name for name in names if _called(name) in words and _called(name).lower() in said}
 
     def _only_comments(self, names: Iterable[str]) -> dict[str, set[str]]:
-        """Return, by commit, the files in which it changed comments and white space only."""
+        """Return a map from each commit to the files in which it changed only comments and white space."""
         paths = [f":(top,literal){name}" for name in names if suffix_of(name) in _COMMENT]
         if not 0 < len(paths) <= MOST_COMPARED or len(self.commits) < 2:  # noqa: PLR2004  # nothing to compare
             return {}
@@ -136,7 +137,7 @@ def _touched(text: str) -> Iterable[tuple[str, str]]:
 
 
 def _called(name: str) -> str:
-    """Return by which word others name a file: the module in it; of a script, the file."""
+    """Return the word by which other files name a file: its file name if it is Python, otherwise the module in it."""
     path = PurePosixPath(name)
     return path.name if name.endswith(".py") else path.stem
 
@@ -147,21 +148,21 @@ def suffix_of(name: str) -> str:
 
 
 def with_same_code(patch: str) -> set[str]:
-    """Return the files of a patch without context lines that differ in comments and white space only."""
+    """Return the files whose changes are only comments and white space, from a patch without context lines."""
     found = set()
     for part in re.split(r"^diff --git ", patch, flags=re.MULTILINE)[1:]:
         head, *hunks = part.split("\n@@")
         both = head.partition("\n")[0]  # a/NAME b/NAME
         name = both[2 : (len(both) - 1) // 2]
         suffix = suffix_of(name)
-        # Hunk by hunk: a line that moved is gone in one and new in another.
+        # Hunk by hunk: a line that moved disappears in one hunk and appears in another.
         if hunks and suffix in _COMMENT and all(_code(hunk, "-", suffix) == _code(hunk, "+", suffix) for hunk in hunks):
             found.add(name)
     return found
 
 
 def _code(hunk: str, side: str, suffix: str) -> list[str]:
-    """Return the lines of one side of a hunk, without comments and white space that say nothing."""
+    """Return the lines of one side of a hunk, without comments and without white space that has no meaning."""
     lines = [line for line in hunk.split("\n") if line[:1] == side and line[1:].strip()]
     code = [line[1:] for line in lines if not _COMMENT[suffix].match(line, 1)]
     return [line.rstrip() if suffix == "py" else "".join(line.split()) for line in code]

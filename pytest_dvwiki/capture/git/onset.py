@@ -1,13 +1,13 @@
-"""The commits that introduced a cause: records say where a test passed and failed, git which commits lie between.
+"""The commits that introduced a cause: records say where a test passed and failed, git lists the commits between.
 
 Two runs of a test bracket the onset: the last that passed and the first that failed, where the passing commit is an
 ancestor of the failing one. Later runs between the two, passing or failing, narrow the range.
 
-Of a build that fails, each run whose build passed counts as a pass.
+For a build that fails, each run whose build passed counts as a pass.
 
-A pass starts a range only if the cause would have failed it: it had the seed that fails now, or no seed can change the
-cause, or there are so many passes before the first failure that chance explains less than 5 % (`records.chance`).
-Otherwise, or if the failing run had uncommitted changes, no commit is named.
+A pass starts a range only if the cause would have made that run fail: the run had the seed that fails now, or no seed
+can change the cause, or there are so many passes before the first failure that chance explains less than 5 %
+(`records.chance`). Otherwise, or if the failing run had uncommitted changes, no commit is named.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def known_or_new(
         repository: Lists the commits between two runs.
 
     Returns:
-        The known ranges by fingerprint, and those of them that are new or narrower with this run.
+        The known ranges by fingerprint, and those of these ranges that this run makes new or narrower.
     """
     known: dict[str, FirstBad] = {}
     news = []
@@ -89,7 +89,7 @@ def _of_failure(
             vcs = Vcs(commit=onset.commit)
         begins = _start(occurrence, vcs, onset, history, repository)
         if begins is None or (begins.passed_with != "same" and known is not None and known.dirty):
-            # Where the pass proves nothing, what is left is the first sighting, which was with uncommitted changes.
+            # Where the pass proves nothing, only the first sighting is left, and that run had uncommitted changes.
             return known, False
         start = begins
     found = _between(
@@ -109,7 +109,7 @@ def _identity(found: FirstBad) -> tuple[object, ...]:
 
 
 class _Start(NamedTuple):
-    """A pass after which a cause came, and whether its seed proves that."""
+    """A pass before a cause appeared, and whether it proves that the cause was absent."""
 
     nodeid: str
     commit: str
@@ -119,7 +119,7 @@ class _Start(NamedTuple):
 def _start(
     occurrence: Occurrence, failed: Vcs, onset: Onset, history: History, repository: Repository
 ) -> _Start | None:
-    """Return the last pass before a cause came, preferably one that proves that the cause was absent."""
+    """Return the last pass before a cause appeared, preferably one that proves that the cause was absent."""
     thin: _Start | None = None
     for test in occurrence.tests[:_MOST_TESTS]:
         before = history.last_passes(occurrence, test, onset.moment or EVER)
@@ -127,7 +127,7 @@ def _start(
         proving = [] if onset.comes_and_goes else [one for one in passes if _proves(one, test, occurrence)]
         enough = onset.passes_needed.get(test.nodeid)
         runs = _independent(before, comes_and_goes=onset.comes_and_goes)
-        # So many passes, this one and earlier ones, are unlikely to be chance.
+        # A pass counts with the later ones: together they are so many that chance is unlikely.
         for group in (proving, runs[enough - 1 :] if enough else []):
             found = _nearest(group, failed, repository)
             if found is not None:
@@ -144,9 +144,10 @@ def _start(
 def _passed_since(
     occurrence: Occurrence, failed: Vcs, onset: Onset, history: History, repository: Repository
 ) -> _Start | None:
-    """Return the last pass that proves that the present failure came after the first failure on record.
+    """Return the last pass that proves that the present failure began after the first failure on record.
 
-    All tests that fail now must have passed since then: the earlier failure may be another fault of the same check.
+    All tests that fail now must have passed since then. Otherwise the earlier failure may be a different fault that the
+    same check found.
     """
     first = onset.first_bad.bad if onset.first_bad is not None and onset.first_bad.is_certain else onset.commit
     if first is None or onset.comes_and_goes:
@@ -175,7 +176,7 @@ def _passed_after(
 
 
 def _has(commit: str, other: str, repository: Repository) -> bool:
-    """Tell whether a commit is another one or a descendant of it."""
+    """Tell whether a commit is `other` or a descendant of it."""
     return commit == other or repository.is_older(other, commit)
 
 
@@ -185,7 +186,7 @@ def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
 
 
 def _independent(passes: Sequence[Pass], *, comes_and_goes: bool) -> list[Pass]:
-    """Return one pass per run; one that repeats a seed at its commit counts only if the cause comes and goes."""
+    """Return one pass per run; a pass that repeats a seed at a commit counts only if the cause comes and goes."""
     runs = {one.moment: one for one in passes}.values()
     if comes_and_goes:
         return list(runs)

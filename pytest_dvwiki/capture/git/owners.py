@@ -1,6 +1,6 @@
 """The owners of files, from a CODEOWNERS file by the rules of GitHub and GitLab.
 
-The last line whose pattern matches a path wins; without owners it means that the path has none. GitLab divides a file
+The last line whose pattern matches a path wins; if that line has no owners, neither has the path. GitLab divides a file
 into sections, `[Name] @default-owners`, each of which applies by itself, and anchors a pattern at the top only if it
 begins with a slash. Lines that are not rules are ignored.
 """
@@ -32,7 +32,7 @@ class _Section:
 
 
 class CodeOwners:
-    """The rules of one file.
+    """The rules of one CODEOWNERS file.
 
     Args:
         text: Text of the file.
@@ -68,13 +68,13 @@ class CodeOwners:
 
 
 def _owners(text: str) -> tuple[str, ...]:
-    """Return the names after the pattern of a line, up to a comment."""
+    """Return the owners in the rest of a line after its pattern, up to a comment."""
     words = re.split(r"(?:^|\s)#", text, maxsplit=1)[0].split()
     return tuple(word for word in words if _OWNER.fullmatch(word))
 
 
 def _expression(pattern: str, *, anchors_inside: bool) -> re.Pattern[str]:
-    """Return an expression that matches a path of the pattern, and all files below it if it is a folder.
+    """Return an expression that matches the paths of a pattern and, if such a path is a folder, all files below it.
 
     Args:
         pattern: Pattern as in the file.

@@ -1,4 +1,4 @@
-"""Owners of files, by CODEOWNERS, and authors of commits and lines."""
+"""Owners of files according to CODEOWNERS, and authors of commits and lines."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class People:
         self._rules: dict[str, CodeOwners | None] = {}
 
     def owners(self, commit: str, files: Sequence[str]) -> tuple[str, ...]:
-        """Return the owners of files by the CODEOWNERS of a commit, those of the first file first."""
+        """Return the owners of files according to the CODEOWNERS of a commit, those of the first file first."""
         if files and commit not in self._rules:
             self._rules[commit] = self._code_owners(commit)
         rules = self._rules.get(commit)
@@ -39,7 +39,7 @@ class People:
         return tuple(map(clean_text, found))[:MOST_OWNERS]
 
     def authors(self, before: str, now: str, files: Sequence[str]) -> tuple[str, ...]:
-        """Return the authors of the lines that a change touched, as they were before it, most lines first.
+        """Return the authors of the lines that a change touched, as before the change, those of most lines first.
 
         Args:
             before: The commit before the change.
@@ -55,7 +55,7 @@ class People:
         return tuple(clean_text(author) for author in ranked if author)[:MOST_OWNERS]
 
     def owners_now(self, file: str) -> tuple[str, ...]:
-        """Return the owners of a file, given relative to the root, by the CODEOWNERS of the present commit."""
+        """Return the owners of a file according to the CODEOWNERS of the present commit; the path is below the root."""
         prefix = self._git.ask("rev-parse", "--show-prefix")
         return self.owners("HEAD", [f"{prefix}{file}"]) if prefix is not None else ()
 
@@ -64,7 +64,7 @@ class People:
         return self._author(commit) if COMMIT.fullmatch(commit) else ""
 
     def last_author(self, file: str) -> str:
-        """Return who changed a file last, given relative to the root; empty if git does not know it."""
+        """Return the author of the last change to a file below the root; empty if git does not know it."""
         return self._author("HEAD", "--", f":(literal){file}")
 
     def _author(self, *of: str) -> str:
@@ -86,7 +86,7 @@ class People:
         return CodeOwners(text, gitlab=place.startswith(".gitlab/") or _GITLAB in found)
 
     def _authors_of(self, before: str, now: str, name: str) -> list[str]:
-        """Return the author of each touched line of a file; for inserted lines, of the line before."""
+        """Return the author of each touched line of a file; for inserted lines, the author of the line before them."""
         span = [before] if before == now else [before, now]
         patch = self._git.ask("diff", *PATCH, *span, "--", f":(top,literal){name}") or ""
         hunks = [] if "\n--- /dev/null\n" in patch else _HUNK.findall(patch)[:_MOST_HUNKS]

@@ -1,6 +1,6 @@
 """The git repository that a run works on: its state, and the differences between two states.
 
-Git's output is text by others, which is redacted before it is stored.
+Git's output is text that others wrote; it is redacted before it is stored.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_FILES = 20
 _MOST_EDITED = 100
 """Maximum number of files with uncommitted changes that are recorded."""
 _MOST_PROSE = 100
-"""Maximum number of files for people to read that are left out by their names."""
+"""Maximum number of prose files (for people to read) that are left out by their names."""
 _GENERATED = (
     "sim_build/**",
     "obj_dir/**",
@@ -49,20 +49,20 @@ _GENERATED = (
     "*.vvp",
     "*.ghw",
 )
-"""What every run writes anew: no source, even where somebody committed it."""
+"""Files that every run writes anew: they are not sources, even where somebody committed them."""
 _IN_QUOTES = re.compile(r"(?<=[\"'`])[A-Za-z_]\w*(?=[\"'`])")
-"""A name in quotes, as a tool writes that of a unit or module."""
+"""A name in quotes, as a tool writes the name of a unit or module."""
 _FOLDER = re.compile(r"[\w./+-]+/$")
 """The folder before a base name."""
 _LONGEST = 300
 """Maximum length of a folder's name in evidence."""
 _PROGRESS = re.compile(r"^[ ]*(?:[\d.-]+[a-z]{1,4}[ ]+)?(?:UVM_)?(?:INFO|DEBUG)\b.*$", re.MULTILINE)
-"""A line by which a testbench tells what it does; the source that it names reported no failure."""
+"""A line in which a testbench says what it does; a source that the line names did not report a failure there."""
 _LACKS = re.compile(
     r"(?i)no such file|no rule to make|file.* not found|not found.* file|does not exist|filenotfound"
     r"|(?:cannot|can't|could not|unable to) (?:be )?(?:open|find|found|read)"
 )
-"""Words of a line that says which file is missing."""
+"""Words in a line that says which file is missing."""
 _FILE = re.compile(r"(?<![\w.-])[A-Za-z_][\w-]*\.[A-Za-z]\w{0,7}(?![\w.])")
 _MOST_LACKING = 3
 _SHORT = 12
@@ -78,14 +78,14 @@ class Difference:
     """The newest commits, as `git log --oneline` shows them; those that touch files of the evidence may come first."""
     log_count: int = 0
     unread_count: int = 0
-    """Number of these commits that change no code that the failing simulation is known to have read; they are last."""
+    """How many of the commits change no code that the failing simulation is known to have read; they come last."""
     files: tuple[str, ...] = ()
     """Names relative to the repository's top."""
     file_count: int = 0
     all_files: tuple[str, ...] = field(default=(), repr=False)
-    """All names, as in git, but without sources that differ in comments only if others differ; empty if unknown."""
+    """All names, as in git; sources that differ only in comments are left out if others differ. Empty if unknown."""
     note: str = ""
-    """Further difference: in addition to the commits if there are any, otherwise in place of them."""
+    """A further difference: in addition to the commits or, if there are none, in place of them."""
 
     @property
     def likely(self) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ class Difference:
 
     @property
     def text(self) -> str:
-        """Return the difference in words; of commits only the subjects."""
+        """Return the difference in words; commits are given by their subjects only."""
         subjects = [line.partition(" ")[2] for line in self.likely[:_IN_TEXT]]
         more = self.log_count - self.unread_count - len(subjects)
         if subjects and more:
@@ -110,7 +110,7 @@ class Repository:
     """The repository of a project.
 
     This class is long because revisions outside git, uncommitted changes and shallow clones each change what every
-    question means.
+    query means.
 
     Args:
         layout: The project; files that the plugin writes in it do not count as changes.
@@ -165,7 +165,7 @@ class Repository:
     def last_change(self, commit: str) -> str:
         """Return the newest commit, up to a given one, that changed sources; the given one if git does not answer.
 
-        These are the ends of a displayed range, since commits of the plugin's own pages and records do not count.
+        Displayed ranges end at such commits, because commits of the plugin's own pages and records do not count.
         """
         return (self._git.ask("rev-list", "-1", commit, *self._sources) if COMMIT.fullmatch(commit) else None) or commit
 
@@ -218,7 +218,7 @@ class Repository:
 
         Args:
             commit: Full name.
-            now: The state of the run; it must be the present one if it has uncommitted changes.
+            now: The state of the run; if it has uncommitted changes, it must be the present state.
 
         Returns:
             The files; None if git does not answer, or the commit is not an ancestor of the state.
@@ -236,8 +236,8 @@ class Repository:
 
         Args:
             passed: Full name of a commit.
-            failed: The repository when it failed; it must be the present state if it has uncommitted changes. Only
-                these are then returned.
+            failed: The repository when it failed; if it has uncommitted changes, it must be the present state, and
+                only these changes are returned.
             named: A text; files that it names come first, and commits that touch them are always included.
             reads: Files that the failing simulation read; they and commits that touch them come first.
 
@@ -280,7 +280,8 @@ class Repository:
             now: The present state.
 
         Returns:
-            False if they are undone; None if it is unknown, as where lines around them were changed as well.
+            False if the changes are undone; None if that is unknown, for example where lines around them were changed
+            as well.
         """
         if fix.commits is None or is_revision(*fix.commits) or not 0 < fix.file_count == len(fix.files):
             return None
@@ -308,7 +309,7 @@ class Repository:
 
         Args:
             fix: The fix.
-            later: The later one.
+            later: The later fix.
             now: The present state.
         """
         if fix.commits is None or later.commits is None or is_revision(*fix.commits, *later.commits):
@@ -323,10 +324,11 @@ class Repository:
         return self._commits(Vcs(commit=first), Vcs(commit=last), self._files(first, last) or (), _Suspects())
 
     def only_commit(self, files: Sequence[str], before: Vcs, now: Vcs) -> tuple[tuple[str, str], Difference] | None:
-        """Return the only commit between two states that touches some files, if it touches all of them.
+        """Return the only commit between two states that touches any of some files, if it touches all of them.
 
         Returns:
-            The commit before it and itself, and the difference between the two; None if there is no such commit.
+            The parent of the commit and the commit itself, and the difference between the two; None if there is no
+            such commit.
         """
         if before.commit is None or now.commit is None or is_revision(before.commit, now.commit):
             return None
@@ -378,7 +380,7 @@ class Repository:
     def _missing_history(
         self, before: Vcs, now: Vcs, files: Sequence[str] = (), suspects: _Suspects | None = None
     ) -> Difference:
-        """Return the difference if the failing commit is no ancestor here: a shallow clone, or rewritten history."""
+        """Return the difference if the clone is shallow, or history was rewritten after the failing commit."""
         head = self._log("-1", str(now.commit), paths=())
         until = f' up to "{head[0].partition(" ")[2]}"' if head else ""
         note = f"a commit after {str(before.commit)[:_SHORT]}{until}; the history between is not in this clone"
@@ -402,7 +404,7 @@ class Repository:
             span = ["--cherry-pick", "--right-only", f"{first}...{last}"]
         prose = suspects.prose(files)
         same = self._with_same_code((first, last), files)
-        # Comments say nothing of a fault: what changed only in them comes last, if anything else changed.
+        # Comments cause no fault: files that changed only in comments come last, if anything else changed.
         code = [name for name in files if name not in same]
         code = code if any(name not in prose for name in code) else list(files)
         sources = (*self._sources, *(f":(exclude,top,literal){name}" for name in prose))
@@ -414,7 +416,7 @@ class Repository:
         failed = first if suspects.absent == "A" else last
         listing = Listing(self._git, [*span, *merges], sources)
         log, unread = self._ordered(listing, code, suspects, failed)
-        # Files that only these commits touch are no part of what the others did.
+        # Files that only the unread commits touch are not part of what the other commits did.
         theirs = listing.only_of(unread)
         kept = [name for name in (*code, *same) if name not in prose and name not in theirs]
         edits = _edits(suspects.first(before.edited), len(before.edited))
@@ -436,11 +438,12 @@ class Repository:
     def _ordered(
         self, listing: Listing, files: Sequence[str], suspects: _Suspects, failed: str
     ) -> tuple[tuple[str, ...], set[str]]:
-        """Return the newest commits, first those that touch files which the failing simulation read.
+        """Return the newest commits in order, and the set of those that change no code that was read.
 
-        If it is unknown what was read, those that touch files named in the evidence are among the first few, which are
-        shown. Where the evidence names a missing file, the commits that removed it, or wrote its name, come before all.
-        Those that change no code that was read come last; they are returned, too.
+        Commits that touch files which the failing simulation read come first. If it is unknown what was read, commits
+        that touch files named in the evidence are among the first few, which are shown. Where the evidence names a
+        missing file, the commits that removed the file or wrote its name come before all others. Commits that change no
+        code that was read come last.
         """
         newest = [each.line for each in listing.commits]
         if len(newest) < 2:  # noqa: PLR2004  # there is nothing to order
@@ -453,7 +456,7 @@ class Repository:
             others = [each for each in newest if each not in shown]
             first = {*others[: _IN_TEXT - len(shown)], *shown}
             found = [*(each for each in newest if each in first), *failing, *newest]
-        # Those that removed a missing file, or wrote its name into a list of files.
+        # Commits that removed a missing file, or wrote its name into a list of files.
         lacking = [name for name in suspects.lacking if self._git.ask("ls-files", "--", f":(top,glob)**/{name}") == ""]
         wrote = [
             each
@@ -498,17 +501,17 @@ def _names(text: str | None) -> tuple[str, ...] | None:
 
 @functools.lru_cache(maxsize=8)
 def _quoted(text: str) -> frozenset[str]:
-    """Return the names that stand in quotes in a text."""
+    """Return the names in quotes in a text."""
     return frozenset(_IN_QUOTES.findall(text))
 
 
 def _are_beside(files: Iterable[str], edited: Iterable[str], reads: Sequence[str]) -> bool:
-    """Tell whether committed changes have no part in what uncommitted ones made: the simulation read only the latter.
+    """Tell whether committed changes cannot matter beside uncommitted ones: the simulation read only the latter.
 
     Args:
         files: Files of the commits.
         edited: Files with uncommitted changes.
-        reads: Files that the failing simulation read; if they are unknown, only files for people to read are none.
+        reads: Files that the failing simulation read; if they are unknown, only prose counts as unread.
     """
     by_edits = any(name in reads for name in edited)
     return all(is_prose(name, reads) or (by_edits and is_unread(name, reads)) for name in files)
@@ -528,16 +531,16 @@ class _Suspects:
     root: Path | None = None
     """Root of the project, to which paths in the text are relative."""
     absent: Literal["A", "D"] = "D"
-    """git's letter for a change of a file that was not there in the failing run: that run came first, or last."""
+    """git's letter for a change to a file that the failing run did not have: `A` if that run came first, else `D`."""
 
     def named(self, files: Iterable[str]) -> list[str]:
         """Return the files that the evidence names, by their base names or, in quotes, as units or modules.
 
-        A base name that is there with the folder of another file does not count.
+        A base name that the text gives with the folder of another file does not count.
         """
         text = _PROGRESS.sub("", self.text)
 
-        def stands(path: PurePosixPath) -> bool:  # by itself: `RAM.py` is no part of `ExtenderRAM.py`
+        def stands(path: PurePosixPath) -> bool:  # by itself, not `RAM.py` in `ExtenderRAM.py`
             found = re.finditer(rf"(?<![\w.-]){re.escape(path.name)}(?![\w-]|\.\w)", text) if path.name in text else ()
             starts = (each.start() for each in found)
             return any(not self._is_elsewhere(text[max(start - _LONGEST, 0) : start], path) for start in starts)
@@ -548,13 +551,13 @@ class _Suspects:
         return list(dict.fromkeys([*as_file, *as_unit]))[:MOST_FILES]
 
     def _is_elsewhere(self, before: str, path: PurePosixPath) -> bool:
-        """Tell whether the folder that stands before a base name is that of another file than `path`."""
+        """Tell whether the folder before a base name is that of a file other than `path`."""
         found = _FOLDER.search(before)
         if found is None or self.root is None:
             return False
         parts = [part for part in found[0].split("/") if part not in {"", ".", ".."}]
         agrees = all(one == other for one, other in zip(reversed(parts), reversed(path.parts[:-1]), strict=False))
-        # A folder of which nothing is known may be a copy, for example in a build folder.
+        # A folder that is unknown here may hold a copy of the file, for example a build folder.
         folders = found[0], "/".join(parts)  # as seen from a build folder, or from the root
         return not agrees and any((self.root / folder / path.name).is_file() for folder in folders)
 
@@ -569,12 +572,12 @@ class _Suspects:
         return [name for name in files if name in self.reads]
 
     def prose(self, files: Sequence[str]) -> dict[str, None]:
-        """Return the files for people to read; none where there are no others, or too many."""
+        """Return the prose files (for people to read); none if there are no other files, or too many prose files."""
         found = {name: None for name in files if is_prose(name, self.reads)}
         return found if len(found) < len(files) and len(found) <= _MOST_PROSE else {}
 
     def first(self, files: Sequence[str], last: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return as many names as a record keeps, those to which the evidence points first.
+        """Return as many names as a record keeps; those to which the evidence points come first.
 
         Args:
             files: The names.

@@ -19,16 +19,16 @@ class RevisionError(Exception):
 
 
 class Revision:
-    """The files beside the wiki of a git revision, in a temporary folder that lives as long as this object.
+    """The wiki of a git revision and the files beside it, in a temporary folder that lives as long as this object.
 
-    Its caches are made anew, since a change could have written those of the working tree.
+    Its caches are made anew, because a change could have written the caches of the working tree.
 
     Args:
         layout: The project.
         name: The revision, as git takes it.
 
     Raises:
-        RevisionError: git does not know it, or it has neither wiki nor records, patterns or waivers.
+        RevisionError: git does not know the revision, or the revision has no wiki, records, patterns or waivers.
     """
 
     def __init__(self, layout: Layout, name: str) -> None:
@@ -45,7 +45,7 @@ class Revision:
         folder = Path(temporary, "agent")
         folder.mkdir()
         self.layout = Layout(root=root, wiki=folder / layout.wiki.name)
-        # With another index than the user's, and not by `git archive`, which leaves out what is `export-ignore`.
+        # With an index other than the user's, and not with `git archive`, which leaves out `export-ignore` files.
         index = {"GIT_INDEX_FILE": os.path.join(temporary, "index")}  # noqa: PTH118 (a text)
         # In a folder below the top, checkout-index writes only the files of that folder.
         top = Path(git(root, "rev-parse", "--show-toplevel") or root)

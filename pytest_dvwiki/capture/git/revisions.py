@@ -1,7 +1,8 @@
 """Revisions of sources that are not in git, such as changelists: `@` and the name that the caller gives.
 
-Numbers give the order themselves. The order of other names is that of a list of changes: a line for each change, the
-newest first, with its name and then its subject, as `p4 changes` and `hg log` print. Without either it is not known.
+Numbers give the order themselves. Other names are ordered by a list of changes: one line for each change, the newest
+first, with its name and then its subject, as `p4 changes` and `hg log` print them. Without numbers and without a list,
+the order is not known.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def revision(text: str) -> str:
 
 
 def is_revision(*commits: str | None) -> bool:
-    """Tell whether one of several names of commits is that of a revision outside git."""
+    """Tell whether any of several commit names is that of a revision outside git."""
     return any(commit is not None and commit.startswith(MARK) for commit in commits)
 
 
@@ -78,7 +79,7 @@ class Revisions:
         return tuple(reversed(found))
 
     def _place(self, name: str) -> tuple[str, int]:
-        """Return by what a revision is ordered, its number or the list, and its place; an empty text if by neither."""
+        """Return what orders a revision, `number` or `list`, and its place there; an empty text if neither does."""
         bare = name.removeprefix(MARK)
         if bare.isdecimal():
             return "number", int(bare)
