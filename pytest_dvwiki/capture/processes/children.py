@@ -1,8 +1,8 @@
 """Detection of the child processes that a test starts, and of the log files opened for them.
 
 Python raises an audit event before each `subprocess.Popen`, whoever calls it: the runner of cocotb, cocotb-test, a
-test's own `subprocess.run(["make"])`. The event gives the folder and the environment of a possible simulation (which
-names cocotb's results file); the files opened for writing show where its output goes. An audit hook cannot be removed,
+test's own `subprocess.run(["make"])`. The event gives the folder of a possible simulation, and its environment, which
+names cocotb's results file; the files opened for writing show where its output goes. An audit hook cannot be removed,
 and it costs a microsecond for every event of the process (attribute look-ups, `id`), so it is added only with the first
 child that starts while a test runs.
 """
@@ -103,11 +103,11 @@ class _Hook:
     def __init__(self) -> None:
         self.listener: Children | None = None
         self.installed = False
-        """Whether Python calls it, as it does since the first child."""
+        """Whether Python calls the hook, which it does from the first child on."""
         self._busy = threading.local()
 
     def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
-        # Called for every audit event of the process (imports, attribute look-ups), so the first test must be fast.
+        # Called for every audit event of the process (imports, attribute look-ups), so the first check must be fast.
         listener = self.listener
         if listener is None or (event != "subprocess.Popen" and event != "open" and event != "os.system"):  # noqa: PLR1714
             return
@@ -195,7 +195,7 @@ class _FirstChild:
         if listener is None or _hook.installed:
             return
         _hook.installed = True
-        # If somebody has wrapped these in the meantime, they stay and only pass the call on.
+        # If somebody has wrapped our wrappers in the meantime, ours stay and only pass the call on.
         if subprocess.Popen.__init__ is self._before_popen:
             subprocess.Popen.__init__ = self._popen  # type: ignore[method-assign]
         if os.system is self._before_system:
@@ -214,7 +214,7 @@ def _wait_for_first_child() -> None:
 
 
 def listen(children: Children | None) -> None:
-    """Record the child processes from now on in `children`; None stops recording."""
+    """Record child processes in `children` from now on; None stops recording."""
     if children is not None:
         _wait_for_first_child()
     _hook.listener = children
@@ -222,7 +222,7 @@ def listen(children: Children | None) -> None:
 
 @contextmanager
 def unwatched() -> Iterator[None]:
-    """Record no child processes meanwhile: those of the plugin itself belong to no test."""
+    """Suspend the recording of child processes: the plugin's own belong to no test."""
     listener, _hook.listener = _hook.listener, None
     try:
         yield

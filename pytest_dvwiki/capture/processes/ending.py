@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 _STATUS = re.compile(r"(?:return code: |terminated with error |returned non-zero exit status )(-?\d{1,10})")
 _HANDLED = re.compile(r"Exiting pid: \d+ with signum: (\d{1,3})\b")
-"""Message of cocotb-test's own handler of Ctrl-C and SIGTERM."""
+"""Message of cocotb-test's own handler for Ctrl-C and SIGTERM."""
 _TIMEOUT = re.compile(
     r"Timeout \(>[\d.]+s\) from pytest-timeout|TimeoutExpired: Command .{1,200} timed out after [\d.]+ seconds"
 )
 _LIMIT_PROGRAM = re.compile(r"Command '(?:\['|\S*/)?timeout\b.* returned non-zero exit status 124\b")
-"""The program `timeout` reached its limit."""
+"""Message that shows that the program `timeout` reached its limit."""
 _SAID_BY_MAKE = re.compile(
     r"^make(?:\[\d+\])?: \*\*\* \[.{1,400}\] "
     r"(?:Error (?P<status>\d{3})|(?P<words>[A-Z][\w/ ]+?)(?:: \d+)?)(?: \(core dumped\))?$"
@@ -27,7 +27,7 @@ _SAID_BY_MAKE = re.compile(
 _SIGNALS = {(signal.strsignal(number) or "").partition(":")[0]: number for number in signal.valid_signals()}
 """Signals by the words of the C library, to which macOS adds the number."""
 _SENT = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
-"""Signals that another process sends; a program that crashes ends itself with others."""
+"""Signals that another process sends; a program that crashes ends with other signals."""
 FROM_OUTSIDE = "the run was killed from outside"
 _BUILD_CALL = re.compile(r"^>.*\bbuild\(", re.MULTILINE)
 _TEST_CALL = re.compile(r"^>.*\b(?:test|run)\(", re.MULTILINE)
@@ -43,7 +43,7 @@ class Ending:
     """Exit status; None if unknown."""
     signal: int | None = None
     interrupted: bool = False
-    """Whether a person ended it; tests that had not failed by then did not fail."""
+    """Whether a person ended it; tests that had not failed by then do not count as failed."""
     timeout: str | None = None
     """Message of pytest-timeout, or of the `timeout=` of a subprocess."""
     cut_short: bool = False
@@ -64,7 +64,7 @@ class Ending:
 
     @property
     def from_outside(self) -> str:
-        """Return why another run need not end in the same way; empty if it may."""
+        """Return why another run need not end in the same way; empty if there is no such reason."""
         if self.cut_short:
             return FROM_OUTSIDE
         if self.signal in _SENT and not self.limited and self.timeout is None:
@@ -98,7 +98,7 @@ def timeout_in(text: str) -> str | None:
 
 
 def status_in(lines: Iterable[str]) -> int | None:
-    """Return the status by which make reports that a signal ended its command; None if there is none."""
+    """Return the status with which make reports that a signal ended its command; None if there is none."""
     for line in lines:
         if found := _SAID_BY_MAKE.match(line):
             if found["words"] in _SIGNALS:
@@ -139,7 +139,7 @@ def place(test: str | None, time: str | None) -> str:
 
 
 def _signal(status: int | None) -> int | None:
-    """Return the signal of a status: negative from a child, above 128 from a shell in between."""
+    """Return the signal that a status stands for: negative from a child, above 128 from a shell in between."""
     if status is None:
         return None
     number = -status if status < 0 else status - _SHELL_SIGNALS

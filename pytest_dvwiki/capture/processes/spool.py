@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Place = tuple[int, int]
-"""Device and inode of the file behind a descriptor."""
+"""Device and inode of the file that a descriptor refers to."""
 
 _CHUNK = 1 << 18
 _PERIOD = 0.05

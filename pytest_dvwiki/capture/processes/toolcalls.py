@@ -1,7 +1,7 @@
 """Parsing of command lines of compilers and simulators: top, parameters, defines, plusargs, and the files read.
 
-Paths, seeds, names of tests and options that only affect the output are left out, so that the same design in another
-folder, with another seed or with waves has the same configuration.
+Paths, seeds, names of tests and options that only affect the output are left out. Therefore the same design has the
+same configuration in another folder, with another seed, or with waves.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class ToolCall:
     """The facts about the design that a command line builds or runs."""
 
     simulator: str | None
-    """None for a simulation that is an executable of its own."""
+    """Name of the tool; None for a simulation that is an executable of its own."""
     builds: bool
     runs: bool
     items: frozenset[str]
@@ -79,7 +79,7 @@ def read_call(
         words: The command line.
         folder: Absolute path of the folder in which it starts.
         variables: Its environment variables.
-        runs: Whether it is known to run a simulation, so that an unknown program must be one that a tool has made.
+        runs: Whether it is known to run a simulation; an unknown program must then be one that a tool has made.
     """
     name, arguments = _program(words)
     reader = _CallReader(folder, variables or {})
@@ -127,12 +127,12 @@ def _without_comments(text: str) -> str:
 
 
 def absolute(folder: str, word: str) -> str:
-    """Return a path of a command line as an absolute one."""
+    """Return a path in a command line as an absolute path."""
     return os.path.normpath(os.path.join(folder, word))  # noqa: PTH118  # joined as text
 
 
 def _without_folders(text: str) -> str:
-    """Return a value with files reduced to their names and folders removed; a quotient stays."""
+    """Return a value with files reduced to their names and folders removed; a quotient such as `A/B` stays."""
 
     def without(found: re.Match[str]) -> str:
         is_path = found[0][0] in "/\\.~" or found[0][1:2] == ":" or _FILE.match(text, found.end())
@@ -356,7 +356,7 @@ def _value(text: str) -> str:
 
 
 def _without_library(top: str) -> str:
-    """Return a top without its library."""
+    """Return the name of a top without its library."""
     return top.strip("'\"").rpartition(".")[2]
 
 

@@ -18,7 +18,7 @@ _DRIVERS = frozenset({"cmake", "gmake", "make"})
 _RESULTS = "COCOTB_RESULTS_FILE"
 _MAKES = frozenset({"make", "gmake"})
 _MAKE_OPTIONS = {"-C": True, "--directory": True, "-f": False, "--file": False, "--makefile": False}
-"""Options of make that take a path, and whether that is its working folder."""
+"""Maps an option of make that takes a path to whether the path is make's working folder."""
 
 
 def is_simulation(child: Child) -> bool:
@@ -48,7 +48,7 @@ def results_file(child: Child) -> Path | None:
 
 
 def working_folder(child: Child) -> Path:
-    """Return the folder that a child works in; for make the one of `-C DIR`, `-CDIR` or `--directory=DIR`."""
+    """Return the folder that a child works in; for make, the folder of `-C DIR`, `-CDIR` or `--directory=DIR`."""
     return _place_of_make(child)[0] if is_make(child) else child.folder
 
 
@@ -59,7 +59,7 @@ def makefile_of(child: Child) -> Path | None:
 
 
 def _place_of_make(child: Child) -> tuple[Path, str | None]:
-    """Return the folder in which a make works, and the Makefile that it was given."""
+    """Return the folder in which a call of make works, and the Makefile that it was given."""
     folder, file = child.folder, None
     words = iter(child.arguments[1:])
     for word in words:
@@ -82,7 +82,7 @@ def modules(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def cocotb_version(environment: Mapping[str, str]) -> str | None:
-    """Return a version of cocotb that reads these variables; None if those of 2.x or none are set."""
+    """Return `1.9` if only the variables of cocotb 1.9 are set; None if those of 2.x or none are set."""
     return "1.9" if environment.get("MODULE") and not environment.get("COCOTB_TEST_MODULES") else None
 
 
