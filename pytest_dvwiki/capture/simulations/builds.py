@@ -1,8 +1,8 @@
 """The build that a simulation ran: its configuration and sources, even if the build step was skipped.
 
 Runners and Makefiles build only if sources changed; otherwise the last build of the same place counts, which is kept in
-a file beside the journal. Time and size of the built file identify the build, so that a build that nobody observed is
-not taken for the one on record.
+a file beside the journal. Time and size of the built file identify the build: a build that nobody observed is not
+mistaken for the one on record.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FILES = 256
 """Maximum number of builds kept on disk; the oldest are deleted."""
 _SOURCES = 1000
 _OPEN = 64
-"""Maximum number of builds kept that have not been run yet."""
+"""Maximum number of builds not yet run that are kept."""
 _NO_RUN = "0000"
 _OWN = re.compile(r"[0-9a-f]{16}\.json")
 
@@ -40,7 +40,7 @@ class Build:
 
     simulator: str | None
     items: tuple[str, ...]
-    """Items of its commands, sorted; each a kind and a hash, since a define may be a secret."""
+    """Items of its commands, sorted; each a kind and a hash, because a define may be a secret."""
     sources: tuple[str, ...] = ()
     includes: tuple[str, ...] = ()
     artefact: str | None = None
@@ -57,9 +57,9 @@ class Setup:
 
     simulator: str | None = None
     config: str | None = None
-    """The configuration as 12 hex digits: 8 for the build, 4 for what the run adds, `0000` if it adds nothing.
+    """12 hex digits of the configuration: 8 for the build, 4 for what the run adds (`0000` if it adds nothing).
 
-    None if the build is unknown. For a failed build only the first 8 have a meaning.
+    None if the build is unknown. For a failed build only the first 8 digits have a meaning.
     """
     sources: tuple[str, ...] = ()
     includes: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ class Builds:
         self._known: dict[str, Build | None] = {}
 
     def find(self, places: Iterable[str]) -> Build | None:
-        """Return the build that a run at these places uses; None if it is unknown or was not the last one."""
+        """Return the build that a run at these places uses; None if it is unknown or its file has changed since."""
         for place in places:
             found = self._known.get(place)
             if found is None or stamp_of(found.artefact) != found.stamp:
@@ -161,7 +161,7 @@ class Builds:
         """Create the folder, and delete the oldest files in it.
 
         Raises:
-            OSError: It cannot be written, or is a link: a link from git may lead anywhere.
+            OSError: The folder cannot be written, or is a link: a link from git may lead anywhere.
         """
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the journals
         folder.mkdir(exist_ok=True)
@@ -198,12 +198,12 @@ class Watch:
         self._open: list[tuple[Build, tuple[int, int] | None]] = []
         """Builds that have not been run yet, each with the stamp of the file before the build."""
         self._of_item = 0
-        """Index of the first of these that belongs to the present item."""
+        """Index of the first of these builds that belongs to the present item."""
         self._merging = False
         """Whether no simulation has run since the last build."""
 
     def next_item(self) -> None:
-        """Start another item, which does not run a failed build of the one before."""
+        """Start another item, which does not run a failed build of the item before."""
         self._of_item = len(self._open)
         self._merging = False
 
@@ -250,7 +250,7 @@ class Watch:
         return found
 
     def _ready(self, call: ToolCall) -> Build | None:
-        """Return the newest build at the run's place: of this item, or of an earlier one if it made its file."""
+        """Return the newest build at the run's place: this item's, or an earlier item's if the build made its file."""
         for number in range(len(self._open) - 1, -1, -1):
             build, before = self._open[number]
             if set(build.places) & set(call.places):
@@ -293,10 +293,10 @@ def _setup(build: Build | None, call: ToolCall, run: Iterable[str]) -> Setup:
 
 
 def setup_of_log(echoed: Iterable[tuple[str, str]], folder: str, builds: Builds) -> Setup:
-    """Return the design of a log's last simulation by the commands in the log, else the design built last.
+    """Return the design of a log's last simulation according to the commands in the log, else the design built last.
 
     Args:
-        echoed: Pairs of folder and command; the folder as the log names it before the command, or empty.
+        echoed: Pairs of folder and command; the folder is as the log names it before the command, or empty.
         folder: Absolute path of the folder in which the first of them started.
         builds: The builds before the log.
     """

@@ -37,7 +37,7 @@ class CocotbTest:
     """One cocotb test of one run of a simulator."""
 
     name: str
-    """Its unique name under the pytest item; with the module only if there are several."""
+    """Its unique name under the pytest item; with the module only if there are several modules."""
     bare: str
     """Its name in cocotb, without the module."""
     module: str
@@ -63,7 +63,7 @@ class CocotbTest:
 
     @property
     def duration_s(self) -> float:
-        """Return its duration; 0 if it is only in the log."""
+        """Return its duration in seconds; 0 if the test is only in the log."""
         return self.case.duration_s if self.case is not None else 0.0
 
     @property
@@ -98,7 +98,7 @@ def join_tests(
     """Return the tests of a simulation.
 
     Args:
-        cases: The tests of the results file; None if there is none, so that the log decides.
+        cases: The tests of the results file; None if there is no such file; then the log decides.
         blocks: The tests of the log.
         modules: The test modules, where known.
         root: The folder that paths are shown relative to.
@@ -162,7 +162,7 @@ def _mark_not_started(tests: list[CocotbTest]) -> list[CocotbTest]:
     running = {test.name for test in began[:1]}
     running |= {test.name for test in tests if test.unfinished}
     marked = {test.name for test in ended} | {test.name for test in tests if test.exception == _STOPPED_BY_LIMIT}
-    # cocotb 1.9 gives no exception: a test that is not in its log never began if another was cut off.
+    # cocotb 1.9 gives no exception: a test that is not in its log never began if another test was cut off.
     marked |= {test.name for test in tests if test.failed and test.block is None and is_silent(test.case) and running}
     return [
         replace(test, started=test.name in running, unfinished=test.name in running) if test.name in marked else test
@@ -182,7 +182,7 @@ def _logged_trace(text: str) -> str:
 
 
 def is_silent(case: Case | None) -> bool:
-    """Tell whether a results file lacks a test's error: the file is missing, or it is of cocotb 1.9."""
+    """Tell whether a results file lacks a test's error: the file is missing, or cocotb 1.9 wrote it."""
     return case is None or _OLD_MESSAGE.match(case.message) is not None
 
 

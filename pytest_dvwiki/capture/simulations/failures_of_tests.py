@@ -36,7 +36,7 @@ def failure_of(run: SimulationRun, test: CocotbTest) -> Failure:
         *excerpts_of("results", test.entry, sim.interest, _ENTRY),
         *run.log_excerpt(run.main, block.lines if block is not None else ()),
         *(run.log_excerpt(run.main, _ending_lines(run)) if test.unfinished else ()),
-        # The last words of a crashing simulator may be on its error stream, without the name of a test.
+        # The last message of a crashing simulator may be on its error stream, without the name of a test.
         *(run.side_excerpts() if test.unfinished and run.ending.bad_status else ()),
     ]
     return run.failure(
@@ -84,7 +84,7 @@ def _command(run: SimulationRun, test: CocotbTest, *, strict: bool = False) -> C
         return None
     module = test.module if test.name != test.bare else None
     file = test.case.file if test.case is not None else None
-    # With cocotb 1.x, pyuvm registers its tests under names that differ from the reported ones: then all are run.
+    # With cocotb 1.x, pyuvm registers tests under names that differ from the reported ones: then all tests are run.
     hidden = (run.cocotb or "").startswith("1.") and file is not None and is_library(file)
     return reproduce.again(
         run.sim.call,
@@ -100,8 +100,8 @@ def _command(run: SimulationRun, test: CocotbTest, *, strict: bool = False) -> C
 def _fails_alone(run: SimulationRun, test: CocotbTest) -> bool:
     """Tell whether nothing suggests that earlier tests contributed to the failure of a test.
 
-    An earlier test that failed may have left the design in any state. A test that waits may wait for something that
-    even a test that passed has used up.
+    An earlier test that failed may have left the design in any state. A test that waits may wait for something that an
+    earlier test has used up, even one that passed.
     """
     before = takewhile(lambda other: other is not test, run.tests)
     is_hang = test.unfinished or test.exception == reproduce.LIMIT
@@ -148,7 +148,7 @@ def _place_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
 
 @functools.cache
 def _end_by_the_design() -> re.Pattern[str]:
-    """Return an expression for a line of the design, or its simulator, that explains why the simulation ended."""
+    """Return an expression for a line in which the design or its simulator explains why the simulation ended."""
     return re.compile(simulators.either(lambda tool: tool.fatal, _BY_THE_DESIGN))
 
 

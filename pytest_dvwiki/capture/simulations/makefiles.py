@@ -34,14 +34,14 @@ _GIVEN = re.compile(r"\b(COCOTB_TEST_MODULES|MODULE|COCOTB_TOPLEVEL|TOPLEVEL|TOP
 _ENTERED = re.compile(r"^(?:\S*/)?g?make\[\d+\]: Entering directory [`']([^'\n]+)'$")
 _ENTERED_ANY = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: Entering directory [`']([^'\n]+)'$")
 _CHANGED = re.compile(r"\bmake: Entering directory|\bg?make\b[^\n]* (?:-C|--directory)[ =]?[\w./]")
-"""A line that shows a make which was told to change its folder."""
+"""A line that shows that make was told to change its folder."""
 _MAKE = re.compile(r"(?:^|[;&|] *)@?(?:\$[({]MAKE[)}]|(?:[\w./-]*/)?g?make)(?= |$)([^;&|<>`$]*)$")
 """A command that calls make, at the end of a line in a log or a recipe."""
 _BELOW_PWD = re.compile(r"\$[({]PWD[)}]/([^$:]+)")
 _LINES_BEFORE = 3
-"""Lines before "Entering directory" that are searched for the command that called make."""
+"""Number of lines before "Entering directory" that are searched for the command that called make."""
 _MOST_CALLS = 8
-"""Calls of make in a folder, the last ones of a log, that are searched for the simulation."""
+"""Maximum number of calls of make in a folder, the last ones of a log, that are searched for the simulation."""
 _OLD_NAMES = {"MODULE": "COCOTB_TEST_MODULES", "TOPLEVEL": "COCOTB_TOPLEVEL", "TESTCASE": "COCOTB_TESTCASE"}
 HEAD = 256 * 1024
 """Number of bytes at the start of a file that are read for the command of make."""
@@ -61,10 +61,10 @@ def from_outside(text: str) -> frozenset[str]:
 
 
 def make_call(makefile: Path, log: str, root: Path, environment: Mapping[str, str] | None = None) -> Call | None:
-    """Return the command line with which a Makefile was run; None if another one would give it other paths.
+    """Return the command line with which a Makefile was run; None if the folder where make was started is unknown.
 
-    A variable has the value that follows from the log; any other that the Makefile takes from outside has its present
-    value.
+    A folder outside the repository (without one, outside the root) counts as unknown. A variable has the value that
+    follows from the log; any other variable that the Makefile takes from outside has its present value.
 
     Args:
         makefile: The Makefile.
@@ -105,16 +105,16 @@ def make_call(makefile: Path, log: str, root: Path, environment: Mapping[str, st
 
 
 def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
-    """Return the folder in which make was started, another one for `make -C`; None if it matters but is unknown.
+    """Return the folder in which make was started (with `make -C` not `folder`); None if it matters but is unknown.
 
-    It matters where the Makefile reads `$(PWD)`, which is the folder of the shell. The log has it in the paths that
-    begin with it. If it shows none of them, the files at these paths tell.
+    The folder matters where the Makefile reads `$(PWD)`, which is the folder of the shell. The log has this folder in
+    the paths that begin with `$(PWD)`. If the log shows none of them, the files that exist at these paths tell.
 
     Args:
         folder: Folder of the Makefile.
         text: Text of the Makefile.
         log: Log of the run.
-        top: The folder above which nobody starts it.
+        top: The folder above which nobody starts make.
     """
     if "PWD" not in _REFERENCE.findall(text):
         return folder
@@ -142,7 +142,7 @@ def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
 
 
 def _entered(line: str, folder: Path) -> str | None:
-    """Return the name that make gives to a folder in a line in which it enters it; None for any other line."""
+    """Return the name that make gives to a folder in a line that says that make enters it; None for any other line."""
     found = _ENTERED_ANY.match(line)
     return found[1] if found and _is_same_folder(found[1], folder) else None
 
@@ -175,7 +175,7 @@ def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
 
 
 def _is_same_folder(name: str, folder: Path) -> bool:
-    """Tell whether a folder named in a log is this one; that of another machine by its last name."""
+    """Tell whether a folder named in a log is this one; a folder of another machine is recognised by its last name."""
     return Path(os.path.realpath(name)) == Path(os.path.realpath(folder)) or Path(name).name == folder.name
 
 
@@ -266,7 +266,7 @@ def _top_options(program: str) -> list[str]:
 
 
 def _follows(value: str, known: Collection[str]) -> bool:
-    """Tell whether a value in the Makefile consists of variables that are passed to it."""
+    """Tell whether a value in the Makefile consists of variables that are passed to the Makefile."""
     names = set(_REFERENCE.findall(value))
     return bool(names) and names <= set(known)
 
@@ -301,7 +301,7 @@ def _values_in(logged: Collection[str], word: str) -> dict[str, str]:
         return {}  # the boundary between two adjacent variables is unknown
     groups = (f"(?P<v{number}>[^'\"]*?)" for number in range(len(names)))
     parts = (part for pair in zip(map(re.escape, literals), (*groups, r"\z"), strict=True) for part in pair)
-    # Both come from untrusted files: the time must be linear in their length.
+    # The word and the log come from untrusted files: the time must be linear in their length.
     expression = given(rf"\A{''.join(parts)}")
     longest = max(literals, key=len)
     fits: set[tuple[tuple[str, str], ...]] = set()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.logtext.logs import LogText
 
 _BEGINNING = 8
-"""Number of chunks of a log, about a megabyte each, in which its test must be named."""
+"""Number of chunks at the start of a log, about a megabyte each, in which its test must be named."""
 _TEST_OPTION = "+UVM_TESTNAME="
 _STARTED = "[RNTST]"
 _RUNNING = re.compile(r"\[RNTST\] Running test (?P<test>[\w$:.#()-]{1,200}?)(?:\.\.\.|\s)")
@@ -68,7 +68,7 @@ class PathTemplate:
         """Read a template.
 
         Raises:
-            ValueError: It does not contain `{test}`, or another field than `{test}` and `{seed}`.
+            ValueError: It lacks `{test}`, or contains a field other than `{test}` and `{seed}`.
         """
         fields = _FIELD.findall(text)
         if fields.count("test") != 1 or fields.count("seed") > 1 or not {*fields} <= {"test", "seed"}:
@@ -84,7 +84,7 @@ class PathTemplate:
 
 
 def named_run(log: LogText, shown: str, templates: Iterable[PathTemplate] = ()) -> NamedRun | None:
-    """Return the facts about its run in a log; None if neither the log nor its path names one test.
+    """Return the facts in a log about its run; None if neither the log nor its path names one test.
 
     Args:
         log: The log.
@@ -157,7 +157,7 @@ def _read(log: LogText) -> NamedRun | None:
 
 
 def _telling_lines(text: str) -> list[str]:
-    """Return the lines that may name a command, a seed or a version; a command may go on below."""
+    """Return the lines that may name a command, a seed or a version, with the lines on which a command continues."""
     literals = (
         _TEST_OPTION,
         *(option for option, _ in _seed_options()),

@@ -1,8 +1,8 @@
 """Error lines: a test may pass although its log has some; they are counted, and strict logs make the test fail.
 
 An error line is a UVM or pyuvm report of severity error or fatal, an HDL message of severity error or above, or a line
-that a logger of the testbench wrote with level ERROR or above. A line that matches a benign pattern is none; with
-strict logs, neither is one that a waiver accepts.
+that a logger of the testbench wrote with level ERROR or above. A line that matches a benign pattern is not an error
+line; with strict logs, neither is a line that a waiver accepts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MOST = 10_000
 """Maximum number of error lines of one text that are counted."""
 ROOM = 4096
-"""Maximum number of characters of them that are kept."""
+"""Maximum number of characters of error lines that are kept."""
 _MOST_KINDS = 1024
 _KEPT = 3
 """Maximum number of messages that are kept."""
@@ -111,7 +111,7 @@ class ErrorCounter:
     def _is_benign(self, text: str) -> bool:
         if self._interest is None:
             return False
-        # Logs repeat themselves: the answer for one line holds for all of its kind.
+        # Logs repeat themselves: the answer for one line holds for all lines of its kind.
         its_kind = kind(text.lower())
         known = self._benign.get(its_kind)
         if known is None:

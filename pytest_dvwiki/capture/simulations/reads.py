@@ -51,7 +51,7 @@ def files_read(
         files: Absolute paths of Python files, or a Makefile, that are known to have been read.
         modules: Names of test modules.
         folder: Absolute path of the folder that the simulation ran in.
-        root: Folder of the project; files outside it and its repository are left out.
+        root: Folder of the project; files outside both the folder and its repository are left out.
     """
     top = workspace(root)[0]
     base, real = f"{top}{os.sep}", f"{os.path.realpath(top)}{os.sep}"
@@ -156,8 +156,8 @@ def _dependencies(setup: Setup, folder: str) -> Iterator[str]:
 def _others(files: Iterable[str], modules: Iterable[str], folder: str, base: str) -> Iterator[str]:
     """Yield Python files, each with the project files that it imports, and Makefiles.
 
-    A Makefile may give the simulator a search path of its own: a module that is in no known folder may be any file of
-    the repository with its name.
+    A Makefile may give the simulator a search path of its own. Therefore a module that is in no known folder may be any
+    file of the repository with its name.
     """
     search = list(dict.fromkeys((folder, *(os.path.abspath(each) for each in sys.path))))  # noqa: PTH100
     search = [each for each in search if f"{each}/".startswith(base)]
@@ -209,7 +209,7 @@ def _anywhere(module: str, base: str) -> list[str]:
 
 @functools.lru_cache(maxsize=4)
 def _python_files(base: str) -> Mapping[str, list[str]]:
-    """Return the Python files of a repository by the last names of their modules; empty if git does not answer."""
+    """Return a map from the last name of a module to its possible files in a repository; empty if git fails."""
     listed = git.output(Path(base), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "*.py") or b""
     found: dict[str, list[str]] = {}
     for name in map(os.fsdecode, filter(None, listed.split(b"\0"))):

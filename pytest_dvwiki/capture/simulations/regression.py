@@ -2,7 +2,7 @@
 
 For cocotb 1.9 and 2.x with any level and prefix: `running X (i/n)` begins a test, `X passed` or `X failed` is its
 verdict, the next `running` ends it. At level WARNING there is only `X failed`: then a test extends from the end of the
-one before to the end of the traceback under its verdict.
+test before to the end of the traceback under its verdict.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MANAGER = "cocotb.regression"
 _LOADED = ("I support registered", "I registered")
 """Words with which cocotb 2.x and 1.9 begin: `VPI support registered`, `VHPI registered`."""
 _BY_NAME = (_MANAGER, *_LOADED)
-"""Words in a line of the regression manager, once its lines are known to contain its name."""
+"""Words that mark a line of the regression manager, once its lines are known to contain its name."""
 _BY_WORDS = (
     *_BY_NAME,
     "running ",
@@ -43,7 +43,7 @@ _BY_WORDS = (
     "Using Python ",
     "*** [",
 )
-"""Words in such a line with another prefix (COCOTB_LOG_PREFIX), and in the lines before the first of them."""
+"""Words that mark such a line with another prefix (COCOTB_LOG_PREFIX), and the lines before the first such line."""
 _FOLDER = re.compile(r"(?:^|\s)(?:g?make(?:\[\d+\])?: )?(?P<word>Entering|Leaving) directory '(?P<folder>[^']+)'")
 _RUNNER_SAYS = re.compile(r".*?\bRunning command:? (?P<command>.+?)(?: in directory (?P<folder>\S+))?$")
 _SHOWN_UNTIL = 100_000
@@ -64,7 +64,7 @@ _COCOTB = re.compile(r"(?:Initialized|tests with) cocotb v(?P<version>\d[\w.+-]*
 _PYTHON = re.compile(r"Using Python (?P<version>\d[\w.+-]*) interpreter at ")
 _COMMAND = re.compile(r"Running command (?:\S*/)?(?P<program>[\w.-]+)")
 _RULE = re.compile(r"\*\*\* \[(?:\S*/)?Makefile\.(?P<simulator>\w+):\d+: ")
-"""A rule that failed, in the file that cocotb has for each simulator; `make -s` shows no command."""
+"""A rule that failed in cocotb's Makefile for a simulator: it names the simulator where `make -s` hides commands."""
 _TIME = re.compile(r"\s*(?P<value>\d+(?:\.\d+)?)(?P<unit>fs|ps|ns|us|ms|s|sec|step)\s")
 _CONTINUATION = re.compile(r"\s{8}|$")
 """A line under a verdict; a log line of cocotb begins with at most 5 blanks, Icarus's `Time:` with 7."""
@@ -103,7 +103,7 @@ class LoggedTest:
 
     @property
     def expected_to_fail(self) -> bool:
-        """Tell whether it failed as expected, and passed therefore."""
+        """Tell whether it failed as expected, and therefore passed."""
         return self.judgement == "xfailed" or "as expected" in self.note
 
     @property
@@ -137,7 +137,7 @@ class Regression:
     finished: bool = False
     """Whether the log has the summary of all tests."""
     commands: tuple[tuple[str, str], ...] = ()
-    """Commands of tools before or between tests in the log: folder, empty if unknown, and command."""
+    """Commands of tools before or between tests in the log: each a folder, empty if unknown, and a command."""
     log: LogText | None = None
     sha256: str | None = None
 
@@ -161,7 +161,7 @@ def read_regressions(
         log: The log.
         interest: Decides which lines of a long log to keep.
         names: Names of the tests in a results file, with and without module.
-        failing: Names of those that failed, or None without a results file; no lines of other tests are kept.
+        failing: Names of the tests that failed, whose lines alone are kept; None without a results file.
     """
     stream = LogStream(log)
     splitter = _Splitter(interest, names, failing)
@@ -177,7 +177,7 @@ def simulator_name(text: str) -> str:
 
 @functools.cache
 def _of_commands() -> tuple[str, ...]:
-    """Return words of a line from make or a runner that shows a command of a tool; such lines are between tests."""
+    """Return words of a line in which make or a runner shows a command of a tool; such lines are between tests."""
     names = simulators.programs()
     endings = (f"{name} " for name in names if not any(name != one and name.endswith(one) for one in names))
     return ("ing directory '", *sorted(endings), *(f"/{binary}" for binary in simulators.binaries()))
@@ -193,8 +193,8 @@ def _hdl_time() -> re.Pattern[str]:
 def _shown() -> re.Pattern[str]:
     """Return an expression for a line that shows a command of a tool."""
     names = "|".join(map(re.escape, sorted([*simulators.programs(), *simulators.binaries()])))
-    # No possessive group: before Python 3.11.5 it fails to match where its own text can be divided in two ways. Here it
-    # cannot, so that a long list of variables costs no time.
+    # No possessive group: before Python 3.11.5 it fails to match where its own text can be divided in two ways. Here
+    # the text can be divided in one way only; therefore a long list of variables costs no time.
     value = r"\"[^\"\n]*\"(?=\s)|(?!\"[^\"\n]*\"\s)\S*"
     return re.compile(
         rf"\s*(?:\+ )?(?:cd \S+ (?:&&|;) ?)?(?:[A-Za-z_]\w*=(?:{value})\s+)*(?:\S*/)?"
@@ -256,7 +256,7 @@ class _Splitter:
         self._now = Regression()
         self._last_index = 0
         self._modules: dict[str, str] = {}
-        """Module by test, as cocotb 1.9 lists them before the tests."""
+        """Maps a test to its module, as cocotb 1.9 lists them before the tests."""
         self._closing = False
         self._named = False
         """Whether the manager's lines contain its name."""
@@ -286,7 +286,7 @@ class _Splitter:
         self._take(number, chunk.text[counted:])
 
     def close(self) -> list[Regression]:
-        # After the last simulation may come the build of one that never started.
+        # After the last simulation, there may be the build of a simulation that never started.
         self._now.commands = self._now.commands or tuple(self._commands)
         self._end_regression()
         return self._done
@@ -350,7 +350,7 @@ class _Splitter:
         if message is not None or self._named:
             found = _RUNNING.search(message or "")
             return found if found and found.start() == 0 else None
-        # Without the manager's name on the line (COCOTB_LOG_PREFIX), only the right count identifies it.
+        # Without the manager's name on the line (COCOTB_LOG_PREFIX), only the right count identifies the line.
         found = _RUNNING.search(line)
         return found if found and int(found["index"]) == self._last_index + 1 else None
 
@@ -366,7 +366,7 @@ class _Splitter:
         judgement: Judgement = "xfailed" if word == "xfailed" else "passed" if word == "passed" else "failed"
         hidden = self._open.name is None
         if not hidden and (self._open.name != name or self._open.judgement is not None):
-            # A test that never began in the log: the simulation ended before it.
+            # The log does not show that the test began: the simulation ended before.
             self._switch(None, number)
             hidden = True
         if hidden:
@@ -383,7 +383,7 @@ class _Splitter:
         self._open.feed(number, text, mark=self._open.judgement == "failed")
 
     def _fact(self, number: int, line: str, message: str | None) -> None:
-        """Record what a line shows of the run itself: versions, seed, simulator, start."""
+        """Record what a line shows about the run itself: versions, seed, simulator, start."""
         now = self._now
         is_loaded = any(words in line for words in _LOADED)
         if is_loaded and (now.blocks or now.finished or self._open.name is not None):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LIMIT = "SimTimeoutError"
 """Exception of a test that reached its limit of simulation time."""
 STRICT = ("--dvwiki", "--dvwiki-strict-logs")
-"""Options without which a test that failed only because of the error lines in its log passes."""
+"""Options that repeat a failure which is only due to error lines in the log: without them the test passes."""
 VARIABLES = (
     "SIM",
     "TOPLEVEL_LANG",
@@ -96,7 +96,7 @@ _SHORT_WITH_VALUE = re.compile(r"-[flqsvx]*[kmnr](?P<value>.*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """The parts of the command line of tests that a rerun of one of them has to repeat."""
+    """The parts of the command line of a session that a rerun of one of its tests has to repeat."""
 
     arguments: tuple[str, ...] = ("pytest",)
     """Program with its options, without tests."""
@@ -114,7 +114,7 @@ class Call:
     """Absolute path of the folder; empty if unknown on this machine."""
 
     def path(self, nodeid: str) -> str:
-        """Return a node id as an argument of a command in the folder."""
+        """Return a node id as an argument of a command that runs in the folder."""
         file, separator, names = nodeid.partition("::")
         return f"{_path(file, self.folder, self.items or '.')}{separator}{names}"
 
@@ -160,7 +160,7 @@ class Call:
         return _split(self.arguments)[1]
 
 
-# Each failure asks; a run has few files.
+# Each failure asks for a path; a run has few files.
 @functools.lru_cache(maxsize=256)
 def _path(file: str, folder: str, items: str) -> str:
     """Return the path of a test's file, which is relative to `items`, from the folder of a call."""
@@ -276,7 +276,7 @@ def options_of(words: Sequence[str], items: Sequence[str] = ()) -> list[str]:
 
 
 def with_places(variables: Mapping[str, str], top: Path, here: Path) -> dict[str, str]:
-    """Return variables whose paths below a folder begin with `$PWD`, so that they hold on every machine.
+    """Return variables in which paths below a folder are written with `$PWD`, so that they hold on every machine.
 
     Parts of PYTHONPATH outside that folder are left out: they differ on the reader's machine.
 
@@ -327,7 +327,7 @@ def again(
         module: Module of the test, if another module of the item may have a test of that name.
         seed: The random seed.
         cocotb: Version of cocotb; 1.x uses other variables.
-        strict: Whether only the error lines of its log make it fail.
+        strict: Whether the test fails only because of the error lines in its log.
     """
     old = cocotb is not None and cocotb.startswith("1.")
     variables = {}
@@ -349,10 +349,10 @@ def native(
     Args:
         call: The call of pytest.
         nodeid: The test; None for all tests of the runner.
-        runner: Node id of the item that runs its simulator.
+        runner: Node id of the item that runs the simulator.
         seed: The runner's seed; None if unknown.
         others: Names of the session's other runners and tests, which must not run.
-        strict: Whether only the error lines of its log make it fail.
+        strict: Whether the test fails only because of the error lines in its log.
     """
     logs = STRICT if strict else ()
     variables = {} if seed is None else {"COCOTB_RANDOM_SEED": str(seed)}
@@ -379,7 +379,7 @@ def _keyword(name: str) -> str:
 
 
 def _contains(text: str, part: str) -> bool:
-    """Tell whether `part` selects `text` by pytest's `-k`, and is not equal to it."""
+    """Tell whether `part` selects `text` in pytest's `-k`, and is not equal to it."""
     return part.lower() in text.lower() and part != text
 
 

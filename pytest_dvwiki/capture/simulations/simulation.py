@@ -88,9 +88,9 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationOutcome:
-    """The result of one simulation; the `Evidence` for a test joins those of all its simulations.
+    """The result of one simulation; the `Evidence` for a test joins the outcomes of all its simulations.
 
-    Without `failures`, a failure of the item is the item's own.
+    If `failures` is empty, a failure of the item is not due to the simulation.
     """
 
     failures: tuple[Failure, ...] = ()
@@ -113,8 +113,8 @@ class SimulationOutcome:
 def collect(sim: Simulation) -> SimulationOutcome:
     """Return the failures of a simulation with their evidence, and the results of its tests.
 
-    Memory does not grow with the size of the log. A log that cannot be opened counts as missing, a results file that
-    cannot be read as not written.
+    Memory does not grow with the size of the log. A log that cannot be opened counts as missing, and a results file
+    that cannot be read counts as not written.
     """
     return _outcome(SimulationRun(sim))
 
@@ -156,7 +156,7 @@ def _result_of(
 
 
 def _errors(run: SimulationRun) -> dict[str, ErrorLines]:
-    """Return the error lines by the test that passed with them; those of an item without tests under an empty name.
+    """Return a map from each test that passed with error lines to these lines; without tests, the name is empty.
 
     Error lines outside the tests, as at time 0 or from a final block, count for the last test that passed.
     """

@@ -108,7 +108,7 @@ class SimulationRun:
         in_simulator: bool = True,
         line: int | None = None,
     ) -> Failure:
-        """Return a failure with what all failures of the simulation share."""
+        """Return a failure with the parts that all failures of the simulation share."""
         return Failure(
             nodeid=nodeid,
             phase=phase,
@@ -138,7 +138,7 @@ class SimulationRun:
         return sentence(self.ending, simulator=name, test=test, time=time, finished=finished)
 
     def run_excerpt(self, sentence: str | None) -> list[Excerpt]:
-        """Return a sentence of the capture's own as an excerpt, in a list."""
+        """Return the capture's own sentence about a simulation as an excerpt, in a list."""
         return [Excerpt(source="run", lines=((1, redact(sentence)),))] if sentence else []
 
     def texts(self) -> list[Excerpt]:
@@ -243,7 +243,7 @@ def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regress
         else:
             others.append(part)
     if best is not None and best.finished and cases is None and sim.after_others:
-        # The finished regression is that of the simulation before, which has its results; the rest is this one's.
+        # The finished regression belongs to the simulation before, as do its results; the rest belongs to this one.
         best = Regression(preamble=best.rest, simulator=best.simulator, log=best.log, sha256=best.sha256)
     # A second copy of the tests (a log file and a spool) adds nothing; only texts without tests do.
     sides = tuple(one for one in others if not one.blocks)

@@ -22,7 +22,7 @@ _TAKES_SEED = frozenset(
 _STATE = frozenset({"seed", "set_state"})
 """Functions that set the state shared by the module's functions."""
 _OWN_SEED = re.compile(r"""(?:environ\.get\(|environ\[|getenv\()\s*["'](?!(?:COCOTB_)?RANDOM_SEED["'])\w*SEED""")
-"""A place where Python asks for another seed than cocotb's."""
+"""A place where Python asks for a seed other than cocotb's."""
 _SETS_SEED = re.compile(r"\brandom\.(?:seed|Random)\(\s*[^\s\d)]")
 _NO_DRAW = frozenset({"Generator", "BitGenerator", "get_state", "get_bit_generator", "set_bit_generator"})
 
@@ -30,8 +30,8 @@ _NO_DRAW = frozenset({"Generator", "BitGenerator", "get_state", "get_bit_generat
 def draws_unseeded(files: Iterable[str], top: Path) -> str:
     """Return the first file that draws numbers which cocotb's seed does not repeat; empty if no file does.
 
-    These are numbers of numpy without a seed, and of `random` with a seed that a variable of the environment gives:
-    most runners choose a new value for each run.
+    These are numbers from numpy without a seed, and numbers from `random` with a seed that an environment variable
+    gives: most runners choose a new value for each run.
 
     Args:
         files: The files that a simulation read, relative to the top of the repository.
@@ -55,7 +55,7 @@ def draws_unseeded(files: Iterable[str], top: Path) -> str:
 
 
 def _calls(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the functions of the module that a file calls, and whether each gets an argument other than None."""
+    """Yield the functions of `numpy.random` that a file calls, and whether each gets an argument other than None."""
     if _MODULE.partition(".")[0] not in text:
         return
     try:
