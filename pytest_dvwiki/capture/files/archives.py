@@ -307,7 +307,7 @@ def _zipped(archive: zipfile.ZipFile) -> Iterator[Member]:
 
 
 def _time_of(info: zipfile.ZipInfo) -> float | None:
-    """Return when a file of a zip was modified; None if the stored time is invalid."""
+    """Return the time at which a file in a zip archive was modified; None if the stored time is invalid."""
     try:
         return time.mktime((*info.date_time, 0, 0, -1))
     except (ValueError, OverflowError):

@@ -65,11 +65,11 @@ class Artefact:
     lasting: bool = True
     """False for a file extracted from an archive."""
     only_beside: bool = False
-    """True for a log that was not requested but is beside a results file that was given by name, or is a runner's."""
+    """True for a log that was not requested: it is beside a results file given by name, or it is a runner's log."""
     searched: Path | None = None
-    """Folder that was searched for it; None for a file given by name, or of an archive."""
+    """Folder that was searched for it; None for a file given by name, or from an archive."""
     of_folder: str | None = None
-    """Folder of the runner's file, as displayed, whose tests wrote this log."""
+    """Displayed folder of the runner's file whose tests wrote this log; None for any other log."""
 
     @property
     def folder(self) -> str:
@@ -101,9 +101,9 @@ class FoundArtefacts:
 def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> FoundArtefacts:
     """Find artefacts, each once, sorted by name.
 
-    In folders and archives only files count that look like a results file or a coverage report or have the name of a
-    log; hidden folders are skipped. A file given by name is a report if it is Markdown or JSON, and a log unless it is
-    XML or YAML; a results file given by name adds the logs beside it.
+    In folders and archives, a file counts only if it looks like a results file or a coverage report, or has the name of
+    a log; hidden folders are skipped. A file given by name is a report if it is Markdown or JSON, and a log unless it
+    is XML or YAML; a results file given by name adds the logs beside it.
 
     Args:
         paths: Files, folders, archives, or globs with `*`, `**`, `?` and `[…]`.
@@ -173,7 +173,7 @@ class _Search:
         return self.found
 
     def take(self, given: str) -> None:
-        """Search what one word of the command line names."""
+        """Search the files that one word of the command line names."""
         if is_url(given):
             self._take_url(given)
             return
@@ -267,7 +267,7 @@ class _Search:
             The number of artefacts.
 
         Raises:
-            ArchiveError: It cannot be used.
+            ArchiveError: The archive cannot be used.
         """
         self._archives += 1
         target = self._scratch / str(self._archives)
@@ -333,7 +333,7 @@ def _owner(artefact: Artefact, pattern: str, owners: Mapping[tuple[Path, str], s
 
 
 def expanded(given: str) -> list[Path]:
-    """Return the paths for a word of the command line: itself or, if there is no such file, the matches of the glob."""
+    """Return the paths for a word of the command line: that path or, if there is no such file, the glob's matches."""
     path = Path(given)
     if path.exists() or not glob.has_magic(given):
         return [path]

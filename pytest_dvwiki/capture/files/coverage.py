@@ -117,11 +117,11 @@ def _bins(
     """Yield the bins of a point of cocotb-coverage.
 
     Args:
-        point: Its name.
-        hits: Hits by the label of the bin.
-        goal: Its `at_least`.
-        weight: Its weight.
-        size: Sum of the weights of its bins; for a check with `PASS` and `FAIL`, the weight of a single bin.
+        point: Name of the point.
+        hits: Maps the label of a bin to its number of hits.
+        goal: The point's `at_least`.
+        weight: The point's weight.
+        size: Sum of the weights of the bins; for a check with `PASS` and `FAIL`, the weight of a single bin.
     """
     if weight <= 0:
         return
@@ -210,7 +210,7 @@ def _whole(value: object, what: str) -> int:
 
 
 class _ReportReader:
-    """Detects the format by the first element, and passes the elements on to its reader."""
+    """Detects the format by the first element, and passes the elements on to the reader of that format."""
 
     def __init__(self) -> None:
         self.bins: list[CoverBin] = []

@@ -29,7 +29,7 @@ class Group:
 def groups_of(artefacts: Sequence[Artefact], task: str | None) -> Iterator[Group]:
     """Yield the files of each folder, or of the whole call if it names a task; records and journals stay single runs.
 
-    Coverage reports are a run of their own, so that a broken one does not hold back the tests.
+    Coverage reports are a run of their own, so that a broken report does not hold back the tests.
     """
     of_kind: dict[str, list[Artefact]] = {}
     for artefact in artefacts:
@@ -39,7 +39,7 @@ def groups_of(artefacts: Sequence[Artefact], task: str | None) -> Iterator[Group
     yield from _runs(of_kind.get("journal", ()), None)
     yield from (Group(report.shown, (report,)) for report in of_kind.get("report", ()))
     yield from _runs(of_kind.get("run", ()), task)
-    # In order of time, since a later report may fill a hole of an earlier one.
+    # In order of time, because a later report may fill a hole in an earlier one.
     reports = _runs(of_kind.get("coverage", ()), task)
     yield from sorted(reports, key=lambda group: max(report.modified for report in group.artefacts))
 

@@ -55,7 +55,7 @@ def find(given: str, is_wanted: Callable[[str], bool]) -> list[RemoteFile]:
         is_wanted: Tells by the name of a file below a folder whether it counts.
 
     Raises:
-        RemoteError: It cannot be read.
+        RemoteError: The URL cannot be read.
     """
     with _as_remote_error():
         system, path = _library().core.url_to_fs(given)
@@ -73,17 +73,17 @@ def open_url(url: str) -> IO[bytes]:
     """Open a file behind a URL; reading it may raise `RemoteError`, too.
 
     Raises:
-        RemoteError: It cannot be opened.
+        RemoteError: The file cannot be opened.
     """
     with _as_remote_error():
         return io.BufferedReader(_RemoteStream(_opener(url)), _CHUNK)
 
 
 class _RemoteStream(io.RawIOBase):
-    """A stream of a library, with its errors as `RemoteError`."""
+    """A stream from a library, whose errors are raised as `RemoteError`."""
 
     def __init__(self, opener: Any) -> None:
-        # What opened a file in an archive closes the archive when it is collected.
+        # The object that opened a file in an archive closes the archive when it is garbage-collected.
         self._opener = opener
         self._stream = opener.open()
 
@@ -112,10 +112,10 @@ class _RemoteStream(io.RawIOBase):
 
 
 def fetch(url: str) -> IO[bytes]:
-    """Return a temporary copy of a file behind a URL, in which one can seek.
+    """Return a temporary, seekable copy of a file behind a URL.
 
     Raises:
-        RemoteError: It cannot be read to its end.
+        RemoteError: The file cannot be read to its end.
     """
     target = tempfile.TemporaryFile()  # noqa: SIM115 (the caller closes it)
     with _as_remote_error(), _opener(url) as stream:
@@ -125,14 +125,14 @@ def fetch(url: str) -> IO[bytes]:
 
 
 def _opener(url: str) -> Any:
-    # Without blocks, a file is also read from a server that cannot begin inside one.
+    # Without blocks, a file can also be read from a server that cannot begin in the middle of a file.
     options = {"block_size": 0} if url.startswith("http") else {}
     return _library().open(url, "rb", **options)
 
 
 @contextlib.contextmanager
 def _as_remote_error() -> Iterator[None]:
-    """Turn whatever a file system raises into a `RemoteError`: each has exceptions of its own."""
+    """Turn whatever a file system raises into a `RemoteError`: each file system has exceptions of its own."""
     try:
         yield
     except RemoteError:

@@ -33,11 +33,11 @@ _CUT = "\n[…]\n"
 _EXCEPTION_PREFIX = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*)(?:: |$)")
 _LINE_NUMBER = re.compile(r"[0-9]{1,9}")
 _SEED = re.compile(r"Test failed with (?:COCOTB_)?RANDOM_SEED=([0-9]{1,20})$")
-"""The message of a failure by cocotb 1.x."""
+"""The message that cocotb 1.x writes for a failure."""
 _ROOT = "cocotb tests"
-"""The name of the root of a file by cocotb 2.1."""
+"""The name of the root element in a file that cocotb 2.1 wrote."""
 _SUITE = {"name": "all", "package": "all"}
-"""The only suite of a file by earlier versions."""
+"""The only suite in a file that an earlier version wrote."""
 _ATTRIBUTES = frozenset({"ratio_time", "sim_time_ns", "error_type", "error_msg"})
 """Attributes of tests and their failures that only cocotb writes."""
 _RUN_ID = re.compile(r"run[_ -]?id", re.IGNORECASE)
@@ -53,7 +53,7 @@ class ResultsError(FileError):
 
 
 class EmptyResultsError(ResultsError):
-    """A results file of no bytes: created for a run that then never wrote it."""
+    """An empty results file: it was created for a run that then never wrote it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +84,13 @@ class Case:
     earlier: tuple[Case, ...] = ()
     """Attempts that failed before it passed."""
     command: tuple[str, ...] = ()
-    """Words of the command that runs it again; empty if its runner does not tell it."""
+    """Words of the command that runs it again; empty if its runner does not give the command."""
     of_cocotb: bool = False
     """Whether it has anything that only cocotb writes; a converter may have left little of it."""
 
     @property
     def fullname(self) -> str:
-        """Return the name after that of its module, as cocotb 2 logs it."""
+        """Return the name with its module in front, as cocotb 2 logs it."""
         return f"{self.classname}.{self.name}" if self.classname else self.name
 
 
@@ -314,12 +314,12 @@ def _line_number(attributes: dict[str, str], properties: dict[str, str]) -> int 
     value = properties.get("line") or attributes.get("lineno") or attributes.get("line") or ""
     if not _LINE_NUMBER.fullmatch(value):
         return None
-    # Only cocotb's native plugin counts from 0.
+    # Only cocotb's native plugin counts lines from 0.
     return int(value) + ("runner_nodeid" in properties)
 
 
 def _seconds(value: str | None) -> float:
-    """Return a duration; 0 if it is missing, not a number, or out of range."""
+    """Return a duration in seconds; 0 if it is missing, not a number, or out of range."""
     try:
         seconds = float((value or "0").replace(",", ""))
     except ValueError:

@@ -67,7 +67,7 @@ class Sources:
 
 
 def find_sources(paths: Iterable[str]) -> Sources:
-    """Find the files to read, each once, in the order given and within a folder by name.
+    """Find the files to read, each once: in the order given and, within a folder, by name.
 
     In folders, and later in archives, only files with the name of a log count; hidden folders are skipped.
 

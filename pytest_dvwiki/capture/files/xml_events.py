@@ -58,7 +58,7 @@ def read_events(path: Path, listener: Listener, error: type[FileError]) -> None:
         error: Class of the error to raise.
 
     Raises:
-        FileError: As the caller's class: the file is missing, too large, broken, unfit, or declares entities.
+        FileError: The file is missing, too large, broken, unfit, or declares entities; the class is the caller's.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True
