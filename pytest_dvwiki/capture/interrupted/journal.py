@@ -1,9 +1,9 @@
-r"""The data of a run that is not yet archived, written to disk as soon as it is known.
+r"""The data of a run that is not yet archived, written to disk as soon as they are known.
 
-`.agent/journal/{task_id}/` holds one file for each process that runs tests, a JSON object a line, each written by one
-append: `start`, `sources` (the commit and the uncommitted changes), `begin` (an item starts a child: where its output
-and files go), `end`, `failure`, and for tests that report from inside a simulator `test_begin` and `test_end`. The
-process holds a lock on its file while it lives, so that the next run can tell a killed run from a running one.
+`.agent/journal/{task_id}/` holds one file for each process that runs tests. Each line is a JSON object, written with
+one append: `start`, `sources` (the commit and the uncommitted changes), `begin` (an item starts a child: where its
+output and files go), `end`, `failure`, and for tests that report from inside a simulator `test_begin` and `test_end`.
+The process holds a lock on its file while it lives, so that the next run can tell a killed run from a running one.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ class Begin:
     opened: tuple[str, ...] = ()
     simulator: str | None = None
     config: str | None = None
-    """The configuration that the child runs, as 12 hex digits."""
+    """12 hex digits of the configuration that the child runs."""
     call: Call | None = None
     """Command line of the session."""
 
 
 class NoPlaceError(OSError):
-    """No folder for journals can be written; then nothing else of the plugin can either, which is reported once."""
+    """No folder for journals can be written; then the plugin can write nothing else either, which is reported once."""
 
 
 class Journal:
@@ -73,7 +73,7 @@ class Journal:
         process: `main`, or the name of the xdist worker.
 
     Raises:
-        OSError: It cannot be written there.
+        OSError: The journal cannot be written there.
     """
 
     def __init__(self, folder: Path, process: str = MAIN) -> None:
@@ -137,7 +137,7 @@ class Journal:
         self._append(event="test_begin", **asdict(kept))
 
     def end_test(self, nodeid: str) -> None:
-        """Record that such a test ended."""
+        """Record that a test inside a simulator ended."""
         self._append(event="test_end", nodeid=redact_id(nodeid))
 
     def close(self) -> None:
@@ -166,7 +166,7 @@ def open_journal(places: Sequence[JournalFolder], task_id: str, process: str = M
         process: `main`, or the name of the xdist worker.
 
     Raises:
-        NoPlaceError: None of them can be written.
+        NoPlaceError: None of the folders can be written.
     """
     for place in places:
         with suppress(OSError):
@@ -184,7 +184,7 @@ def remove(folder: Path) -> None:
 def try_lock(descriptor: int) -> bool:
     """Try to take the lock of an open file, and return whether that succeeded.
 
-    It is a record lock, since a forked child does not inherit those.
+    The lock is a record lock, because a forked child does not inherit record locks.
     """
     try:
         if sys.platform == "win32":

@@ -1,7 +1,7 @@
 """What killed runs left: journals whose processes are gone.
 
-Whoever can write to the folder of a journal can write anything into it: it is read within limits, line by line, and
-invalid lines are skipped.
+Whoever can write to the folder of a journal can write anything into the journal. Therefore a journal is read within
+limits, line by line, and invalid lines are skipped.
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ class Orphan:
     """Time of the last write, seconds since the epoch."""
     failures: tuple[Failure, ...]
     running: tuple[Begin, ...]
-    """Item that each process was running."""
+    """The item that each process was running."""
     unfinished: tuple[UnfinishedTest, ...]
     """Tests of cocotb's own plugin that had begun in a simulation of one of these items."""
     vcs: Vcs = field(default_factory=Vcs)
-    """The repository when it began; empty if unknown."""
+    """The repository when the run began; empty if unknown."""
 
 
 def find_orphans(place: JournalFolder, *, except_for: str, note: Callable[[str], None]) -> Iterator[Orphan]:
     """Yield the runs in a folder of journals whose processes are gone.
 
-    Each stays locked while the caller works on it, so that two runs do not take over the same one.
+    Each journal stays locked while the caller works on it, so that two runs do not take over the same journal.
 
     Args:
         place: The folder of journals.
@@ -101,7 +101,7 @@ def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None
         The journal of a killed run; None if there is none, or the run is still in progress.
 
     Raises:
-        OSError: It cannot be read; an `UnreadableError` if it must not be read.
+        OSError: The journal cannot be read; an `UnreadableError` if it must not be read.
     """
     files = sorted(folder.glob(f"*{SUFFIX}"))
     held: dict[Path, int] = {}
@@ -131,7 +131,7 @@ def _is_left_behind(path: Path, held: dict[Path, int], silence: float) -> bool:
 def _events(descriptor: int, most: int = _MOST_OF_LINE) -> Iterator[dict[str, Any]]:
     """Yield the events of a journal; a line that was cut off by a kill or a full disk is skipped.
 
-    Read through the descriptor that holds the lock: closing another descriptor of the file would release the lock.
+    The file is read through the descriptor that holds the lock: closing any other descriptor would release the lock.
     """
     os.lseek(descriptor, 0, os.SEEK_SET)
     with open(descriptor, "rb", closefd=False) as lines:

@@ -77,7 +77,7 @@ class JournalFolder:
             return True
 
     def runs(self) -> list[Path]:
-        """Return the folders of runs, by name; empty if there is no such place, or it cannot be listed.
+        """Return the folders of runs, sorted by name; empty if there is no such place, or it cannot be listed.
 
         Raises:
             UnreadableError: As in `check`.
@@ -116,7 +116,7 @@ def places_of(layout: Layout, cache: Path | None) -> tuple[JournalFolder, ...]:
     places = [JournalFolder(layout.journal, is_inside=layout.is_inside)]
     if cache is not None:
         places.append(JournalFolder(cache / layout.key))
-    # The user by number: in a container a user may have neither name nor home.
+    # The user is identified by number: in a container a user may have neither name nor home.
     user = os.getuid() if sys.platform != "win32" else os.environ.get("USERNAME", "")
     with suppress(OSError):  # there may be no writable temporary folder
         places.append(JournalFolder(Path(tempfile.gettempdir()) / f"dvwiki-{user}-{layout.key}"))

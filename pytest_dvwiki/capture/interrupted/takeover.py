@@ -109,7 +109,7 @@ def _outcome(begin: Begin, root: Path, interest: Interest, logs: tuple[LogText, 
 
 
 def _reported(orphan: Orphan) -> Iterator[Failure]:
-    """Yield the failures in the journal; a native runner's own becomes that of its unfinished test, or is dropped."""
+    """Yield the failures in the journal; a native runner's failure becomes its unfinished test's, or is dropped."""
     by_runner = {unfinished.runner: unfinished for unfinished in orphan.unfinished}
     runners = {failure.nodeid.rpartition("::")[0] for failure in orphan.failures}
     for failure in orphan.failures:
@@ -139,7 +139,7 @@ class _OwnTexts:
     """The texts of a run that its journal names: the output of its children, and logs of the project.
 
     A journal may name any file. Only the run's own files are read: beside the journal or below the root, owned by the
-    user who ran it, and not links. The bytes in all are limited; the end of a longer text is read.
+    user who ran it, and not links. The total number of bytes is limited; of a longer text, only the end is read.
     """
 
     def __init__(self, orphan: Orphan, root: Path) -> None:
