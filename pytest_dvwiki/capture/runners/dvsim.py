@@ -161,9 +161,9 @@ def _seeds_of_passes(path: Path, report: _Report) -> dict[str, list[str | None]]
 
 
 def _log(path: Path, log: str, seed: str | None) -> tuple[str, ...]:
-    """Return the path of a job's log beside the reports, which may have been moved or packed together.
+    """Return the path of a job's log beside the reports, in a tuple; log and reports may have been moved together.
 
-    None if the log shows another seed, since a later run has replaced it.
+    The tuple is empty if there is no such log, or if it shows another seed: a later run has then replaced it.
     """
     parts = log.split("/")[-_DEPTH:]
     for count in range(len(parts) if ".." not in parts else 0, 1, -1):

@@ -16,7 +16,7 @@ from pytest_dvwiki.redact import clean
 
 _SUFFIX = ".eda.yml"
 _DEPTH = 3
-"""Number of folders from the one in which fusesoc was called to that of the logs."""
+"""Number of folder levels from the folder in which fusesoc was called down to the folder of the logs."""
 _CLOCK_STEP = 2.0
 """Seconds to which some archives round the time of a file."""
 _WORD = re.compile(r"\w{1,100}")
@@ -88,7 +88,7 @@ def _is_set(parameter: object) -> bool:
 
 
 def _sanitised(core: str) -> str:
-    """Return the name of a core as in names of folders: `acme:ip:counter:1.0` is `acme_ip_counter_1.0`."""
+    """Return the name of a core as it is in folder names: `acme:ip:counter:1.0` is `acme_ip_counter_1.0`."""
     return core.lstrip(":").replace(":", "_").replace("/", "_")
 
 

@@ -17,8 +17,8 @@ class Runner:
     """A regression runner: how to recognise and read the files that it leaves behind."""
 
     recognises: Callable[[str, bytes], bool]
-    """Tells whether it wrote a file, by the file's name and its first bytes."""
+    """Tells whether the runner wrote a file, by the file's name and its first bytes."""
     read: Callable[[Path], ResultsFile]
     """Reads the tests from such a file; raises `ResultsError` where that is impossible."""
     logs: tuple[str, ...] = ()
-    """Globs, relative to the folder of the file, of the logs of its tests: none of them is a run of its own."""
+    """Globs of the logs of its tests, relative to the folder of the file; none of these logs is a run of its own."""

@@ -28,7 +28,7 @@ def _read(path: Path) -> ResultsFile:
     _check_log(path)
     file = read_results(path)
     cases = tuple(
-        # Its options for the simulator are in none of its files.
+        # The run's options for the simulator are in none of its files.
         replace(case, command=("runSVUnit", "--filter", case.fullname, MASKED))
         for case in file.cases
     )
