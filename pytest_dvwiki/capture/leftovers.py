@@ -142,7 +142,7 @@ def read_leftovers(
         seen: Files whose content is on record for an earlier run; results that an earlier run left are skipped.
         builds: The last builds, for a log that shows only the run; None if no earlier builds are known.
         templates: Templates for the paths of logs, which name test and seed.
-        read_logs: Yields for each of some logs what `read_log` returns or raises; if None, they are read here.
+        read_logs: Yields for each of some logs what `read_log` returns or raises; if None, the logs are read here.
     """
     return _RunReader(
         artefacts,
@@ -161,8 +161,8 @@ def read_leftovers(
 class _RunReader:
     """Reads the artefacts of one run.
 
-    This class is long because results files, logs without one and what runners name all add to the same tests, names
-    and notes.
+    This class is long because results files, logs without a results file, and files that runners name all add to the
+    same tests, names and notes.
     """
 
     def __init__(
@@ -265,7 +265,7 @@ class _RunReader:
 
     def _take_results(self, artefact: Artefact, file: ResultsFile | None, own: Sequence[Artefact]) -> None:
         run = self._run
-        # Such a file is complete; a log beside it is another tool's.
+        # The file of a tool other than cocotb is complete; a log beside it is another tool's.
         is_whole = file is not None and (artefact.runner is not None or not any(case.of_cocotb for case in file.cases))
         logs = [] if is_whole else self._logs.join(artefact, file, own)
         if artefact.path in self._seen and self._logs.is_followed(artefact):
@@ -302,7 +302,7 @@ class _RunReader:
         self._add(outcome, outcome.failures, artefact)
 
     def _take_cases(self, file: ResultsFile, artefact: Artefact) -> None:
-        """Add the tests of a results file of any other tool."""
+        """Add the tests of a results file that a tool other than cocotb wrote."""
         if file.simulator is not None:
             self._run.simulators[file.simulator] = None
         simulator = file.simulator.name if file.simulator is not None else None
@@ -346,7 +346,7 @@ class _RunReader:
             self._run.notes.append(f"{log.shown}: cannot be read: {error.strerror}")
             return failure
         self._logs.forget(log)
-        # Several starts of a simulator in one log: the runner does not tell which of them failed.
+        # Where one log has several starts of a simulator, the runner does not tell which of them failed.
         seen = self._collected(failure.nodeid, parts[0], log).failures if len(parts) == 1 else ()
         if len(seen) != 1 or not self._has_class(seen[0]):
             return failure
@@ -432,7 +432,7 @@ class _RunReader:
         Args:
             log: The log.
             part: The part of it that covers this simulation.
-            is_only: Whether the log covers no other one.
+            is_only: Whether the log covers no other simulation.
         """
         if not (part.blocks or part.started):
             return unique_name(undated(log.shown), self._names)
@@ -454,10 +454,10 @@ class _RunReader:
     def _take_stopped(self, log: Artefact, stopped: Sequence[tuple[str, str]]) -> bool:
         """Add the other folders in a log in which a build failed, and tell whether there are any.
 
-        A folder with a results file needs no log of another one.
+        A folder with a results file needs no log from another folder.
         """
         covered = {log.folder, *(artefact.folder for artefact in self._results)}
-        # If the results of that folder are not searched, those of a later run that passes will be beside its log.
+        # If that folder is not searched for results, the results of a later run that passes will be beside its log.
         folders = [Path(folder) for folder, _ in stopped]
         if len(folders) == 1 and log.searched is not None and not folders[0].is_relative_to(log.searched):
             return False
@@ -488,8 +488,8 @@ class _RunReader:
     def _take_failed_builds(self, log: Artefact, parts: Sequence[Regression]) -> None:
         """Add the designs that failed to build before or between simulations that have results in the same folder.
 
-        A design that another call built may have been repaired before it. If its commands do not identify it, it has
-        failed where no other call compiled its files.
+        A design that another call built is left out: it may have been repaired before that call. A design that its
+        commands do not identify counts as failed if no other call compiled its files.
         """
         built = {result.config[:_OF_BUILD] for result in self._run.results if result.config}
         texts = [text for part in parts for lines in (part.preamble, part.rest) for text in builds_in(lines)]
@@ -530,7 +530,7 @@ class _RunReader:
         return replace(facts, simulator=named.simulator or of_core.simulator)
 
     def _as_named(self, outcome: SimulationOutcome, named: NamedRun, log: Artefact) -> SimulationOutcome:
-        """Return the outcome of a log with the facts in it about its run."""
+        """Return the outcome of a log, with the facts that the log gives about its run."""
         simulator = named.simulator or outcome.simulator
         command = command_of(named, named.folder or log.path.parent, self._root) if log.lasting else None
         failures = (
@@ -558,9 +558,9 @@ class _RunReader:
         Args:
             name: Name of the simulation.
             part: The part of the log that covers it.
-            artefact: The log, or one that stands for the part of it in another folder.
-            logs: The log, if the artefact stands for it.
-            text: The stretch of the log that shows its make, if others of the same Makefile are in it.
+            artefact: The log, or an artefact that stands for the part of it in another folder.
+            logs: The log, if the artefact only stands for it.
+            text: The stretch of the log that shows its make, if the log has other calls with the same Makefile.
         """
         logs = logs or [artefact]
         makefiles = self._makefiles(artefact, logs, part=part)
@@ -707,7 +707,7 @@ def _by_name(cases: Iterable[Case]) -> Mapping[str, Sequence[Case]]:
 
 
 def is_same(name: str, seed: str | None, case: Case) -> bool:
-    """Tell whether a test in a log is that of a results file; with another module or seed it is not."""
+    """Tell whether a test in a log is that of a results file; a test with another module or seed is not."""
     if case.seed is not None and seed is not None and case.seed != seed:
         return False
     module = name.rpartition(".")[0].rpartition(".")[2]

@@ -44,8 +44,8 @@ def failed_sources(text: str, commands: Sequence[str]) -> frozenset[str]:
     """Return the names of the HDL files of a build that failed; empty if they are unknown.
 
     Args:
-        text: What it logged, as far as the line with which make stopped.
-        commands: The commands of tools in it.
+        text: The log of the build, up to the line with which make stopped.
+        commands: The commands of tools in the log.
     """
     lacking = sources_in(" ".join(_LACKS.findall(text)))
     return lacking or (sources_in(commands[-1]) if commands else frozenset())

@@ -37,14 +37,14 @@ _CI: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 """CI systems: name, the variable that identifies the system if needed, and the variables that number its runs.
 
-Variables that count attempts or jobs are not included, since a second attempt is the same run.
+Variables that count attempts or jobs are not included, because a second attempt is the same run.
 """
 _NO_NUMBERS = frozenset({"bamboo_planKey", "DRONE_REPO", "CI_REPO", "TEAMCITY_BUILDCONF_NAME", "JOB_NAME"})
-"""Variables that name the project of a number, and are not a number themselves."""
+"""Variables that name the project in which runs are numbered, and are not numbers themselves."""
 _EPOCH = 1970
 _LONGEST = 200
 _ENDS = 1 << 16
-"""Bytes at either end of a log that are searched for its start time."""
+"""Number of bytes at either end of a log that are searched for its start time."""
 _TIME = r"\d{1,2}:\d\d:\d\d"
 _MONTH = "[A-Z][a-z]{2}"
 _SLASHED = r"\d\d?/\d\d?/\d{2,4}"

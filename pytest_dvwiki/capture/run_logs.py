@@ -84,7 +84,7 @@ class RunLogs:
         self._parts_of.pop(log.path, None)
 
     def claim(self, logs: Iterable[Artefact]) -> None:
-        """Keep logs from other results files."""
+        """Mark logs as taken, so that no other results file gets them."""
         self.claimed.update({log.path: log for log in logs})
 
     def own(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
@@ -115,7 +115,7 @@ class RunLogs:
         return logs
 
     def later(self) -> list[tuple[Artefact, Artefact]]:
-        """Return the results files with a log of a later run each, unless it belongs to another results file."""
+        """Return pairs of a results file and a log of a later run, without logs that belong to another results file."""
         return [(artefact, log) for artefact, log in self._earlier if log.path not in self._joined]
 
     def is_followed(self, artefact: Artefact) -> bool:

@@ -39,7 +39,7 @@ def undated(name: str) -> str:
 
 
 def native_runner(cases: Sequence[Case]) -> str | None:
-    """Return the node id of the native runner of the tests, with their module if it is another one."""
+    """Return the node id of the native runner of the tests, with their module if it is not the runner's."""
     runners = {case.runner for case in cases}
     runner = runners.pop() if len(runners) == 1 else None
     if runner is None:

@@ -1,7 +1,7 @@
 """The Makefile with which a simulation was run, from its log, its results file and the Makefiles of the project.
 
 A log may lie anywhere, and so may a Makefile that never ran the simulation. A command is only printed where something
-shows that this Makefile was the one: make names its folder, or the Makefile sets the module or the top that the
+shows that this Makefile ran the simulation: make names its folder, or the Makefile sets the module or the top that the
 simulation ran.
 """
 
@@ -26,9 +26,9 @@ _STOPPED_IN_IT = re.compile(r"^(?:g?make(?:\[\d+\])?: \*\*\* \[)?(?:GNUm|[Mm])ak
 """A line with which make stops in a Makefile of its own folder: the target, or `***` and the reason."""
 _MODULE, _TOP = frozenset({"MODULE", "COCOTB_TEST_MODULES"}), frozenset({"TOPLEVEL", "COCOTB_TOPLEVEL"})
 _MOST_FOLDERS = 4_000
-"""Folders of a project that are searched for Makefiles."""
+"""Maximum number of folders of a project that are searched for Makefiles."""
 _LEAST_RECIPE = 6
-"""Characters of a command in a recipe that is recognised in a log."""
+"""Minimum number of characters of a command in a recipe that is recognised in a log."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Makefiles:
     def _for_folder(self, folder: Path, evidence: MakeRun) -> Path | None:
         """Return the Makefile for a folder that make entered.
 
-        It may be a folder for generated files, as those of Verilator, whose make is called by that of a folder above.
+        It may be a folder for generated files, such as Verilator's, whose make is called by the make of a folder above.
         """
         if not folder.is_relative_to(self._root):
             return None
@@ -122,7 +122,7 @@ class Makefiles:
         return any(len(line) >= _LEAST_RECIPE and line in evidence.lines for line in recipes)
 
     def _elsewhere(self, evidence: MakeRun) -> Path | None:
-        """Return the only Makefile that sets all that is known; of several the one whose folder is in the log."""
+        """Return the only Makefile that sets all that is known; of several, the one whose folder is in the log."""
         wanted = bool(evidence.modules) + bool(evidence.tops)
         if not wanted:
             return None
@@ -151,6 +151,6 @@ def _sets(text: str, value: str) -> bool:
 
 
 def _sets_another(text: str, names: Collection[str]) -> bool:
-    """Tell whether a Makefile sets a variable, and always to a value that is written there."""
+    """Tell whether a Makefile sets a variable, and always to a literal value."""
     values: Iterable[tuple[str, str]] = [(how, value) for name, how, value in assignments(text) if name in names]
     return bool(values) and all(value and how not in {"?=", "+="} and "$" not in value for how, value in values)
