@@ -107,7 +107,7 @@ def read_log(log: Artefact, interest: Interest, templates: Sequence[PathTemplate
         templates: Templates for the paths of logs, which name test and seed.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: The log cannot be read.
     """
     return _read_log(log, read_regressions(text_of(log), interest), templates)
 

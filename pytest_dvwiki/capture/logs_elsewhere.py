@@ -51,7 +51,7 @@ def with_logs_elsewhere(groups: Sequence[Group]) -> list[Group]:
 
 
 def _cases(group: Group) -> Sequence[Case]:
-    """Return the tests of cocotb in the only results file of a folder without a log; none for any other folder."""
+    """Return the cocotb tests in the only results file of a folder without a log; none for any other folder."""
     if [artefact.kind for artefact in group.artefacts] != ["results"] or group.artefacts[0].runner is not None:
         return ()
     try:

@@ -60,7 +60,7 @@ def folders_of(log: Path) -> set[str]:
 def stopped_in(log: Path) -> Iterator[tuple[str, str]]:
     """Yield the folders in which make stopped by a command of its own, each with what it logged there.
 
-    A make that Verilator's Makefile calls in its build folder is one of the folder that it builds for.
+    A make that is called in a build folder, such as Verilator's, counts for the folder of its caller.
 
     Nothing is yielded after the point where the output of several calls of make is mixed, as with `make -j`.
     """

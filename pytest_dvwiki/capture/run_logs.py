@@ -58,15 +58,15 @@ class RunLogs:
         self._earlier: list[tuple[Artefact, Artefact]] = []
         """Pairs of a results file and a log of a later run, which ended before its tests."""
         self._logs_in: dict[Path, int] = {}
-        """Number of logs by folder, as far as it was asked for."""
+        """Maps a folder to its number of logs, if that was asked for."""
         self._parts_of: dict[Path, list[Regression]] = {}
-        """Regressions by log, cached until it is known to which results file a log belongs."""
+        """Maps a log to its regressions, cached until it is known to which results file the log belongs."""
 
     def parts(self, log: Artefact) -> list[Regression]:
         """Return the regressions in a log, one for each start of a simulator.
 
         Raises:
-            OSError: It cannot be read.
+            OSError: The log cannot be read.
         """
         if log.path not in self._parts_of:
             self._parts_of[log.path] = read_regressions(text_of(log), self._interest)
@@ -123,7 +123,7 @@ class RunLogs:
         return any(earlier is artefact for earlier, _ in self._earlier)
 
     def _shared(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
-        """Return the logs that were given for all, else the newest unclaimed log beside a results file."""
+        """Return the logs that were given for all results files, else the newest unclaimed log beside this one."""
         if self.given:
             return list(self.given)
         free = [log for log in self._beside(artefact) if log.path not in self.claimed]
@@ -151,8 +151,8 @@ class RunLogs:
     def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
         """Tell whether a log belongs to a run that came after a results file and failed before its own tests.
 
-        A makefile that stops before it removes the results file leaves that of the run before. A log may give the
-        reason for failures in a results file, but a compiler's error is not the reason, since there was a simulation.
+        A makefile that stops before it removes the results file leaves the file of the run before. A log may give the
+        reason for failures in a results file, but a compiler's error is not the reason, because a simulation ran.
         """
         try:
             parts = self.parts(log)

@@ -100,7 +100,7 @@ def unpack(
         The name inside the archive, and the file.
 
     Raises:
-        ArchiveError: It is broken, needs a password, or exceeds the limits.
+        ArchiveError: The archive is broken, needs a password, or exceeds the limits.
     """
     budget = budget or Budget()
     with archive.open("rb") as file:
@@ -146,7 +146,7 @@ def streams(
         readable until the next one is requested. Links and names that lead out of the archive are skipped.
 
     Raises:
-        ArchiveError: It is broken, needs a password or a missing library, or holds too many files.
+        ArchiveError: The archive is broken, needs a password or a missing library, or holds too many files.
     """
     budget = budget or Budget()
     with reading():

@@ -140,7 +140,7 @@ def _plain(label: str) -> str:
 
 
 def _name(text: str) -> str:
-    """Return a name on one line; one that is too long ends with its hash, so that it stays unique."""
+    """Return a name on one line; a name that is too long ends with its hash, so that it stays unique."""
     line = " ".join(text.split()) or '""'
     if len(line) <= _NAME_LIMIT:
         return line
@@ -151,7 +151,7 @@ def _number(text: str | None, what: str, default: int | None = None) -> int:
     """Return a count in a report.
 
     Raises:
-        UnfitError: It is not a number.
+        UnfitError: The text is not a number.
     """
     if text is None and default is not None:
         return default

@@ -297,7 +297,7 @@ class _CaseReader:
         )
 
     def _shared(self, name: str) -> str:
-        """Return one object for all occurrences of a name, since many tests share it."""
+        """Return one object for all occurrences of a name, because many tests share the name."""
         name = _shorten(name, _NAME_LIMIT)
         return self._names.setdefault(name, name)
 

@@ -48,7 +48,7 @@ class Source:
         """Open the file.
 
         Raises:
-            OSError: It cannot be opened.
+            OSError: The file cannot be opened.
             RemoteError: The file behind the URL cannot be opened.
         """
         if isinstance(self.place, str):

@@ -501,7 +501,7 @@ def _names(text: str | None) -> tuple[str, ...] | None:
 
 @functools.lru_cache(maxsize=8)
 def _quoted(text: str) -> frozenset[str]:
-    """Return the names in quotes in a text."""
+    """Return the quoted names in a text."""
     return frozenset(_IN_QUOTES.findall(text))
 
 

@@ -39,7 +39,7 @@ class JournalFolder:
         """Make the folder, accessible to its owner only.
 
         Raises:
-            OSError: It cannot be made, or cannot be trusted.
+            OSError: The folder cannot be made, or cannot be trusted.
         """
         with as_open_as(self.folder.parent):
             self.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,7 @@ class JournalFolder:
 
         Raises:
             FileNotFoundError, NotADirectoryError: There is no such folder.
-            UnreadableError: It is a link, not a folder, or, outside the project, somebody else's or open to others.
+            UnreadableError: A link, not a folder, or, outside the project, somebody else's or open to others.
         """
         status = self.folder.lstat()
         if reason := _reason(status, is_inside=self.is_inside):

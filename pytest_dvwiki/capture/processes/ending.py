@@ -25,7 +25,7 @@ _SAID_BY_MAKE = re.compile(
     r"(?:Error (?P<status>\d{3})|(?P<words>[A-Z][\w/ ]+?)(?:: \d+)?)(?: \(core dumped\))?$"
 )
 _SIGNALS = {(signal.strsignal(number) or "").partition(":")[0]: number for number in signal.valid_signals()}
-"""Signals by the words of the C library, to which macOS adds the number."""
+"""Maps the C library's words for a signal to its number; macOS adds the number to the words."""
 _SENT = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
 """Signals that another process sends; a program that crashes ends with other signals."""
 FROM_OUTSIDE = "the run was killed from outside"

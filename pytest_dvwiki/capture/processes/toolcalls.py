@@ -65,9 +65,9 @@ class ToolCall:
     places: tuple[str, ...] = ()
     """Absolute paths by which a build is matched with its runs; empty if the tool only checks."""
     toplevel: str | None = None
-    """Top from the environment; one on the command line takes precedence."""
+    """Top from the environment; a top on the command line takes precedence."""
     defined: frozenset[str] = frozenset()
-    """Names of all macros that it defines."""
+    """Names of all macros that the command line defines."""
 
 
 def read_call(

@@ -28,7 +28,7 @@ def is_simulation(child: Child) -> bool:
 
 def is_tool(child: Child) -> bool:
     """Tell whether a child is a simulator, an HDL compiler, or a program that runs one."""
-    # Verilator is started through perl, so that its own name is the second word.
+    # Verilator is started through perl; therefore its own name is the second word.
     words = (child.program, *(os.path.basename(word) for word in child.arguments[1:2]))  # noqa: PTH119
     return any(word in _DRIVERS or simulator_name(word) is not None for word in words)
 

@@ -45,7 +45,7 @@ class NamedRun:
     """The facts in a log, or in its path, about the run that wrote it."""
 
     test: str
-    """Node id: the test, after the folders and log names that belong to no single run."""
+    """Node id: the test, after the folders and log names that all its runs share."""
     seed: str | None = None
     simulator: Simulator | None = None
     words: tuple[str, ...] = ()

@@ -43,7 +43,7 @@ def files_read(
 ) -> tuple[str, ...]:
     """Return the project files that a simulation read; empty if they are unknown.
 
-    Paths are relative to the top of the git repository, as in git. The top may be above the root, since a design is
+    Paths are relative to the top of the git repository, as in git. The top may be above the root, because a design is
     often outside the folder of its tests. Without a repository the paths are relative to the root.
 
     Args:
@@ -74,7 +74,7 @@ def _hdl(setup: Setup, folder: str) -> Iterator[str]:
 
 
 class _Include(NamedTuple):
-    """A file that a source includes, and the macros that have to be defined so that it is read."""
+    """A file that a source includes, and the macros without which the file is not read."""
 
     file: str
     needs: tuple[str, ...] = ()

@@ -276,7 +276,7 @@ def options_of(words: Sequence[str], items: Sequence[str] = ()) -> list[str]:
 
 
 def with_places(variables: Mapping[str, str], top: Path, here: Path) -> dict[str, str]:
-    """Return variables in which paths below a folder are written with `$PWD`, so that they hold on every machine.
+    """Return variables in which paths below a folder are written with `$PWD`, which makes them valid on every machine.
 
     Parts of PYTHONPATH outside that folder are left out: they differ on the reader's machine.
 
@@ -364,7 +364,7 @@ def native(
     if nodeid is None:
         return call.command(runner, variables, logs)
     # The pytest in the simulator gets its own arguments: excluding a test in the outer pytest would exclude its runner.
-    # They name the file too, since its conftest.py may load cocotb's plugin with its options.
+    # The arguments name the file too, because its conftest.py may load cocotb's plugin with its options.
     # A runner's name is a keyword of all its tests.
     excluded = sorted(other for other in others if _contains(other, names[1]) and not _contains(f"{runner} ", other))
     named = (other for other in excluded[:_MOST_EXCLUDED] if _KEYWORD.fullmatch(other))
