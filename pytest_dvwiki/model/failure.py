@@ -228,6 +228,8 @@ class Verdict:
     pattern: str | None = None
     line: int | None = None
     source: Source | None = None
+    path: str | None = None
+    """File that holds the line, where it is one that stays."""
     rule: str = ""
     """The rule that chose the line, a short sentence."""
     origin: Origin = field(default_factory=lambda: Origin(type="UNKNOWN", confidence=0.0))

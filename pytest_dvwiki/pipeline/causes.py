@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.causes.cause import Cause
-from pytest_dvwiki.model import MOST_READ, FailedTest, Occurrence, Onset
+from pytest_dvwiki.model import MOST_READ, FailedTest, LogReference, Occurrence, Onset
 from pytest_dvwiki.records.kinds import DETERMINISTIC_CLASSES, is_deterministic_kind, seed_is_unknown
 from pytest_dvwiki.redact import shorten_paths
 from pytest_dvwiki.runs import EVER
@@ -277,7 +277,7 @@ def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
         primary=shorten_paths(verdict.primary, root),
         tests=tuple(_failed_test(*member) for member in sorted(members, key=lambda member: member[0].nodeid)),
         excerpt=shorten_paths(verdict.excerpt, root),
-        log=failure.log if failure.log is None or verdict.source != "log" else replace(failure.log, line=verdict.line),
+        log=_log(failure, verdict),
         ip_type=failure.ip_type,
         reads=tuple(dict.fromkeys(path for one, _ in members for path in one.reads))[:MOST_READ],
         fingerprint_v1=verdict.fingerprint_v1,
@@ -287,6 +287,14 @@ def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
         quickest=_quickest(members, shown),
         unseeded=shown.unseeded or None,
     )
+
+
+def _log(failure: Failure, verdict: Verdict) -> LogReference | None:
+    """Return the reference to the file that holds the first cause; to the simulation's log if no log holds it."""
+    if verdict.source != "log" or verdict.decided_by:
+        return failure.log
+    held = next((each for each in failure.excerpts if each.path is not None and each.path == verdict.path), None)
+    return None if held is None else LogReference(path=held.path, line=verdict.line, sha256=held.sha256)
 
 
 def _origin(verdict: Verdict, root: Path) -> Origin:

@@ -55,7 +55,8 @@ def refuse_lines(report: pytest.TestReport, errors: ErrorLines, evidence: Eviden
 def _explanation(failure: Failure, nodeid: str) -> str:
     name = failure.nodeid.removeprefix(nodeid).removeprefix("::") or "The test"
     line = failure.excerpts[0].lines[0][0] if failure.excerpts else "?"
-    where = f"in {failure.log.path}:{line}" if failure.log is not None else f"at line {line} of its output"
+    path = failure.excerpts[0].path if failure.excerpts else None
+    where = f"in {path}:{line}" if path is not None else f"at line {line} of its output"
     return f"{name} passed, but its log has an error {where}: {failure.message}"
 
 

@@ -39,6 +39,8 @@ class Candidate:
     noise: bool
     exception: bool
     """Whether the message is a Python exception."""
+    path: str | None = None
+    """File that holds the line, where it is one that stays."""
 
 
 def candidates_of(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
@@ -48,11 +50,18 @@ def candidates_of(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterat
         shown = only_messages([line for _, line in lines])
         lines = tuple((number, line) for (number, _), line in zip(lines, shown, strict=True))
     for first, part in unbroken(lines):
-        yield from candidates_in(first, "\n".join(part), excerpt.source, matcher, cocotb=cocotb)
+        yield from candidates_in(first, "\n".join(part), excerpt.source, matcher, cocotb=cocotb, path=excerpt.path)
 
 
 def candidates_in(
-    first: int, text: str, source: Source, matcher: Matcher, *, cocotb: bool, whole: str | None = None
+    first: int,
+    text: str,
+    source: Source,
+    matcher: Matcher,
+    *,
+    cocotb: bool,
+    whole: str | None = None,
+    path: str | None = None,
 ) -> Iterator[Candidate]:
     """Yield the messages of lines without a gap.
 
@@ -63,6 +72,7 @@ def candidates_in(
         matcher: The patterns.
         cocotb: Whether an error line alone proves no failure.
         whole: The whole text, if the lines are a part of it.
+        path: The file that holds the text, where it is one that stays.
     """
     hits = matcher.hits(text, first_line=first, whole=whole)
     lesser = _lesser_exceptions(text, first, {hit.line for hit in hits}) if hits else frozenset()
@@ -83,6 +93,7 @@ def candidates_in(
                 groups=counted.groups,
                 noise=cocotb and counted.pattern.noise,
                 exception=_is_exception(counted),
+                path=path,
             )
 
 

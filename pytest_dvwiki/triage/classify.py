@@ -235,6 +235,7 @@ class Classifier:
             pattern=pattern.id if pattern else None,
             line=candidate.line if candidate else None,
             source=candidate.source if candidate else None,
+            path=candidate.path if candidate else None,
             rule=choice.rule if choice else "no pattern matches any of its lines",
             origin=origins.conclude(clues),
             clues=clues,

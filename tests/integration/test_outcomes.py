@@ -177,6 +177,25 @@ def test_a_tool_that_a_shared_fixture_misses_is_one_cause_for_all_tests(project:
     assert [len(cause["tests"]) for cause in record["occurrences"]] == [3]
 
 
+def test_a_file_that_does_not_hold_the_message_is_not_named_as_its_log(project: Project) -> None:
+    project.pytester.makepyfile(
+        """
+        import logging, pathlib, subprocess, sys
+
+        def test_build():
+            subprocess.run([sys.executable, "-c", ""], check=True)
+            pathlib.Path("waves.txt").write_text("how to see the waves\\n" * 9)
+            logging.getLogger("cocotb").error("rtl/fifo.sv:101: syntax error")
+            raise SystemExit("Process iverilog terminated with error 1")
+        """
+    )
+    project.run(in_process=True)
+    (record,) = project.records()
+    (cause,) = record["occurrences"]
+    assert cause["primary"].endswith("rtl/fifo.sv:101: syntax error")
+    assert cause["log"] is None
+
+
 def test_x_stops_and_archives_what_there_is(project: Project) -> None:
     project.pytester.makepyfile("def test_a(): assert 0, 'first'\ndef test_b(): assert 0, 'second'\n")
     result = project.run("-x", in_process=True)

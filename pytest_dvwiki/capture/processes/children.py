@@ -36,7 +36,9 @@ _WATCHED_ENVIRONMENT = (
     "RANDOM_SEED",
     "TOPLEVEL",
 )
-_NO_LOG = frozenset({".py", ".pyc", ".pyo", ".so", ".v", ".sv", ".vh", ".svh", ".vhd", ".vhdl", ".f", ".cmd", ".json"})
+_NO_LOG = frozenset(
+    {".py", ".pyc", ".pyo", ".so", ".sh", ".v", ".sv", ".vh", ".svh", ".vhd", ".vhdl", ".f", ".cmd", ".json"}
+)
 _LIMIT = 64
 """Maximum number of children, and of opened files, recorded for one test: the newest, and the first child."""
 
