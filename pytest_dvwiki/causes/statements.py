@@ -311,8 +311,9 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
     # Artefacts read again may be older than the newest fix.
     elif newest.fix.result != "held" and not cause.archived_as:
         found = standing(newest, failing=failing)
-        if found == "failed" and newest.fix.result == "open" and (dirty or newest.returned):
-            return  # uncommitted changes may have brought it back
+        innocent = dirty or newest.returned or (failing and cause.fix_in_place is False)
+        if found == "failed" and newest.fix.result == "open" and innocent:
+            return  # uncommitted changes, or the end of the fix, may have brought it back
         since = _failed_since(cause, newest)
         fix = _as_returned(newest.fix, cause) if failing else newest.fix
         yield FixedBy(fix=fix, standing=found, failed_since=since, task_id=newest.task_id)

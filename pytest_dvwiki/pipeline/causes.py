@@ -293,8 +293,10 @@ def _log(failure: Failure, verdict: Verdict) -> LogReference | None:
     """Return the reference to the file that holds the first cause; to the simulation's log if no log holds it."""
     if verdict.source != "log" or verdict.decided_by:
         return failure.log
-    held = next((each for each in failure.excerpts if each.path is not None and each.path == verdict.path), None)
-    return None if held is None else LogReference(path=held.path, line=verdict.line, sha256=held.sha256)
+    if verdict.path is None:
+        return None
+    sha256 = next((each.sha256 for each in failure.excerpts if each.path == verdict.path), None)
+    return LogReference(path=verdict.path, line=verdict.line, sha256=sha256)
 
 
 def _origin(verdict: Verdict, root: Path) -> Origin:

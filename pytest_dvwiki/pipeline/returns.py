@@ -58,7 +58,8 @@ class Returns:
         """Return the cause of an occurrence."""
         standing = self._history.standing_fixes(occurrence.fingerprint)
         commit = self._vcs.commit if self._vcs is not None else None
-        lacking = {each.cause for each in standing if self._repository.lacks(each.fix, commit)}
+        counting = [each for each in standing if each.fix.counts]
+        lacking = {each.cause for each in counting if self._repository.lacks(each.fix, commit)}
         if lacking:
             name = self._history.cause_of(occurrence, self._run.task_id, without_fix=True)
             if name in lacking:
@@ -67,8 +68,8 @@ class Returns:
         rows = list(found.values())
         self.rows += rows
         name = self._history.cause_of(occurrence, self._run.task_id, rows)
-        is_new = bool(standing) and self._history.cause(name) is None
-        beside = self._history.cause(standing[0].cause) if is_new else None
+        is_new = bool(counting) and self._history.cause(name) is None
+        beside = self._history.cause(counting[0].cause) if is_new else None
         in_place = found[name].in_place if name in found else self._returned_in_place(name, occurrence)
         return CauseOfRun(name, beside, in_place, self._undone(name))
 
@@ -103,7 +104,8 @@ class Returns:
             if self._vcs is None or files is None:
                 continue
             in_place = self._repository.keeps(each.fix, self._vcs)
-            if in_place is not False and not _may_matter(files, occurrence):
+            # Of a fix that may be chance only its end says anything.
+            if in_place is not False and not (each.fix.counts and _may_matter(files, occurrence)):
                 continue
             yield (
                 each.cause,

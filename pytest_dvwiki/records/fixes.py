@@ -324,7 +324,9 @@ def _with_passes(
     counts = state.past is None or len(runs) >= state.past.rate.runs_needed
     # After a pass with the seed that failed, or enough passes, other sources may have brought the cause back.
     passed = bool(runs) and (counts or state.seed_passed)
-    innocent = returned is not None and (returned.is_dirty or (passed and returned.other_sources))
+    innocent = returned is not None and (
+        returned.is_dirty or returned.fix_in_place is False or (passed and returned.other_sources)
+    )
     failed = returned is not None and returned.same_test and not innocent
     note = state.fix.note
     sources = (

@@ -118,7 +118,10 @@ def resolved(db: sqlite3.Connection, name: str) -> str:
 
 
 def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = EVER) -> list[Standing]:
-    """Return the causes of a check whose newest fix stands as of a time, the most recently seen cause first."""
+    """Return the causes of a check whose newest fix stands as of a time, the most recently seen cause first.
+
+    Those whose fix may be chance are among them.
+    """
     found = []
     for name in _members(db, fingerprint, moment):
         records = CauseRecords(db, passes, (name,), moment)
@@ -126,7 +129,7 @@ def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: s
         newest = states[-1] if states else None
         if newest is None or newest.returned or newest.fix.result == "failed":
             continue
-        if newest.fix.counts and newest.fix.passes:
+        if newest.fix.passes:
             tests = {*newest.tests, *records.failed_before(newest.moment)}
             found.append(Standing(name=name, state=newest, tests=tuple(sorted(tests))))
     return found
@@ -149,7 +152,8 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Che
     same_stimulus = [name for name in members if before[name] & known]
     now = {each.target.nodeid for each in seen.failing}
     same_test = [name for name in members if share_a_test({each.target.nodeid for each in before[name]}, now)]
-    fixed = {each.name: each for each in standing(db, passes, fingerprint, seen.moment)}
+    stand = standing(db, passes, fingerprint, seen.moment)
+    fixed = {each.name: each for each in stand if each.state.fix.counts}
     still_open = [name for name in members if name not in fixed]
     lacking = [name for name in fixed if seen.without_fix]
     first = (
