@@ -64,7 +64,7 @@ def is_archive(name: str) -> bool:
 
 
 def single_name(name: str) -> str | None:
-    """Return the name of a compressed file's content, as `sim.log` for `sim.log.gz`; None for an archive of files."""
+    """Return the name of a compressed file's content: `sim.log` for `sim.log.gz`; None for an archive of files."""
     lower = name.lower()
     if lower.endswith((".zip", *_TARS)):
         return None

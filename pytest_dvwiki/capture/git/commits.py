@@ -54,7 +54,7 @@ class MovedError(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A file that differs from the branch, or is not in it."""
+    """A file that differs from its version on the branch, or is not on the branch."""
 
     path: str
     """Relative to the top of the repository."""
@@ -63,7 +63,7 @@ class Changed:
 
 
 class Branch:
-    """A branch that gets a commit; a context that holds temporary files.
+    """A branch that gets a commit; a context manager that holds temporary files.
 
     This class is long because one commit needs the state of the repository, an index of its own and the user's index
     together.

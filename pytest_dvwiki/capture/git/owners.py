@@ -22,7 +22,7 @@ _PART = re.compile(
 
 @dataclass(slots=True)
 class _Section:
-    """Rules; the last one that matches wins."""
+    """The rules of a section; the last rule that matches wins."""
 
     default: tuple[str, ...] = ()
     rules: list[tuple[re.Pattern[str], tuple[str, ...]]] = field(default_factory=list)

@@ -568,7 +568,7 @@ class _Suspects:
         return list(dict.fromkeys(name for line in lines for name in _FILE.findall(line)))[:_MOST_LACKING]
 
     def read(self, files: Iterable[str]) -> list[str]:
-        """Return the files that were read."""
+        """Return those of the files that the failing simulation read."""
         return [name for name in files if name in self.reads]
 
     def prose(self, files: Sequence[str]) -> dict[str, None]:

@@ -24,7 +24,7 @@ _LONGEST = 160
 
 
 class TreeEntry(NamedTuple):
-    """A line of the list."""
+    """A line of the list of changes."""
 
     name: str
     subject: str

@@ -111,7 +111,7 @@ def status_in(lines: Iterable[str]) -> int | None:
 def sentence(
     ending: Ending, *, simulator: str | None, test: str | None, time: str | None, finished: bool
 ) -> str | None:
-    """Return a sentence about what ended a simulation from outside; None if nothing did.
+    """Return a sentence about what ended a simulation, or about its bad exit status; None if there is neither.
 
     Args:
         ending: The ending.

@@ -55,7 +55,7 @@ class ToolCall:
     builds: bool
     runs: bool
     items: frozenset[str]
-    """`top dut`, `parameter WIDTH=8`, `define FAST`, `plusarg mode=2`."""
+    """Items of the configuration, such as `top dut`, `parameter WIDTH=8`, `define FAST` or `plusarg mode=2`."""
     sources: tuple[str, ...] = ()
     """Absolute paths of HDL sources and file lists, in order."""
     includes: tuple[str, ...] = ()

@@ -68,7 +68,7 @@ class CocotbTest:
 
     @property
     def time(self) -> str | None:
-        """Return the simulation time at its end: '70.001 ns'."""
+        """Return the simulation time at its end, such as '70.001 ns'."""
         case = self.case
         if case is not None and case.sim_time_stop and _nonzero(case.sim_time_stop):
             return f"{_plain(case.sim_time_stop)} {case.sim_time_unit}"

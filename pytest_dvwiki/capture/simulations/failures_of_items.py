@@ -22,7 +22,7 @@ _EXIT = re.compile(r"SystemExit(?:: -?\d+)?$|\w*ParseError\b")
 
 
 def build_failed(run: SimulationRun) -> bool:
-    """Tell whether the simulation never began: compiler, elaborator or missing tool."""
+    """Tell whether the simulation never began: the compiler or elaborator failed, or a tool is missing."""
     ending = run.ending
     if not _item_failed(run) or run.cases is not None:
         return False
@@ -119,7 +119,7 @@ def _own_failure(run: SimulationRun, sentence: str | None, trace: Trace | None, 
 
 
 def refused_item(run: SimulationRun, errors: ErrorLines) -> Failure:
-    """Return the failure of an item without tests that passed with error lines."""
+    """Return the failure of an item that has no tests and passed with error lines."""
     one = next((one for one in (run.main, *run.sides) if one.errors.count), run.main)
     return run.failure(
         nodeid=run.sim.nodeid,

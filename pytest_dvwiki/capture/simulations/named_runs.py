@@ -53,7 +53,7 @@ class NamedRun:
     folder: Path | None = None
     """Folder in which the command is called; None for the folder of the log."""
     is_cut_short: bool = False
-    """Whether a UVM run has neither its report summary nor the end of the simulator."""
+    """Whether the log of a UVM run shows neither the report summary nor the end of the simulator."""
 
 
 @dataclass(frozen=True, slots=True)

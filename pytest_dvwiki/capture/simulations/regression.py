@@ -92,9 +92,9 @@ class LoggedTest:
     verdict: int | None = None
     """Number of the line with the verdict; the traceback is below it."""
     judgement: Judgement | None = None
-    """None for a test that was still running at the end."""
+    """The verdict; None for a test that was still running at the end."""
     note: str = ""
-    """Text after the verdict: 'passed but we expected a failure', 'errored as expected'."""
+    """Text after the verdict, such as 'passed but we expected a failure' or 'errored as expected'."""
     began: bool = True
     """Whether the log shows that the test was started."""
     time: str | None = None
@@ -171,7 +171,7 @@ def read_regressions(
 
 
 def simulator_name(text: str) -> str:
-    """Return the short name of a simulator, as 'icarus', from its product name or its program."""
+    """Return the short name of a simulator, such as 'icarus', from its product name or its program."""
     return simulators.owners().get(text) or simulators.name_in_banner(text) or text.lower().partition(" ")[0]
 
 

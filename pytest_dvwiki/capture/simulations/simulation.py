@@ -45,7 +45,7 @@ class Simulation:
     results: Path | None = None
     """Results file that the run should write; it may not exist."""
     logs: tuple[LogText, ...] = ()
-    """Texts of the run, in any order and division: captured streams, a log file, a spool."""
+    """Texts of the run, in any order and however divided: captured streams, a log file, a spool."""
     regression: Regression | None = None
     """This run in a log that the caller has already read; `logs` are then not read."""
     after_others: bool = False
@@ -56,7 +56,7 @@ class Simulation:
     """Start of the item, seconds since the epoch; an older results file is another run's."""
     phase: Phase = "call"
     error: str = ""
-    """Exception that ended the item: 'SystemExit: 1', 'RuntimeError: … return code: -9'; empty if it passed."""
+    """Exception that ended the item, such as 'SystemExit: 1'; empty if the item passed."""
     longrepr: str = ""
     """pytest's own text of the item's failure."""
     cut_short: bool = False

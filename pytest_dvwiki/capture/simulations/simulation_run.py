@@ -202,7 +202,7 @@ def _ended_by_itself(test: CocotbTest) -> bool:
 
 
 def _fresh_results(sim: Simulation) -> tuple[tuple[Case, ...] | None, ResultsError | None]:
-    """Return the tests of the results file, or None, with the error if the file cannot be used."""
+    """Return the tests of the results file or None, and the error if the file cannot be used."""
     if sim.results is None:
         return None, None
     try:
