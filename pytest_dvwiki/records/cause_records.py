@@ -71,13 +71,25 @@ class CauseRecords:
         self._until = until
 
     def came(self) -> str:
-        """Return the moment of the first occurrence; empty if there is none."""
+        """Return the moment since which the cause is known to be there; empty if it never occurred."""
         row = self._db.execute(
             "SELECT MIN(moment) FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND NOT without_fix",
             (json_list(self._causes),),
         ).fetchone()
-        return row[0] or ""
+        return self.since_sources(row[0]) if row[0] else ""
+
+    def since_sources(self, moment: str) -> str:
+        """Return the moment of the first run with the sources of a run.
+
+        What fails with these sources was there when a test passed with them.
+        """
+        row = self._db.execute(
+            "SELECT MIN(e.moment) FROM runs r JOIN runs e ON e.vcs_commit = r.vcs_commit AND e.moment <= r.moment"
+            " AND (NOT r.dirty AND NOT e.dirty OR r.dirty AND e.dirty AND e.changes = r.changes) WHERE r.moment = ?",
+            (moment,),
+        ).fetchone()
+        return row[0] or moment
 
     def returns(self, moment: str, tests: Sequence[Target]) -> fixes.Return | None:
         """Return the first occurrence after a moment that shows that a cause is back; None if there is none.

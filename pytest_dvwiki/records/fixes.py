@@ -17,10 +17,10 @@ changed too. Passes with other seeds count once there are so many that chance ex
 at the rate at which the test failed before (`chance`). A seed that passes again with the same sources counts once,
 unless the test comes and goes with it. A seed that is not on record counts as another one.
 
-The rate is taken over the runs since the cause was first seen, or since it returned after a fix that had held or was
-proven by the seed that failed; a seed that fails again counts once. The cause may have been there before that without a
-failure. So of the earlier passes as many count as chance explains at that rate; any more show that the cause came in
-later.
+The rate is taken over the runs since the first one with the sources in which the cause was first seen, or in which it
+returned after a fix that had held or was proven by the seed that failed; a seed that fails again counts once. The cause
+may have been there before that without a failure. So of the earlier passes as many count as chance explains at that
+rate; any more show that the cause came in later.
 
 `held` and `failed` are final: a cause that returns after its fix had held has regressed, and the fix stays `held`. A
 row that states a result (`held`, `failed`) keeps it. The commits of a fix are those that git names at the first pass
@@ -193,7 +193,7 @@ def judge(steps: Iterable[Step], records: CauseRecords) -> list[FixState]:
         state = _state(group.steps, presence, group.returned, records)
         states.append(state)
         if group.returned and (state.fix.result == "held" or (state.past is None and state.fix.result == "open")):
-            presence = _after_return(presence, state, group.returned.moment)
+            presence = _after_return(presence, state, records.since_sources(group.returned.moment))
     return states
 
 

@@ -95,6 +95,16 @@ def test_with_another_seed_it_holds_after_as_many_passes_as_leave_out_chance(tmp
     assert (state.fix.result, state.fix.counts, state.fix.held_in) == ("held", True, last.task_id)
 
 
+def test_a_pass_with_the_sources_that_then_failed_counts_in_the_rate(tmp_path: Path) -> None:
+    """A nightly job with a fixed seed that passes and one with a seed of its own that fails."""
+    same = Vcs(commit=f"{3:040x}", branch="main")
+    good = [_ran(tmp_path, number, TEST) for number in (0, 1, 2)]
+    night = [_ran(tmp_path, 3, TEST, vcs=same), replace(_fails(4), vcs=same), _fails(5)]
+    (state,) = _judged(tmp_path, *good, *night, _other_seed(6))
+    assert state.past is not None
+    assert (state.past.rate.failed, state.past.rate.runs, state.fix.counts) == (2, 5, False)
+
+
 def test_what_held_by_the_number_of_passes_may_have_come_after_the_first_of_them(tmp_path: Path) -> None:
     runs = [_ran(tmp_path, 0, TEST), record(1, occurrence()), _other_seed(2)]
     runs += [_ran(tmp_path, number, TEST) for number in range(3, 6)]
