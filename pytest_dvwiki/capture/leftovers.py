@@ -234,6 +234,9 @@ class _RunReader:
                 self._take_log(log, ReadLog([part for part in parts if part.blocks]), cases)
                 self._take_failed_builds(log, parts)
         self._drop_rollups()
+        # A build that failed names its simulator without the version.
+        versions = {one.name for one in run.simulators if one.version}
+        run.simulators = {one: None for one in run.simulators if one.version or one.name not in versions}
         logs = [log for log in self._logs.found if not log.only_beside or log.path in self._logs.claimed]
         read = (*self._results, *logs, *self._logs.claimed.values(), *later.values())
         sources = {source.path: source for source in read}

@@ -192,7 +192,9 @@ class Repository:
             return self._missing_history(before, now)
         files = self._files(before.commit, now.commit)
         edited = () if same_edits else (*before.edited, *now.edited)
-        if files == () or (files and not same_edits and _are_beside(files, edited, reads)):
+        same = self._with_same_code((before.commit, now.commit), files) if files and not same_edits else ()
+        code = [name for name in files or () if name not in same]
+        if files == () or (files and not same_edits and _are_beside(code, edited, reads)):
             return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
         is_older = self._is_ancestor(now.commit, before.commit)
         return Difference(change="older") if is_older else self._commits(before, now, files or (), suspects)

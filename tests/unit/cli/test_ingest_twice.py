@@ -348,3 +348,12 @@ def test_a_silent_build_that_failed_is_fixed_on_its_simulator(
         {"lsu/results.xml": GREEN.format(seed=1), "lsu/make.log": COCOTB.format(simulator=simulator, version="2.0")},
     )
     assert ("FIXED" in call("lsu")) is fixed
+
+
+def test_a_simulator_whose_version_is_known_is_listed_once(project: Path, call: _Caller) -> None:
+    broken = 'plic.vhd:82:43: missing ";" at end of object declaration\n'
+    log = COCOTB.format(simulator="GHDL", version="2.0.0")
+    write(project, {"n/lsu/make.log": f"{broken}make[1]: *** [simulators/Makefile.ghdl:73: analyse] Error 1\n"})
+    write(project, {"n/alu/results.xml": GREEN.format(seed=1), "n/alu/make.log": log})
+    call("n", "--task", "nightly")
+    assert [record["simulators"] for record in written(project)] == [[{"name": "ghdl", "version": "2.0.0"}]]

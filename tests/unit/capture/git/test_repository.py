@@ -470,6 +470,24 @@ def test_changes_on_top_of_commits_are_named(project: Project) -> None:
     assert (found.text, found.note) == ("fifo: reset", "with uncommitted changes in tb/test.v")
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("module cim;\n// a note\n", "dropping the uncommitted changes in rtl/fifo.v"),
+        ("module cim(input rst);\n", "cim: note"),
+    ],
+)
+def test_commits_that_change_comments_alone_fix_nothing_where_uncommitted_changes_were_dropped(
+    project: Project, text: str, told: str
+) -> None:
+    project.commit("cim", rtl__cim_v="module cim;\n")
+    project.write("rtl/fifo.v", "module fifo(output broken);")
+    failed = project.state
+    git(project.root, "checkout", "-q", "--", "rtl/fifo.v")
+    project.commit("cim: note", rtl__cim_v=text)
+    assert project.since(failed).text == told
+
+
 def test_commits_to_files_for_people_fix_nothing_where_uncommitted_changes_were_dropped(project: Project) -> None:
     project.write("rtl/fifo.v", "module fifo(output broken);")
     failed = project.state
