@@ -88,26 +88,13 @@ class Listing:
             absent: git's letter for a change to a file that the failing run did not have: `A` or `D`.
         """
         gone = {name for each in self.commits for name, how in each.touched.items() if how in {absent, _SPECIAL}}
-        unread = {name for name in self.files if name not in known and name not in gone and is_unread(name, reads)}
-        unread -= self._mentioned(unread, reads, failed)
+        others = [name for name in self.files if name not in known and name not in gone]
+        unread = unread_files(self._git, others, reads, failed)
         comments = self._only_comments([name for name in self.files if name not in unread])
         code = {each.line: each.touched.keys() - unread - comments.get(each.name, set()) for each in self.commits}
         is_known = not reads or any(not names.isdisjoint(known) for names in code.values())
         found = {line for line, names in code.items() if not names}
         return found if is_known and len(found) < len(code) else set()
-
-    def _mentioned(self, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
-        """Return the files whose names occur in a file that was read: a module of a library, a script of a Makefile."""
-        words = {_called(name) for name in names} - {_called(name) for name in reads}  # another file of the same name
-        if len(words) > _MOST:
-            return {*names}
-        if not words:
-            return set()
-        paths = (f":(top,literal){name}" for name in reads)
-        wanted = (part for word in words for part in ("-e", word))
-        found = self._git.ask("grep", "-hoiwF", "--no-color", *wanted, failed, "--", *paths) or ""
-        said = {line.lower() for line in found.split("\n")}
-        return {name for name in names if _called(name) in words and _called(name).lower() in said}
 
     def _only_comments(self, names: Iterable[str]) -> dict[str, set[str]]:
         """Return a map from each commit to the files in which it changed only comments and white space."""
@@ -119,6 +106,33 @@ class Listing:
     def _log(self, *arguments: str) -> str:
         how = ("--no-color", "--encoding=UTF-8", "--format=%x01%H %s", f"-{_MOST}")
         return self._git.ask("log", *how, *arguments) or ""
+
+
+def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed: str) -> set[str]:
+    """Return the files that a failing simulation is known not to have read, under their names or as modules.
+
+    Args:
+        git: Answers questions on the past.
+        names: The files.
+        reads: All files that were read; empty if that is unknown.
+        failed: The commit of the failing run.
+    """
+    unread = {name for name in names if is_unread(name, reads)}
+    return unread - _mentioned(git, unread, reads, failed)
+
+
+def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
+    """Return the files whose names occur in a file that was read: a module of a library, a script of a Makefile."""
+    words = {_called(name) for name in names} - {_called(name) for name in reads}  # another file of the same name
+    if len(words) > _MOST:
+        return {*names}
+    if not words:
+        return set()
+    paths = (f":(top,literal){name}" for name in reads)
+    wanted = (part for word in words for part in ("-e", word))
+    found = git.ask("grep", "-hoiwF", "--no-color", *wanted, failed, "--", *paths) or ""
+    said = {line.lower() for line in found.split("\n")}
+    return {name for name in names if _called(name) in words and _called(name).lower() in said}
 
 
 def _parts(text: str) -> Iterable[tuple[str, str, str]]:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pytest_dvwiki.capture.git import revisions
 from pytest_dvwiki.capture.git.command import COMMIT, DIFF, PATCH, Git, clean_text, git
-from pytest_dvwiki.capture.git.listing import MOST_COMPARED, Listing, with_same_code
+from pytest_dvwiki.capture.git.listing import MOST_COMPARED, Listing, unread_files, with_same_code
 from pytest_dvwiki.capture.git.people import People
 from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
 from pytest_dvwiki.git import output
 from pytest_dvwiki.model import MOST_READ, Vcs
 from pytest_dvwiki.model.sentences import few
-from pytest_dvwiki.records.sides import is_prose, is_unread
+from pytest_dvwiki.records.sides import is_prose
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
@@ -194,10 +194,24 @@ class Repository:
         edited = () if same_edits else (*before.edited, *now.edited)
         same = self._with_same_code((before.commit, now.commit), files) if files and not same_edits else ()
         code = [name for name in files or () if name not in same]
-        if files == () or (files and not same_edits and _are_beside(code, edited, reads)):
+        if files == () or (files and not same_edits and self._are_beside(before.commit, code, edited, reads)):
             return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
         is_older = self._is_ancestor(now.commit, before.commit)
         return Difference(change="older") if is_older else self._commits(before, now, files or (), suspects)
+
+    def _are_beside(self, failed: str, files: Sequence[str], edited: Sequence[str], reads: Sequence[str]) -> bool:
+        """Tell whether commits cannot matter beside uncommitted changes: the simulation read only the latter.
+
+        Args:
+            failed: The commit of the failing run.
+            files: Files of the commits.
+            edited: Files with uncommitted changes.
+            reads: Files that the failing simulation read; if they are unknown, only prose counts as unread.
+        """
+        others = [name for name in files if not is_prose(name, reads)]
+        if others and set(edited).isdisjoint(reads):
+            return False
+        return set(others) <= unread_files(self._git, others, reads, failed)
 
     def changed_since(self, commit: str, until: str | None = None) -> tuple[str, ...]:
         """Return the files that changed since a commit; empty if git does not answer in time.
@@ -421,11 +435,15 @@ class Repository:
         # Files that only the unread commits touch are not part of what the other commits did.
         theirs = listing.only_of(unread)
         kept = [name for name in (*code, *same) if name not in prose and name not in theirs]
-        edits = _edits(suspects.first(before.edited), len(before.edited))
-        note = f"it had failed with {edits}" if before.dirty else ""
-        if now.dirty:
-            edited = self._edited()
-            note = f"with {_edits(suspects.first(edited), len(edited))}"
+        # Edits of files that the simulation did not read say nothing of its passes and failures.
+        edited = self._edited() if now.dirty else ()
+        unread_edits = unread_files(self._git, (*before.edited, *edited), suspects.reads, failed)
+        left, made = ([name for name in names if name not in unread_edits] for names in (before.edited, edited))
+        note = ""
+        if now.dirty and (made or not edited):
+            note = f"with {_edits(suspects.first(made), len(made))}"
+        elif before.dirty and (left or not before.edited):
+            note = f"it had failed with {_edits(suspects.first(left), len(left))}"
         return Difference(
             change="commit",
             log=log,
@@ -505,18 +523,6 @@ def _names(text: str | None) -> tuple[str, ...] | None:
 def _quoted(text: str) -> frozenset[str]:
     """Return the quoted names in a text."""
     return frozenset(_IN_QUOTES.findall(text))
-
-
-def _are_beside(files: Iterable[str], edited: Iterable[str], reads: Sequence[str]) -> bool:
-    """Tell whether committed changes cannot matter beside uncommitted ones: the simulation read only the latter.
-
-    Args:
-        files: Files of the commits.
-        edited: Files with uncommitted changes.
-        reads: Files that the failing simulation read; if they are unknown, only prose counts as unread.
-    """
-    by_edits = any(name in reads for name in edited)
-    return all(is_prose(name, reads) or (by_edits and is_unread(name, reads)) for name in files)
 
 
 def _edits(files: Sequence[str], count: int) -> str:

@@ -503,6 +503,7 @@ def test_commits_to_files_for_people_fix_nothing_where_uncommitted_changes_were_
     [
         (("rtl/fifo.v", "tb/test.v"), "uncommitted changes in rtl/fifo.v"),
         (("rtl/fifo.v", "rtl/cim.v"), "cim: note"),
+        (("rtl/fifo.v", "tb/list.v"), "cim: note"),
         (("tb/test.v", "rtl/other.v"), "cim: note"),
         ((), "cim: note"),
     ],
@@ -510,10 +511,25 @@ def test_commits_to_files_for_people_fix_nothing_where_uncommitted_changes_were_
 def test_commits_to_sources_that_were_not_read_have_no_part_in_what_an_edit_repaired(
     project: Project, reads: Sequence[str], told: str
 ) -> None:
+    project.commit("a bench that uses a module of a library", tb__list_v="module list; cim u(); endmodule")
     failed = project.state
     project.commit("cim: note", rtl__cim_v="module cim;")
     project.write("rtl/fifo.v", "module fifo(input rst);")
     assert project.since(failed, reads=reads).text == told
+
+
+def test_edits_of_sources_that_were_not_read_are_not_told_beside_commits(project: Project) -> None:
+    project.commit("more", rtl__cim_v="module cim;")
+    project.write("rtl/cim.v", "module cim2;")
+    failed = project.state
+    project.commit("fifo: reset", rtl__fifo_v="module fifo(input rst);")
+    project.write("rtl/cim.v", "module cim3;")
+    read = ("rtl/fifo.v", "tb/test.v")
+    assert (project.since(failed, reads=read).text, project.since(failed, reads=read).note) == ("fifo: reset", "")
+    assert project.since(failed).note == "with uncommitted changes in rtl/cim.v"
+    git(project.root, "checkout", "-q", "--", ".")
+    assert project.since(failed, reads=read).note == ""
+    assert project.since(failed).note == "it had failed with uncommitted changes in rtl/cim.v"
 
 
 def test_of_a_failure_with_uncommitted_changes_a_later_commit_alone_is_not_told(project: Project) -> None:
