@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -109,7 +109,7 @@ def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matche
     known = matcher.match(raised) if raised else None
     if known is None or known.pattern.tier == "benign":
         return head
-    return replace(known, pattern=structs.replace(known.pattern, tier=head.pattern.tier))
+    return structs.replace(known, pattern=structs.replace(known.pattern, tier=head.pattern.tier))
 
 
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:

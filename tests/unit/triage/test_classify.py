@@ -380,6 +380,13 @@ def test_a_worker_crash_is_a_tool_error(classifier: Classifier) -> None:
     assert label(classifier.classify(failure(simulator=False, report=report))) == "tool_error/worker_crash"
 
 
+def test_a_traceback_that_was_cut_off_is_named_by_what_its_last_frame_raises(classifier: Classifier) -> None:
+    head = 'Traceback (most recent call last):\n  File "/w/tests/model.py", line 9, in step\n'
+    cut = f'{head}    raise ValueError("no such mode")'
+    verdict = classifier.classify(failure(simulator=False, report=cut))
+    assert verdict.primary.startswith("ValueError: no such mode")
+
+
 @pytest.mark.parametrize("text", ["", "nothing to see", "\x00\x1b[31m\ufffd", "a" * 100_000])
 def test_every_failure_gets_a_verdict_with_a_fingerprint(classifier: Classifier, text: str) -> None:
     for given in (failure(log=text), failure(), replace(failure(), exception="Odd", message=text)):
