@@ -20,7 +20,7 @@ _YEAR = 365
 
 
 def age(since: str, day: date) -> str:
-    """Return in words how long something has been known.
+    """Return, in words, how long something has been known.
 
     Args:
         since: The day from which it was known, `YYYY-MM-DD…`.
@@ -38,12 +38,12 @@ def age(since: str, day: date) -> str:
 
 
 def tag(page: PageSummary, day: date, since: str | None = None) -> str:
-    """Return in words how long the content of a page has been known, and how often it was seen again.
+    """Return, in words, how long the content of a page has been known, and how often it was seen again.
 
     Args:
         page: The page.
         day: The day on which it is read.
-        since: When it was first known, if the page itself does not say.
+        since: The day from which the content was known, if the page itself does not say.
     """
     known = age(since or page.text("first_seen"), day)
     again = _again(page)
@@ -51,7 +51,7 @@ def tag(page: PageSummary, day: date, since: str | None = None) -> str:
 
 
 def _again(page: PageSummary) -> int:
-    """Return the number of runs that saw it after the first one."""
+    """Return the number of runs that saw the content again after the first run."""
     key, first = {"bugs": ("corroborations", 0), "patterns": ("hit_count", 1)}.get(page.category, ("", 0))
     runs = page.metadata.get(key)
     return runs - first if isinstance(runs, int) and not isinstance(runs, bool) else 0

@@ -29,28 +29,28 @@ class CausePages:
         self._paths: dict[str, str | None] = {}
         """Path of the bug page of each cause asked for so far; cleared when a bug page changes."""
         self._joined: frozenset[str] = frozenset()
-        """Causes that are one with a cause seen before them; the page of the earlier one is kept."""
+        """Causes found to be the same as a cause seen earlier; the page of the earlier cause is kept."""
         self._further: frozenset[str] = frozenset()
-        """Causes whose check had reported another one before."""
+        """Causes whose check had reported another cause before."""
         self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
         self._of_runs: tuple[str, ...] | None = None
-        """The names on pages that hold a run; None until they are asked for."""
+        """The names of causes on pages that contain a run (`…/…`); None until they are asked for."""
         self._known: dict[str, str] = {}
-        """Present names of causes, for those asked for so far."""
+        """Maps each name of a cause asked for so far to the cause's present name."""
 
     def forget_paths(self) -> None:
-        """Forget what was found so far, since a bug page changes."""
+        """Forget what was found so far, because a bug page changes."""
         self._paths.clear()
         self._of_runs = None
 
     def note(self, names: Iterable[str]) -> None:
-        """Forget what a bug page changes that now has these names of causes."""
+        """Forget the answers that depend on a changed bug page, which now has these names of causes."""
         self._paths.clear()
         if self._of_runs or any("/" in name for name in names):
             self._of_runs = None
 
     def join(self, archive: Archive) -> None:
-        """Learn from the records which causes are one, and which are several although they share a fingerprint."""
+        """Learn from the records which causes are the same, and which differ although they share a fingerprint."""
         joined, further = archive.joined(), archive.further()
         if joined != self._joined or further or self._further:
             self._joined, self._further = joined, further
@@ -98,12 +98,12 @@ class CausePages:
         return sorted(found.values(), key=self._seniority)
 
     def _seniority(self, page: PageSummary) -> tuple[bool, bool, str, str]:
-        """Return the sort key: not replaced, not one with a cause seen before it, first seen, then name."""
+        """Return the sort key: is replaced, has a cause joined to an earlier one, first day, then name."""
         day = bug_date(page.name) or page.text("first_seen").replace("-", "")
         return page.leads_to != "", self.is_joined(page), day, page.name
 
     def is_joined(self, page: PageSummary) -> bool:
-        """Tell whether the cause of a page is one with a cause seen before it."""
+        """Tell whether the cause of a page was found to be the same as a cause seen earlier."""
         return page.cause in self._joined or ("/" in page.cause and self._present_name(page.cause) != page.cause)
 
     def _kin(
@@ -111,7 +111,7 @@ class CausePages:
     ) -> list[PageSummary]:
         """Return pages with one of the fingerprints, pages that lead to one of the names, and pages at the paths.
 
-        The last ones count only if they have a cause. The pages at `beside` are left out.
+        The pages at the paths count only if they have a cause. The pages at `beside` are left out.
         """
         asked = self._all_names(fingerprints)
         if not names and not paths and len(asked) == 1:
@@ -126,11 +126,11 @@ class CausePages:
         return list(self._cache.select(where, *map(json.dumps, (asked, names, paths, list(beside)))))
 
     def superseded(self) -> list[PageSummary]:
-        """Return the bug pages that people marked as replaced by another one, by name."""
+        """Return the bug pages that people marked as replaced by another page, sorted by name."""
         return list(self._cache.select("WHERE leads_to > '' ORDER BY path"))
 
     def still_open(self, fingerprints: Sequence[str]) -> list[str]:
-        """Return those of the causes whose page is open and not stale, sorted."""
+        """Return those causes whose page is open and not stale, sorted."""
         query = (
             "SELECT DISTINCT fingerprint FROM causes JOIN pages USING (path)"
             " WHERE is_open AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY fingerprint"
@@ -159,10 +159,10 @@ class CausePages:
         return any(page.cause == fingerprint for page in self._cache.select(where, fingerprint))
 
     def paths(self, causes: Mapping[str, Sequence[str]]) -> dict[str, str | None]:
-        """Return the path of the page to keep of each cause; None if it has none.
+        """Return, for each cause, the path of the page to keep; None if the cause has no page.
 
         Args:
-            causes: The present and former fingerprints of each cause, by any name that stays the same between calls.
+            causes: Maps any name of a cause that stays the same between calls to its present and former fingerprints.
         """
         unknown = {name: prints for name, prints in causes.items() if name not in self._paths}
         if unknown:
@@ -188,7 +188,7 @@ class CausePages:
         return paths
 
     def formerly_named(self, name: str) -> list[PageSummary]:
-        """Return the bug pages that keep the cause of a page with that name, which may no longer exist; by name."""
+        """Return the bug pages that keep the cause of the named page, which may no longer exist, sorted by name."""
         where = (
             "WHERE category = 'bugs' AND EXISTS (SELECT 1 FROM json_each(metadata, '$.aliases') WHERE value = ?)"
             " ORDER BY path"

@@ -34,14 +34,14 @@ class WikiConfig:
     lint_on_startup: bool = True
     lint_interval_sessions: int = 10
     pattern_context_tokens: int | None = None
-    """If None, a quarter of `max_context_tokens`, or an even share of the rest if less; so for the next three."""
+    """If None, a quarter of `max_context_tokens`, or an even share of the rest if less; the next three work alike."""
     bug_context_tokens: int | None = None
     coverage_context_tokens: int | None = None
     summary_context_tokens: int | None = None
     tokenizer: Path | None = None
-    """The `tokenizer.json` that counts tokens; if None, a rule counts them."""
+    """The `tokenizer.json` used to count tokens; if None, they are counted by a rule."""
     ip_types: tuple[str, ...] = ()
-    """The kinds of design of the project (axi, ddr, …), for failures that name none."""
+    """The kinds of design of the project (axi, ddr, …), for failures that name no kind."""
 
     def __post_init__(self) -> None:
         try:

@@ -29,7 +29,7 @@ ENDED = frozenset({"closed", "wont_fix"})
 
 
 def percent(rate: Any) -> str:
-    """Return a rate from 0 to 1 as text, `n/a` if it is unknown."""
+    """Return a rate from 0 to 1 as a percentage in text; `n/a` if it is unknown."""
     return f"{rate:.0%}" if isinstance(rate, int | float) and not isinstance(rate, bool) else "n/a"
 
 
@@ -97,7 +97,7 @@ class Top(NamedTuple):
     flaky: int
     """Number of tests that were flaky in the newest runs."""
     left_out: int
-    """Number of pages without a row, since they have been stale for long."""
+    """Number of pages without a row, because they have been stale for a long time."""
 
 
 def indexes(rows_of: Callable[[str], list[tuple[str, str]]], top: Top) -> dict[str, bytes]:
@@ -115,7 +115,7 @@ def indexes(rows_of: Callable[[str], list[tuple[str, str]]], top: Top) -> dict[s
 
 
 def head(top: Top, pages: int) -> str:
-    """Return the text above the tables: the number of pages, flaky tests, and bugs that came together."""
+    """Return the text above the tables: the numbers of pages and flaky tests, and the bugs that came together."""
     parts = [f"Last updated: {top.last_updated or 'never'} | Total pages: {pages}"]
     parts += (
         [f"Left out, since stale for a long time: {top.left_out} (`dvwiki search WORDS --status stale`)"]
@@ -131,7 +131,7 @@ def head(top: Top, pages: int) -> str:
 
 
 def _came_together(commit: str, names: Sequence[str]) -> str:
-    """Return a line that names the bugs that came with one commit, or with one of several, `GOOD..BAD`."""
+    """Return a line that names the bugs introduced by the same commit, or by the same range `GOOD..BAD`."""
     shown, _, subject = commit.partition(" ")
     good, is_range, bad = shown.partition("..")
     if is_range:
@@ -144,7 +144,7 @@ def _came_together(commit: str, names: Sequence[str]) -> str:
 
 
 def commit_of(page: PageSummary) -> str:
-    """Return the commit or range that introduced the cause of an open bug; empty if uncertain, or the bug passes."""
+    """Return the commit or range that introduced the cause of an open bug; empty if uncertain or if the bug passes."""
     is_open = page.category == "bugs" and not page.problem and page.status not in ENDED
     is_gone = page.metadata.get("stale") is True or bool(page.text("passes_since"))
     return page.text("came_with") if is_open and not is_gone else ""

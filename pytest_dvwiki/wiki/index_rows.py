@@ -1,4 +1,4 @@
-"""The rows of the index files, and which of them differ from the pages, so that only those have to be renewed."""
+"""The rows of the index files, and which rows differ from the pages, so that only those have to be renewed."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class IndexRows:
         return found
 
     def commits(self) -> list[tuple[str, str]]:
-        """Return each page of an open bug with the commit or range that introduced it, by name, if it is certain."""
+        """Return the pages of open bugs, by name, each with the commit or range that certainly introduced the bug."""
         query = "SELECT path, came_with FROM pages WHERE came_with != '' ORDER BY path"
         return [(path[len("bugs/") : -len(".md")], commit) for path, commit in self._cache.db.execute(query)]
 
     def changed(self) -> dict[str, tuple[str | None, str | None]]:
-        """Return, by path, the old cells in the index files and the present ones, where they differ; None if absent."""
+        """Return, by path, the cells in the index files and the new cells of each page that differs; None if absent."""
         query = "SELECT u.path, u.cells, p.cells FROM unlisted u LEFT JOIN pages p ON p.path = u.path"
         rows = self._cache.db.execute(query)
         return {path: (before, now) for path, before, now in rows}

@@ -2,14 +2,14 @@
 
 Two causes are alike if, by the records, all of this holds; it proves nothing:
 
-* same label: the same subtype, and the same pattern if both were matched by one;
+* same label: the same subtype, and the same pattern if a pattern matched both;
 * same wording: leaving out values, file names and severities, the two first causes share at least four in five of their
   words, and three words or more;
-* same place: a test failed with both, or one of the two names no test;
+* same place: some test failed with both, or one of the two causes names no test;
 * never in one run: two checks of one testbench fail side by side sooner or later, a message and its reworded form do
   not.
 
-A person decides; `distinct_from` on either page states that they are two.
+A person decides; `distinct_from` on either page states that they are different causes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DISTINCT = "distinct_from"
 _TESTS = 20
 """Maximum number of tests of a cause whose other causes are looked up; they failed together, so a few are enough."""
 _MOST = 50
-"""Maximum number of causes that one is compared with."""
+"""Maximum number of causes that a cause is compared with."""
 _WORD = re.compile(r"[A-Za-z_][\w$-]*(?:\.[\w$-]+)*")
 _SAYS_NOTHING = re.compile(
     r"[VT]|XZ|UUID|DATE"  # masked values
@@ -45,12 +45,12 @@ _SAYS_NOTHING = re.compile(
 
 
 def words(primary: str) -> frozenset[str]:
-    """Return the words of a first cause that tell it from others."""
+    """Return the words that tell a first cause from others."""
     return frozenset(word.lower() for word in _WORD.findall(mask(primary)) if not _SAYS_NOTHING.fullmatch(word))
 
 
 def alike(archive: Archive, page_cache: PageCache, fingerprints: Sequence[str]) -> list[PageSummary]:
-    """Return the pages of other causes that may be the same as that of these fingerprints, the oldest first."""
+    """Return the pages of other causes that may be the same as the cause with these fingerprints, the oldest first."""
     newest = archive.newest_occurrence(fingerprints)
     own_words = words(newest.primary) if newest else frozenset[str]()
     if newest is None or len(own_words) < FEWEST:
@@ -134,5 +134,5 @@ def _at_once(archive: Archive, one: Iterable[str], other: Iterable[str]) -> bool
 
 
 def _are_distinct(one: PageSummary, other: PageSummary) -> bool:
-    """Tell whether people state on either page that the other one is another cause."""
+    """Tell whether people state on either page that the two causes are different."""
     return other.name in one.pages(DISTINCT) or one.name in other.pages(DISTINCT)

@@ -14,11 +14,11 @@ REASON = "it is a link that leads out of the wiki; replace it by a file"
 
 
 class OutsideError(OSError):
-    """A path in the wiki that leads out of it."""
+    """A path in the wiki that leads out of the wiki."""
 
 
 def leads_out(wiki: Path, file: Path) -> bool:
-    """Tell whether a file in the wiki is really elsewhere, by links."""
+    """Tell whether links take a file in the wiki to a place outside it."""
     for part in chain((file,), file.parents):
         if part == wiki:
             return False
@@ -32,7 +32,7 @@ def read(wiki: Path, path: str) -> bytes:
     """Return the bytes of a page.
 
     Args:
-        wiki: Its folder.
+        wiki: The wiki's folder.
         path: The page, relative to the folder.
 
     Raises:

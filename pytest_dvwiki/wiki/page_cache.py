@@ -60,11 +60,11 @@ CREATE TABLE index_files (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER)
 class PageCache(contextlib.AbstractContextManager["PageCache"]):
     """The pages of one wiki.
 
-    This class has many methods because each question about pages is one; most are a query of a few lines.
+    This class has many methods because each question about pages has its own; most are a query of a few lines.
 
     Args:
-        wiki: Its folder; it need not exist.
-        cache: File of the tables; None keeps them in memory.
+        wiki: The wiki's folder; it need not exist.
+        cache: The file that holds the tables; None keeps them in memory.
     """
 
     def __init__(self, wiki: Path, cache: Path | None) -> None:
@@ -113,7 +113,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         look = look or look_at(self.wiki, pending)
         present = {path: state for path, state in look.pages.items() if path.partition("/")[0] in pending}
         changed = [path for path, state in present.items() if known.get(path) != state]
-        # Others may have written a page, and noted it here, since somebody looked.
+        # After `look` was taken, others may have written a page and noted it here.
         gone = {path for path in known.keys() - present.keys() if self.state(path) == NOWHERE}
         times = {path: time for path, time in look.folders.items() if path.partition("/")[0] in pending}
         read = {path: time for path, time in times.items() if time != remembered.get(path)}
@@ -138,7 +138,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             return None
 
     def look_at(self, paths: Iterable[str]) -> bool:
-        """Read those of some pages that were changed in place; return whether there were any."""
+        """Read again those of the given pages that were changed in place; return whether there were any."""
         changed = False
         for path in paths:
             row = self.db.execute("SELECT size, mtime_ns FROM pages WHERE path = ?", (path,)).fetchone()
@@ -195,7 +195,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         Args:
             path: Relative to the wiki.
             data: Its content.
-            state: That of its file, if it is on disk.
+            state: The state of its file, if it is on disk.
             problem: Why only the identity of the page counts, if the reason is not its content.
             metadata: Its frontmatter, if it is known.
         """
@@ -209,17 +209,17 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         self.db.executemany("INSERT INTO causes VALUES (?, ?)", [(item, path) for item in listed.fingerprints()])
 
     def get(self, path: str) -> PageSummary | None:
-        """Return the page at a path relative to the wiki; None if there is none."""
+        """Return the page at a path relative to the wiki; None if there is no such page."""
         return next(self.select("WHERE path = ?", path), None)
 
     def below(self, name: str, categories: Sequence[str]) -> PageSummary | None:
-        """Return the page of a name in a sub-folder; None if there is none, or several."""
+        """Return the page with a name in a sub-folder; None if there is no such page, or several."""
         where = "WHERE path LIKE '%/%/%' AND category IN (SELECT value FROM json_each(?))"
         found = [page for page in self.select(where, json.dumps(categories)) if page.name == name]
         return found[0] if len(found) == 1 else None
 
     def standing(self, categories: Sequence[str], paths: Collection[str]) -> set[str]:
-        """Return those of some pages that are readable and not stale; a page that only cites missing code counts."""
+        """Return those given pages that are readable and not stale; a page that only cites missing code counts."""
         query = (
             "SELECT path FROM pages WHERE path IN (SELECT value FROM json_each(?)) AND stands"
             " AND +category IN (SELECT value FROM json_each(?))"  # the plus keeps SQLite from the index of categories
@@ -227,7 +227,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return {path for (path,) in self.db.execute(query, (json.dumps(list(paths)), json.dumps(categories)))}
 
     def pointers(self) -> set[str]:
-        """Return the paths of pages that only point to another one."""
+        """Return the paths of pages that only point to another page."""
         return {path for (path,) in self.db.execute("SELECT path FROM pages WHERE points")}
 
     def unreadable(self, categories: Sequence[str]) -> list[PageSummary]:
@@ -250,7 +250,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return {int(found[0]) for (path,) in rows if (found := re.search(r"\d+(?=\.md$)", path))}
 
     def state(self, path: str) -> State:
-        """Return the state of a file of the wiki; -1 for size and time if there is none."""
+        """Return the state of a file of the wiki; size and time are -1 if the file does not exist."""
         try:
             return State.of((self.wiki / path).stat())
         except OSError:
@@ -295,7 +295,7 @@ def summary_of(path: str, data: bytes, problem: str = "", known: dict[str, Any] 
 
 
 def version_of(content: str) -> str:
-    """Return the version of some content: a hash of its bytes."""
+    """Return the version of a text: a hash of its bytes."""
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 

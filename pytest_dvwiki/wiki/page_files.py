@@ -34,15 +34,15 @@ class Look(NamedTuple):
     """The files of some folders of pages, as they were when somebody looked."""
 
     pages: dict[str, State]
-    """By path, relative to the wiki."""
+    """Maps the path of each page, relative to the wiki, to the state of its file."""
     folders: dict[str, int]
-    """Modification time of each folder in ns before it was listed; 0 if it may yet change within the same tick."""
+    """Maps each folder to its modification time in ns before listing; 0 if it may yet change within the same tick."""
     irregular: frozenset[str]
-    """Those that are no regular files, such as pipes."""
+    """The paths that are not regular files, such as pipes."""
 
 
 def look_at(wiki: Path, folders: Iterable[str]) -> Look:
-    """Return the files of pages in some folders and in their sub-folders; each takes a call of the file system."""
+    """Return the files of pages in some folders and in their sub-folders; each file takes one system call."""
     times: dict[str, int] = {}
     states: dict[str, State] = {}
     irregular = []
@@ -61,7 +61,7 @@ def page_files(wiki: Path, folder: str, times: dict[str, int] | None = None) -> 
     Args:
         wiki: The wiki.
         folder: The folder, relative to the wiki.
-        times: Takes the modification time in ns of each folder, as it was before the folder was listed.
+        times: Receives the modification time of each folder in ns, as it was before the folder was listed.
     """
     below: list[str] = []
     # A missing or unreadable folder has no pages.
@@ -71,7 +71,7 @@ def page_files(wiki: Path, folder: str, times: dict[str, int] | None = None) -> 
             if times is not None:
                 times[folder] = time
             for entry in entries:
-                # A broken link is no page, and must not stop the scan; a link to a folder could lead in a circle.
+                # A broken link is not a page, and must not stop the scan; a link to a folder could lead in a circle.
                 try:
                     if entry.is_dir(follow_symlinks=False):
                         below += [f"{folder}/{entry.name}"] if is_folder(entry.name) else []
@@ -89,7 +89,7 @@ def is_folder(name: str) -> bool:
 
 
 def is_page(name: str) -> bool:
-    """Tell by its name whether a file in the folder of a category is a page; one that is not UTF-8 cannot be linked."""
+    """Tell by its name whether a file in the folder of a category is a page; a non-UTF-8 name cannot be linked."""
     return name.endswith(".md") and not name.startswith((".", "_index.")) and _is_utf8(name)
 
 

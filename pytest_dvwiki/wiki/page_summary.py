@@ -30,7 +30,7 @@ def check_category(name: str | None) -> None:
 
 
 REGRESSED = "regressed"
-"""Status shown for a bug that came back; the key on its page stays `closed`, as people set it."""
+"""Status shown for a bug that came back; the key `status` on its page stays `closed`, as people set it."""
 
 
 def page_name(path: str) -> str:
@@ -39,7 +39,7 @@ def page_name(path: str) -> str:
 
 
 def place_of(path: str) -> str:
-    """Return the path of a page in the folder of its category, without suffix."""
+    """Return the path of a page relative to the folder of its category, without suffix."""
     return path.partition("/")[2].removesuffix(".md")
 
 
@@ -57,7 +57,7 @@ class PageSummary:
     opening: str = ""
     """The first line of its text that is not a heading."""
     version: str = ""
-    """A hash of its content, by which a writer names the version that it has read."""
+    """A hash of the page's content, by which a writer names the version that it has read."""
     words: int = 0
 
     @property
@@ -67,7 +67,7 @@ class PageSummary:
 
     @property
     def place(self) -> str:
-        """Return its path in the folder of its category, without suffix: its name, if it is in no sub-folder."""
+        """Return the path in the category's folder, without suffix: just the name, if it is in no sub-folder."""
         return place_of(self.path)
 
     def text(self, key: str, default: str = "") -> str:
@@ -77,7 +77,7 @@ class PageSummary:
 
     @property
     def status(self) -> str:
-        """Return the status to show: the one people set, or `regressed` if the bug came back after they closed it."""
+        """Return the status to show: what people set, or `regressed` if the bug came back after they closed it."""
         return status_of(self.metadata)
 
     @property
@@ -91,20 +91,20 @@ class PageSummary:
         return self.pages("supersedes")
 
     def pages(self, key: str) -> tuple[str, ...]:
-        """Return the names of the pages under a key, which holds one or a list, as names or paths."""
+        """Return the names of the pages under a key, which holds one page or a list of pages, as names or paths."""
         value = self.metadata.get(key)
         named = value if isinstance(value, list) else [value]
         return tuple(page_name(str(each)) for each in named if each)
 
     @property
     def cause(self) -> str:
-        """Return the name of the cause: the fingerprint, and a run if the check had reported an earlier cause."""
+        """Return the name of the cause: the fingerprint, plus a run if the check had reported an earlier cause."""
         fingerprint, cause = self.text("fingerprint"), self.text("cause")
         # Any other value was set by people for a purpose of their own.
         return cause if fingerprint and cause.startswith(f"{fingerprint}/") else fingerprint
 
     def fingerprints(self, *more: str) -> tuple[str, ...]:
-        """Return the name of the page's cause, its former names, and the given further ones."""
+        """Return the name of the page's cause, its former names, and the given further names."""
         aliases = self.metadata.get("fingerprint_aliases")
         prints = [self.cause, *(aliases if isinstance(aliases, list) else []), *more]
         return tuple(dict.fromkeys(str(item) for item in prints if item))

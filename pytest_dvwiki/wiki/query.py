@@ -66,17 +66,17 @@ class WikiHistory:
         self._reads = reads
         self._formers: dict[str, str] = {}
         self._placed: dict[str, str] = {}
-        """Cause of each fingerprint in a run that is not on record yet, for checks with several causes."""
+        """Maps each fingerprint in a run that is not on record yet to its cause, for checks with several causes."""
         self._is_without_wiki = False
         """Whether there was no wiki when the records were opened, so that their tables are in memory."""
         self._new: frozenset[str] = frozenset()
         """Causes that this run is the first to have."""
         self._causes: dict[str, Cause | None] = {}
-        """Answers of `cause` until what they depend on changes: thousands of failures may have one cause."""
+        """Cached answers of `cause`, kept until their basis changes: thousands of failures may have one cause."""
         self._subtypes: dict[str, subtype_history.SubtypeHistory | None] = {}
-        """Answers of `subtype`, likewise."""
+        """Cached answers of `subtype`, kept as long as `_causes`."""
         self._decided: dict[str, dict[str, OriginType]] = {}
-        """By pattern, the pages of its causes whose origin people decided; kept as long as `_causes`."""
+        """Maps each pattern to the origins that people decided, by path of a bug page; kept as long as `_causes`."""
         self._versions: tuple[int, ...] = ()
 
     def __enter__(self) -> Self:
@@ -137,7 +137,7 @@ class WikiHistory:
             look: The files of all pages as they are now; if given, pages that were edited in place are read, too.
         """
         if self._is_without_wiki and self._layout.wiki.is_dir():
-            # Whoever made the wiki has written its caches, too: the next query opens them.
+            # The process that made the wiki has written its caches, too: the next query opens them.
             self.close()
         if look is not None or "archive" in self.__dict__:
             self.archive.refresh()
@@ -158,10 +158,10 @@ class WikiHistory:
         self._decided.clear()
 
     def register_formers(self, formers: Mapping[str, str | None]) -> None:
-        """Take over the version 1 fingerprints of the causes of a run that is not on record yet.
+        """Register the version 1 fingerprints of the causes of a run that is not on record yet.
 
         Args:
-            formers: The version 1 fingerprint of each present one; None if it has none.
+            formers: Maps each present fingerprint to its version 1 fingerprint; None if it has none.
         """
         heirs: dict[str, set[str]] = {}
         for name, former in formers.items():
@@ -173,7 +173,7 @@ class WikiHistory:
         self._formers, self._placed, self._new = known, {}, frozenset()
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
-        """Return the standing fixes of the causes of a check, that of the most recently seen cause first."""
+        """Return the standing fixes of a check's causes; the fix of the most recently seen cause comes first."""
         found = []
         for each in self.archive.standing(self._known(fingerprint)):
             since = self.archive.commit_since(each)
@@ -228,11 +228,11 @@ class WikiHistory:
         return self.archive.reference(cause)
 
     def names(self, fingerprint: str, former: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return all fingerprints of a cause, the present one first, and the names of all its pages.
+        """Return all fingerprints of a cause, beginning with the present one, and the names of all its pages.
 
         Args:
             fingerprint: The present fingerprint.
-            former: The version 1 fingerprint, which other causes may share; None if there is none.
+            former: The version 1 fingerprint, which other causes may share; None if the cause has none.
         """
         # If the check has several causes, the one in the present run is meant.
         cause = self._placed.get(fingerprint, fingerprint)
@@ -326,7 +326,7 @@ class WikiHistory:
     def last_passes(
         self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = EVER
     ) -> Sequence[Pass]:
-        """Return the newest passes of a failing test on its simulator, without uncommitted changes, newest first."""
+        """Return a failing test's most recent passes on its simulator without uncommitted changes, newest first."""
         target = Target(
             test.nodeid, ANY if precedes_simulator(cause, test) else test.simulator or "", test.config or ""
         )
@@ -343,7 +343,7 @@ class WikiHistory:
         return aggregate.onset(self.archive, self._prints(fingerprint))
 
     def matrix(self, fingerprint: str, commit: str) -> tuple[matrix.Split, ...]:
-        """Return the axes that divide the failures of a cause at a commit from passes of its tests there."""
+        """Return the axes that separate the failures of a cause at a commit from passes of its tests at that commit."""
         return matrix.splits(self.archive, self.archive.present(self._prints(self._known(fingerprint))), commit)
 
     def _prints(self, fingerprint: str) -> tuple[str, ...]:
@@ -352,7 +352,7 @@ class WikiHistory:
         return listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
 
     def bug_pages(self, fingerprint: str) -> list[PageSummary]:
-        """Return the bug pages of a cause, under its present and former names, the one to keep first."""
+        """Return the bug pages of a cause, under its present and former names; the page to keep comes first."""
         if fingerprint in self._new:
             return []
         return self.page_cache.causes.pages_of(*self.archive.identities(self._known(fingerprint)))
@@ -363,7 +363,7 @@ class WikiHistory:
 
     @cached_property
     def unaccepted(self) -> dict[str, str]:
-        """Return the addresses of unaccepted text that agents wrote over other text, each with the role."""
+        """Return the addresses of unaccepted text that agents wrote over other text, each with the agent's role."""
         return unaccepted(self._layout.wiki)
 
     def fix_template(self, failure_subtype: str) -> str:
@@ -380,11 +380,11 @@ class WikiHistory:
         return "" if text == pattern.UNWRITTEN else plain(text)
 
     def flaky(self, names: Collection[str]) -> Mapping[str, tuple[int, int]]:
-        """Return, by test, in how many of the newest runs it was flaky, and in how many it ran."""
+        """Return, for each test, in how many of the newest runs it was flaky, and in how many it ran."""
         from pytest_dvwiki.records.flaky import RUNS, flaky_tests  # noqa: PLC0415  # few runs have flaky tests
 
         return {test.nodeid: (test.flaky, test.runs) for test in flaky_tests(self.archive, names, RUNS - 1)}
 
     def coverage(self) -> dict[tuple[str, str], KnownBin]:
-        """Return what is on record of every present or former coverage hole, by covergroup and bin."""
+        """Return what is on record about every present or former coverage hole, by covergroup and bin."""
         return bins.known(self.archive)

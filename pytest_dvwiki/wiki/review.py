@@ -46,11 +46,11 @@ class Proposal:
     id: str
     kind: Kind
     target: str
-    """What it changes: the address of a page or part, the path of a file, or the name of a section or pattern."""
+    """What is to change: the address of a page or part, the path of a file, or the name of a section or pattern."""
     text: str
     """What is proposed."""
     by: str
-    """Who made it: a role, a command, or a model."""
+    """Who made the proposal: a role, a command, or a model."""
     made_on: str
     reason: str
     base: str = ""
@@ -67,12 +67,12 @@ class Proposal:
 
     @property
     def path(self) -> str:
-        """Return its file, relative to the wiki."""
+        """Return the path of the proposal's file, relative to the wiki."""
         return f"{FOLDER}/{self.id}.md"
 
 
 def proposal_id(kind: Kind, target: str, text: str) -> str:
-    """Return the id of a proposal, which follows from what is proposed."""
+    """Return the id of a proposal, which is computed from its content."""
     return hashlib.sha256(f"{kind}\0{target}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
@@ -94,10 +94,10 @@ class ReviewQueue:
         """Add a proposal, with its secrets masked.
 
         Returns:
-            The proposal; if the same one was made before, that one, with what was decided about it.
+            The proposal; if the same proposal was made before, the earlier one, with what was decided about it.
 
         Raises:
-            ReviewError: There is no text, or the file of the earlier one cannot be read.
+            ReviewError: There is no text, or the file of the earlier proposal cannot be read.
             WikiError: It cannot be written.
         """
         text = redact(text).strip()
@@ -130,14 +130,14 @@ class ReviewQueue:
         return [each for each in self.all() if each.decision is None]
 
     def problems(self) -> list[str]:
-        """Return why some proposals cannot be read, one line each."""
+        """Return one line for each unreadable proposal, which says why it cannot be read."""
         return [found for found in map(self._read, self._names()) if isinstance(found, str)]
 
     def get(self, proposal_id: str) -> Proposal:
-        """Return a proposal by its id, or by the first digits of it that no other has.
+        """Return a proposal by its id, or by first digits of the id that no other proposal has.
 
         Raises:
-            ReviewError: There is none, there are several, or it cannot be read.
+            ReviewError: There is no such proposal, there are several, or it cannot be read.
         """
         names = [name for name in self._names() if name.startswith(proposal_id)] if proposal_id else []
         if len(names) != 1:

@@ -19,7 +19,7 @@ def find_root(start: Path) -> Path:
 
 
 def _home() -> Path | None:
-    """Return the user's home folder; a container's user may have none."""
+    """Return the user's home folder; None if there is none, as for some users in containers."""
     try:
         return Path.home()
     except RuntimeError:

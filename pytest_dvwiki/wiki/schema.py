@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 Mode = Literal["snapshot", "log"]
 ROLES = ("ingest", "agent", "reviewer", "human")
-"""The roles that every wiki has; a schema may name further ones."""
+"""The roles that every wiki has; a schema may name further roles."""
 DIRECTLY = frozenset({"ingest", "reviewer", "human"})
-"""Roles whose texts need no review."""
+"""Roles whose text needs no review."""
 MODES: tuple[Mode, ...] = get_args(Mode)
 LOG, HANDOFFS = "log", "handoffs"
 NAME = "schema.yaml"
@@ -49,7 +49,7 @@ class Address:
 
     category: str
     page: str | None = None
-    """Path of the page in its category, without suffix; `*` in a schema means every page, `axi/*` every one below."""
+    """Path of the page in its category, without suffix; in a schema `*` is every page, `axi/*` each below `axi`."""
     heading: str | None = None
 
     @classmethod
@@ -87,7 +87,7 @@ class Section:
     mode: Mode
     writable_by: tuple[str, ...]
     read_cap: int
-    """Maximum number of reads of the section in one turn of a reader."""
+    """Maximum number of times that a reader may read the section in one turn."""
     title: str = ""
     description: str = ""
 
@@ -119,7 +119,7 @@ class Schema:
     sections: tuple[Section, ...]
     roles: tuple[str, ...] = ROLES
     pipeline: tuple[str, ...] = ()
-    """The roles in the order in which they hand on their work; empty if the wiki has no such order."""
+    """The roles in the order in which they hand on work; empty if the wiki has no such order."""
     max_steps: int = 0
     """Maximum number of handoffs of one task."""
 
@@ -168,7 +168,7 @@ def with_section(text: str, entry: str) -> str:
         entry: The section as one line: `name: {mode: …, …}`.
 
     Raises:
-        SchemaError: The entry is not one new section, is invalid, or there is no place for it.
+        SchemaError: The entry is invalid, is not exactly one new section, or has no place in the schema.
     """
     entry = entry.strip()
     try:
@@ -274,7 +274,7 @@ class _SchemaReader:
         """Check that each role of the pipeline may write the section that keeps the handoffs.
 
         Raises:
-            SchemaError: One may not.
+            SchemaError: A role may not write there.
         """
         section = schema.section_of(Address(HANDOFFS))
         for role in schema.pipeline:
@@ -319,7 +319,7 @@ class _SchemaReader:
         """Reject unknown keys.
 
         Raises:
-            SchemaError: There is one.
+            SchemaError: There is an unknown key.
         """
         for key in values:
             if key not in keys:

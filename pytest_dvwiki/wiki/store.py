@@ -57,13 +57,13 @@ class WikiStore(CheckedStore):
 
     @property
     def schema(self) -> Schema:
-        """Return the sections and roles, as `schema.yaml` has them now.
+        """Return the sections and roles, as `schema.yaml` defines them now.
 
         Raises:
             SchemaError: It is invalid.
         """
         try:
-            status = os.stat(self._layout.wiki / NAME)  # noqa: PTH116 (a third of the time)
+            status = os.stat(self._layout.wiki / NAME)  # noqa: PTH116 (saves a third of the time)
             state: object = (status.st_size, status.st_mtime_ns)
         except OSError:
             state = None

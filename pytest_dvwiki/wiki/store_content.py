@@ -1,4 +1,4 @@
-"""The limits on content at a place of a page: its size, its frontmatter, the end of a part, and what the tool owns.
+"""The limits on content at a place in a page: its size, its frontmatter, the end of a part, and what the tool owns.
 
 A refusal is a value that says why, and what would be allowed.
 """
@@ -20,7 +20,7 @@ _LARGEST = 1 << 20
 
 
 def part_of(text: str, place: Address) -> str | Written:
-    """Return the part of a page at a place, without the empty lines around it, or a refusal if there is none."""
+    """Return the part of a page at a place without the empty lines around it, or a refusal if no such part exists."""
     if place.heading is None:
         return text
     found = parts.part(text, place.heading)
@@ -57,7 +57,7 @@ def refuse_breakout(text: str, place: Address, content: str) -> Written | None:
 
 
 def refuse_length(place: Address, content: str) -> Written | None:
-    """Return a refusal of a content that is too long; else None."""
+    """Return a refusal if the content is too long; else None."""
     if len(content) <= _LARGEST:
         return None
     return denied(place, f"it has {len(content)} characters; a page may have {_LARGEST}, link to the rest")
@@ -79,7 +79,7 @@ def problem_of(content: str, place: Address, *, is_new: bool = False) -> str | N
 
 
 def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove: bool) -> Written | None:
-    """Return a refusal if the tool's keys or regions would change, since they are made from records; else None."""
+    """Return a refusal if the tool's keys or regions, which are made from records, would change; else None."""
     problem = problem_of(after, place)
     if problem:
         return denied(place, problem)

@@ -23,10 +23,10 @@ class MemoryWiki:
     """The pages that several sessions of a store in memory share."""
 
     files: dict[str, bytes] = field(default_factory=dict)
-    """By path, such as `specs/burst.md`."""
+    """Maps the path of each file, such as `specs/burst.md`, to its content."""
     schema: str = SCHEMA_YAML
     proposals: list[tuple[Kind, str, str]] = field(default_factory=list)
-    """Kind, target and text of what waits for a person; the id is the place in this list."""
+    """Kind, target and text of each proposal that waits for a person; the id is the position in this list."""
 
 
 class MemoryStore(CheckedStore):

@@ -20,7 +20,7 @@ class PageEntry:
     """A page in a list, without its text; or a sub-folder, where a list would be too long otherwise."""
 
     address: str
-    """The name by which it is read and written; that of a sub-folder ends with a slash."""
+    """The name by which the page is read and written; the address of a sub-folder ends with a slash."""
     category: str
     title: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class PageEntry:
     """Its first sentence, on one line."""
     version: str = ""
     last_author: str = ""
-    """The role that last wrote it through a store; `ingest` where only runs did; empty where that is not on record."""
+    """The role that last wrote the page through a store; `ingest` if only runs wrote it; empty if not on record."""
     words: int = 0
     status: str = ""
     pages: int = 0
@@ -45,16 +45,16 @@ class Fetched:
     address: str
     content: str
     version: str
-    """To be passed to a later write; empty if a part of the content was left out."""
+    """The version to pass to a later write; empty if a part of the content was left out."""
     leads_to: str = ""
-    """Address of the page that keeps its cause, if this one only points there."""
+    """Address of the page that keeps the cause, if this page only points there."""
     left_out: str = ""
     """What was left out, and how to read it."""
 
     def shortened(self, budget: int, count_tokens: Callable[[str], int]) -> Fetched:
-        """Return it with as many of its first lines as a budget of tokens allows.
+        """Return the content cut to as many of its first lines as a budget of tokens allows.
 
-        A content that is not complete has no version: a commit of it would delete the rest.
+        Incomplete content has no version: a commit of it would delete the rest.
         """
         if count_tokens(self.content) <= budget:
             return self
@@ -79,16 +79,16 @@ class Written:
     """The outcome of a write."""
 
     status: Literal["done", "proposed", "conflict", "denied"]
-    """`proposed`: it waits in the review queue for a person."""
+    """`proposed` means that the write waits in the review queue for a person."""
     address: str
     version: str = ""
-    """Version of the present content; empty if it was not read."""
+    """Version of the present content; empty if the content was not read."""
     content: str = ""
     """The present content, if it is not what the writer had read."""
     reason: str = ""
     """Why nothing was written, and what to do instead; or what a person has to do."""
     proposal: str = ""
-    """Id of the proposal that waits."""
+    """Id of the proposal that waits for a person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class HandedOff:
     to: str = ""
     """The role that has the work now."""
     asked_for: str = ""
-    """The role that was asked for, if it is not the one that has the work."""
+    """The role that was asked for, if another role has the work."""
     task: str = ""
     step: int = 0
     """Number of handoffs of the task, this one included."""
@@ -148,9 +148,9 @@ class Store(Protocol):
         ...
 
     def list(self, folder: str | None = None) -> list[PageEntry]:
-        """Return the pages of a category or sub-folder, or of all, by name.
+        """Return the pages of a category or sub-folder, or of all categories, by name.
 
-        Where there are more than 50, each sub-folder is one entry. An unreadable page has only its cause as metadata.
+        With more than 50 pages, each sub-folder is one entry. An unreadable page has only its cause as metadata.
         """
         ...
 
@@ -179,7 +179,7 @@ class Store(Protocol):
     def append(self, address: str, text: str, commit: str = "") -> Written:
         """Add a text at the end of a part whose mode is `log`, or a line to a section such as `log`.
 
-        On a page the text of an agent is a note that is marked as unreviewed; `commit` is that of a fix it proposes.
+        On a page, an agent's text becomes a note marked as unreviewed; `commit` is the commit of a fix it proposes.
 
         Returns:
             `done` with the new version, or `denied` with the reason.

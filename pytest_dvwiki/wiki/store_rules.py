@@ -69,9 +69,9 @@ _LINE_BY = re.compile(r"^## \[[^\]]*\] (?:note \| - \| (?P<note>\S+):|handoff \|
 
 
 class CheckedStore(abc.ABC):
-    """A session of one reader and writer, without the place where the pages are; implements `Store`.
+    """A session of one reader and writer, regardless of where the pages are kept; implements `Store`.
 
-    This class is long because the rules of its calls belong together. A place may raise `WikiError` if it cannot be
+    This class is long because the rules of its calls belong together. A subclass may raise `WikiError` if it cannot be
     written.
 
     Args:
@@ -100,14 +100,14 @@ class CheckedStore(abc.ABC):
 
     @abc.abstractmethod
     def _summaries(self, categories: Sequence[str]) -> list[PageSummary]:
-        """Return the pages of some categories, each by path."""
+        """Return the pages of some categories, sorted by path."""
 
     @abc.abstractmethod
     def _read(self, path: str) -> bytes:
         """Return the bytes of a file.
 
         Raises:
-            OSError: There is none, or it may not be read.
+            OSError: The file does not exist, or may not be read.
         """
 
     @abc.abstractmethod
@@ -133,7 +133,7 @@ class CheckedStore(abc.ABC):
     # Reading
 
     def list(self, folder: str | None = None) -> list[PageEntry]:
-        """Return the pages of a category or sub-folder, or of all; see `Store.list`."""
+        """Return the pages of a category or sub-folder, or of all categories; see `Store.list`."""
         folder = (folder or "").strip("/")
         categories = [each for each in CATEGORIES if not folder or folder.split("/")[0] == each]
         listed = [page for page in self._summaries(categories) if not folder or page.path.startswith(f"{folder}/")]
@@ -153,7 +153,7 @@ class CheckedStore(abc.ABC):
         return entries + [entry for section in files for entry in self._file_entry(section, authors)]
 
     def _authors(self) -> Mapping[str, str]:
-        """Return the role that last wrote each page through a store."""
+        """Return, by page, the role that last wrote it through a store."""
         return {found["page"]: found["role"] for found in _WRITTEN_BY.finditer(self._text_or_empty("log.md"))}
 
     def _text_or_empty(self, path: str) -> str:
@@ -196,7 +196,7 @@ class CheckedStore(abc.ABC):
         """Read a page or a part of one; see `Store.fetch`.
 
         Returns:
-            The content; if a bug page is gone, that of the page that has its cause now, with that page's address.
+            The content; if a bug page is gone, the content and address of the page that now has its cause.
         """
         place = self._place(address)
         if isinstance(place, Written):
@@ -291,7 +291,7 @@ class CheckedStore(abc.ABC):
                 return present
             added = text if self.role in DIRECTLY else note(text, self.role, today(), commit)
             addition = splice.cleaned(added, page)
-            # The entry of a list could hold a heading, too; it is refused, as from anybody else.
+            # A list entry could hold a heading, too; a heading is refused whoever writes it.
             breakout = refuse_breakout(page, place, text) or refuse_breakout(page, place, addition)
             return refuse_length(place, addition) or breakout or splice.appended(page, span_of(page, place), addition)
 

@@ -1,4 +1,4 @@
-"""One bug page replaces another: when that is allowed, and which keys the two pages get.
+"""The replacement of one bug page by another: when it is allowed, and which keys the two pages get.
 
 Only `superseded_by` on the replaced page counts; everything else follows from it. It is a key that belongs to people,
 so that a merge can be made and undone by hand, and git merges it like any other line that people wrote.
@@ -32,10 +32,10 @@ class MergeError(ValueError):
 
 
 def check(page_cache: PageCache, kept: PageSummary, other: PageSummary) -> None:
-    """Check that a page can take in another one.
+    """Check that a page can take in another page.
 
     Raises:
-        MergeError: It cannot.
+        MergeError: The page cannot take in the other one.
     """
     if kept.path == other.path:
         raise MergeError(f"{kept.path} is one page; name the page to keep and another one")
@@ -71,16 +71,16 @@ def check(page_cache: PageCache, kept: PageSummary, other: PageSummary) -> None:
 def edits(
     kept: PageSummary, other: PageSummary, reason: str | None, read: Callable[[str], bytes]
 ) -> list[tuple[str, bytes]]:
-    """Return the path and content of both pages after a merge, the replaced one first, since its key is what counts.
+    """Return the path and content of both pages after a merge; the replaced page comes first, because its key decides.
 
     Args:
         kept: The page that takes in the other one.
         other: The page that points to it from then on.
-        reason: Why; if None, the reason on the page stays, and a plain one is set if there is none.
+        reason: Why they are merged; if None, the reason on the page stays, or a plain reason is set if there is none.
         read: Returns the bytes of a page.
 
     Raises:
-        MergeError: The keys of one cannot be edited.
+        MergeError: The keys of one of the pages cannot be edited.
     """
     reason = reason or other.text("superseded_reason", PLAIN_REASON)
     replaced = list(dict.fromkeys((*kept.replaces, other.name)))
@@ -94,7 +94,7 @@ def undone(kept: PageSummary, other: PageSummary, read: Callable[[str], bytes]) 
     """Return the path and content of the pages that have to change so that neither points to the other.
 
     Raises:
-        MergeError: The keys of one cannot be edited.
+        MergeError: The keys of one of the pages cannot be edited.
     """
     edited = []
     for page, target in ((kept, other), (other, kept)):

@@ -1,6 +1,6 @@
 """Text that agents wrote over other text and no person has accepted: it stays out of prompts.
 
-The log says who wrote a page or a part of one last. A part that is only added to marks each note by itself.
+The log says who last wrote a page or a part of it. In a part that is only added to, each note has its own mark.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _state(file: Path) -> State | None:
 
 @functools.lru_cache(maxsize=8)
 def _unaccepted(wiki: Path, *_: State | None) -> dict[str, str]:
-    """Read the log once for each state of the two files: every query asks, and the log may be long."""
+    """Read the log only once for each state of the two files: every query calls this, and the log may be long."""
     try:
         log = outside.read(wiki, "log.md").decode("utf-8", "replace")
         lines = list(_WRITTEN.finditer(log))
@@ -49,7 +49,7 @@ def _unaccepted(wiki: Path, *_: State | None) -> dict[str, str]:
     for line in lines if schema is not None else ():
         address, who = line["address"], line["who"]
         if line["what"] == ACCEPT or who in DIRECTLY:
-            # Whoever writes or accepts a whole page has seen its parts.
+            # A role that writes or accepts a whole page has seen its parts.
             found = {each: role for each, role in found.items() if address not in {each, each.partition("#")[0]}}
         elif schema is not None and who in schema.roles and (place := Address.of(address)) is not None:
             section = schema.section_of(place)

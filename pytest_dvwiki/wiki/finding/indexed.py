@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 MOST_CHANGES = 1000
 """Number of changed pages at which the index is rebuilt."""
 _SHARE = 50
-"""The index is also rebuilt if one page in this many changed, since each page shifts a small wiki's statistics."""
+"""The index is also rebuilt if one page in this many changed: in a small wiki, each page shifts the statistics."""
 LARGE = 2_000
-"""Number of pages above which an index is rebuilt by a process of its own, if queries need not wait for it."""
+"""Number of pages above which a separate process rebuilds the index, if queries need not wait for it."""
 _REBUILD = """
 import os, sys
 from pathlib import Path
@@ -59,7 +59,7 @@ _logger = logging.getLogger(__name__)
 
 
 def bm25_search(wiki_dir: Path) -> WikiSearchIndex:
-    """Return a BM25 search; without an index if the library is not installed."""
+    """Return a BM25 search; it works without an index if the library is not installed."""
     return _Bm25Index(wiki_dir) if bm25.is_installed() else KeywordIndex(wiki_dir)
 
 
@@ -97,7 +97,7 @@ class _Pages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     engine: str
     folder: str
     files: dict[str, str]
-    """SHA-256 of each file in the folder, by name."""
+    """Maps the name of each file in the folder to its SHA-256."""
     pages: tuple[_IndexedPage, ...]
 
 
@@ -113,9 +113,9 @@ class _Index:
     """An index, and the pages that changed since it was made.
 
     Args:
-        listed: Its pages, in the order of the documents.
-        engine: Has a document for each page.
-        folder: Its folder; None for an index in memory.
+        listed: The pages in the index, in the order of the documents.
+        engine: Holds one document per page.
+        folder: The folder of the index; None for an index in memory.
         files: SHA-256 of each file in that folder, by name.
     """
 
@@ -132,13 +132,13 @@ class _Index:
         self._states: dict[str, State] | None = None
 
     def states(self) -> dict[str, State]:
-        """Return the known pages, each with the state of its file."""
+        """Return the state of each known page's file, by path."""
         if self._states is None:
             self._states = self._all_states()
         return self._states
 
     def touch(self) -> None:
-        """Drop the cached states, since the known pages are about to change."""
+        """Drop the cached states, because the known pages are about to change."""
         self._states = None
 
     def _all_states(self) -> dict[str, State]:
@@ -163,7 +163,7 @@ class _Index:
         return len(self.changes) >= max(1, min(MOST_CHANGES, len(self.paths) // _SHARE))
 
     def ranking(self, query: str) -> Iterator[tuple[str, float]]:
-        """Yield the pages that share a word with a query, the best first; equal ones by name."""
+        """Yield the pages that share a word with a query, the best first; equally good pages by name."""
         wanted, changes = dict.fromkeys(tokens(query)), self.changes
         found = ((self.paths[number], value) for number, value in self.engine.best(wanted))
         unchanged = (hit for hit in found if hit[0] not in changes)
@@ -183,7 +183,7 @@ class _Index:
 
 
 class _Bm25Index(WikiSearchIndex):
-    """Search by BM25 with an index on disk; one that cannot be written is kept in memory.
+    """Search by BM25 with an index on disk; an index that cannot be written is kept in memory.
 
     This class is long because reading, changing and writing the index are steps under one lock.
     """
@@ -192,9 +192,9 @@ class _Bm25Index(WikiSearchIndex):
         super().__init__(wiki_dir)
         self._index: _Index | None = None
         self._writing = threading.RLock()
-        """Held while the index changes; a query needs it only where it looks at the pages itself."""
+        """Held while the index changes; a query needs this lock only if it looks at the pages itself."""
         self._rebuild: subprocess.Popen[bytes] | None = None
-        """The process that makes the next index, while this one answers and takes in changes."""
+        """The process that makes the next index, while the present index answers queries and takes in changes."""
 
     def build(self, wiki_dir: Path | None = None) -> None:
         with self._writing:
@@ -252,7 +252,7 @@ class _Bm25Index(WikiSearchIndex):
         return self._settled(index, changed=changed) if changed or index.is_worn else index
 
     def _rebuilt(self, present: dict[str, State]) -> _Index | None:
-        """Return the index that a process has made; None if none has been made since the last call."""
+        """Return the index after the separate process has ended; None if none has ended since the last call."""
         if self._rebuild is None or self._rebuild.poll() is None:
             return None
         self._rebuild = None
@@ -279,7 +279,7 @@ class _Bm25Index(WikiSearchIndex):
         return index
 
     def _take_in(self, index: _Index, different: dict[str, State], gone: set[str]) -> bool:
-        """Read pages whose files differ; return whether the recorded changes differ now."""
+        """Read the pages whose files differ; return whether the recorded changes differ now."""
         index.touch()
         changes = dict(index.changes)  # queries may be reading the present ones
         touched = False
@@ -307,7 +307,7 @@ class _Bm25Index(WikiSearchIndex):
         return before != changes
 
     def _made(self, present: dict[str, State], old: _Index | None = None) -> _Index:
-        """Rebuild the index; words of unchanged pages are taken from the old one."""
+        """Rebuild the index; the words of unchanged pages are taken from the old index."""
         listed: list[_IndexedPage] = []
         engine = bm25.Bm25.of(self._documents(dict(sorted(present.items())), old, listed))
         index = _Index(tuple(listed), engine, None, {})
@@ -384,7 +384,7 @@ class _Bm25Index(WikiSearchIndex):
             self._try(lambda: _write(self._home / _CHANGES, changes))
 
     def _stored(self) -> _Pages | None:
-        """Return the list of an index on disk; None if there is none of this version."""
+        """Return the list of pages of an index on disk; None if there is no list of this version."""
         stored = _read(self._home / _LIST, _Pages)
         if stored is None:
             return None
@@ -415,7 +415,7 @@ class _Bm25Index(WikiSearchIndex):
 
 
 def _digest_of(path: str, data: bytes) -> str:
-    """Return the hash of a page, including its path, since its name is among its words."""
+    """Return the hash of a page and its path; the path counts because the page's name is among its words."""
     return hashlib.sha256(path.encode() + b"\0" + data).hexdigest()
 
 

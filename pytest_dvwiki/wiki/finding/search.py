@@ -60,7 +60,7 @@ class SearchResult:
 
     @property
     def warning(self) -> str:
-        """Return what a reader has to know about a page with unreviewed text; a proposal's status shows it already."""
+        """Return the warning for a page with unreviewed text; empty for a proposal, whose status already shows it."""
         is_page = not self.page_path.startswith(f"{FOLDER}/")
         return f"holds {UNREVIEWED} text" if self.unreviewed and is_page else ""
 
@@ -167,8 +167,8 @@ class WikiSearchIndex(abc.ABC):
     def __init__(self, wiki_dir: Path) -> None:
         self.wiki_dir = wiki_dir
         self.look: Look | None = None
-        """The files as of the last look of whoever brings the index up to date beside the queries, by `refresh`; if
-        None, each query looks itself."""
+        """The files as last seen by the caller that keeps the index up to date through `refresh`; if None, each query
+        looks at the files itself."""
         self._given: dict[str, _Given] = {}
 
     @classmethod
@@ -283,7 +283,7 @@ class WikiSearchIndex(abc.ABC):
         return found
 
     def state(self, path: str) -> State | None:
-        """Return the state of one page's file; None if there is none."""
+        """Return the state of one page's file; None if the file does not exist."""
         if path in self._given:
             return self._given[path].state
         try:
@@ -315,7 +315,7 @@ class _Given(NamedTuple):
 
     data: bytes
     state: State
-    """Made from the content; no file can have this state."""
+    """The state made from the content; no file can have it."""
     disk: State | None
 
     @classmethod

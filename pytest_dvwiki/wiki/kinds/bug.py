@@ -66,7 +66,7 @@ OWNED = (
 _KEY = 100
 _TITLE = 160
 _WORDLESS = re.compile(r"AssertionError(?::(?:\W|\d|\b(?:assert|not|and|or|in|is|None|True|False|X|Z)\b)*)?")
-"""An assertion without a message: nothing in it tells one check from another."""
+"""An assertion without a message: its text does not tell one check from another."""
 _SAME_CAUSE = "same fingerprint"
 _REPLACED = "superseded by "
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
@@ -95,9 +95,9 @@ def has_page(occurrence: Occurrence) -> bool:
 
 
 def is_decided(page: PageSummary) -> bool:
-    """Tell whether people decided the type of a page: by changing the one that the tool gave, or by the status.
+    """Tell whether people decided the type of a page, by changing the type that the tool gave or by setting a status.
 
-    A page that was confirmed or closed while its type is still the tool's UNKNOWN decides nothing.
+    Confirming or closing a page whose type is still the tool's UNKNOWN decides nothing.
     """
     kind, made_as = page.text("type"), type_at_creation(page)
     if kind == made_as == "UNKNOWN" or not kind:
@@ -111,7 +111,7 @@ def type_at_creation(page: PageSummary) -> str | None:
 
 
 def effective_type(page: PageSummary, origin: str = "") -> str:
-    """Return the type of a page's cause: a person's, else the tool's present one.
+    """Return the type of a page's cause: the type that a person decided, else the tool's present type.
 
     Args:
         page: The page.
@@ -165,9 +165,9 @@ def new(name: str, origin: str, occurrence: Occurrence, description: str) -> pag
 
     Args:
         name: The page's name, which its comments and check boxes carry.
-        origin: RTL_BUG, TB_BUG or UNKNOWN; the title does not name it, since it may be another one later.
-        occurrence: One of the cause; only what all of them share is used.
-        description: What the subtype means, empty where nothing is known about it.
+        origin: RTL_BUG, TB_BUG or UNKNOWN; the title does not name it, because it may change later.
+        occurrence: An occurrence of the cause; only what all its occurrences share is used.
+        description: What the subtype means; empty if nothing is known about it.
     """
     words = in_words(occurrence.primary) or f"{occurrence.error_class} {occurrence.failure_subtype}"
     title = one_line(occurrence.title or "", _TITLE) or words
@@ -201,7 +201,7 @@ def keys(
     Args:
         page: The page's name.
         history: The history of the cause, from the records.
-        identities: The name of the cause, then the others that it has or had.
+        identities: The present name of the cause, then its other present and former names.
         aliases: Ids of further pages of this cause.
         stale: Why the page is out of date; None if it is not.
         made_as: The type that the page had at first.
@@ -236,7 +236,7 @@ def keys(
 
 
 def _came_with(history: CauseHistory) -> str | None:
-    """Return the commit that introduced a cause and its subject, `GOOD..BAD` of several, None if it is uncertain."""
+    """Return the commit that introduced a cause, with its subject; `GOOD..BAD` for a range; None if it is uncertain."""
     found = history.first_bad
     if found is None or not found.is_certain:
         return None

@@ -1,4 +1,4 @@
-"""The section Fixes of a bug page: what was done about its cause, and with which outcome."""
+"""The section Fixes of a bug page: what was done about the cause, and with what outcome."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def link(fingerprint: str, page_of: Callable[[str], str | None]) -> str:
 
 
 def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
-    """Return a sentence about the other causes that ended with the newest fix."""
+    """Return a sentence about the other causes that the commits of the newest fix ended."""
     links = few([link(fingerprint, page_of) for fingerprint in causes], _OTHERS)
     return f"The commits of the newest fix ended other causes, too: {links}."
 
@@ -126,7 +126,7 @@ def _became(state: FixState) -> str:
     elif fix.held_in:
         became += f" since {code(fix.held_in, 120)}"
     if fix.returned:
-        # Before it had passed often enough nobody could know that it was not a fix.
+        # Until it had passed often enough, nobody could know that it was not a fix.
         became += f", {after_return(fix)}" + (f", {passed_of(fix)}" if fix.result == "failed" else "")
     return "; ".join(filter(None, (became, _elsewhere(state))))
 

@@ -56,7 +56,7 @@ class _Sources(NamedTuple):
     tasks: frozenset[str]
 
     def cite(self, task: str) -> str:
-        """Return the citation of a claim, after a blank; nothing if the whole page has one source."""
+        """Return the citation of a claim, with a leading blank; empty if the whole page has one source."""
         return f" {cite(task)}" if len(self.tasks) > 1 else ""
 
 
@@ -76,8 +76,8 @@ def regions(
         kind: The page's effective type.
         page_of: Name of the bug page of a fingerprint.
         fix_of: The registry's advice on fixing an occurrence.
-        others: Further pages of this cause, which lead to this one.
-        kin: Lines on other causes of the same check, and on pages with a version 1 fingerprint of it.
+        others: Further pages of this cause, which lead to this page.
+        kin: Lines on other causes of the same check, and on pages with a version 1 fingerprint of this cause.
     """
     cause = Cause.on_record(history.fingerprint, history)
     links = Style(
@@ -101,8 +101,8 @@ def regions(
 def one_region(*sections: tuple[str, str]) -> dict[str, str]:
     """Return the region of a page with its sections.
 
-    There are no blank lines around the headings. With them git would match the headings to those of the earlier layout,
-    and merge what people wrote there into this region, where it would be lost.
+    There are no blank lines around the headings. With blank lines, git would match the headings to those of the earlier
+    layout, and merge what people wrote there into this region, where that text would be lost.
     """
     return {former.RECORDS: "\n".join(f"## {heading}\n{content}" for heading, content in sections)}
 
@@ -143,7 +143,7 @@ def _cite(task: str, log: LogReference | None) -> str:
 
 
 def _first_cause(newest: Occurrence) -> str:
-    """Return the message of a cause as it was reported last."""
+    """Return the line with the message of a cause as last reported."""
     primary = newest.primary.strip()
     if is_own(primary):
         return f"- First cause, as the end of the simulation shows it: {own_words(primary)}"
@@ -151,7 +151,7 @@ def _first_cause(newest: Occurrence) -> str:
 
 
 def own_words(sentence: str) -> str:
-    """Return a sentence that the capture made, as opposed to a line of a log."""
+    """Return a sentence that the capture wrote, as opposed to a line of a log."""
     return f"{escape(one_line(sentence))}."
 
 
@@ -220,7 +220,7 @@ def _occurrences(history: CauseHistory) -> str:
 
 
 def _commit(row: OccurrenceRow) -> str:
-    """Return the commit of an occurrence and what sets its sources apart, or a note that only a report mentions it."""
+    """Return the commit of an occurrence with notes on its sources, or a note that it was only reported."""
     if row.without_fix == REPORTED:
         return "reported"
     commit = code(short(row.commit, 12)) if row.commit else ""

@@ -22,9 +22,9 @@ _CITED = 20
 
 
 def paths(covergroup: str, bin_name: str) -> tuple[str, str]:
-    """Return the path of a bin's page, and the path to use if the page of another bin has the first one.
+    """Return the path of a bin's page, and the path to use if another bin's page already has the first path.
 
-    The bin `b_c` of `a` and the bin `c` of `a_b` would share a name.
+    Otherwise the bin `b_c` of `a` and the bin `c` of `a_b` would share a name.
     """
     plain = file_name(f"{covergroup}_{bin_name}")
     digest = hashlib.sha256(f"{covergroup}\0{bin_name}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
@@ -98,5 +98,5 @@ def _standing(hole: Hole) -> str:
 
 
 def counted(hole: Hole) -> str:
-    """Return what the numbers of a hole count: those of a whole point its covered bins."""
+    """Return what the numbers of a hole count: covered bins for a whole coverpoint, else hits."""
     return "covered bins" if hole.bin == ALL_BINS else "hits"

@@ -36,7 +36,7 @@ EMPTY_KEYS: dict[str, Any] = {
     "last_seen": None,
     "fix_success_rate": None,
 }
-"""Owned keys of a page whose subtype is in no record any more."""
+"""Owned keys of a page whose subtype no longer occurs in any record."""
 EMPTY_REGIONS = {
     "signatures": "No record has this subtype any more: its causes have other subtypes since they were reclassified.",
     "history": "",

@@ -36,16 +36,16 @@ class Clarification:
 
     @property
     def path(self) -> str:
-        """Return its page, relative to the wiki."""
+        """Return the path of the feature's page, relative to the wiki."""
         return f"specs/{file_name(f'{self.feature}_clarification')}.md"
 
     @property
     def escaped_text(self) -> str:
-        """Return its text as written on the page."""
+        """Return the clarification's text as written on the page."""
         return escape(one_line(self.text, _LONGEST))
 
     def line(self) -> str:
-        """Return it as one line of its page."""
+        """Return the clarification as one line of its page."""
         place = f", section {escape(one_line(self.section, _NAME))}" if self.section else ""
         return f"- {self.date} ({escape(one_line(self.kind, _NAME))}{place}): {self.escaped_text} {cite(self.task_id)}"
 
@@ -59,10 +59,10 @@ def new(first: Clarification) -> bytes:
 
 
 def with_further(data: bytes, further: Clarification) -> bytes | Refused:
-    """Add a clarification to a page below the others; all present lines stay.
+    """Add a clarification to a page below the present ones; all present lines stay.
 
     Returns:
-        The new page; the same bytes if it has the clarification already; or why it cannot be added.
+        The new page; the same bytes if the page has the clarification already; or why it cannot be added.
     """
     try:
         text = data.decode()
@@ -78,7 +78,7 @@ def with_further(data: bytes, further: Clarification) -> bytes | Refused:
         gap = newline if text.endswith("\n") else newline * 2
         return f"{text}{gap}## {SECTION}{newline * 2}{further.line()}{newline}".encode()
     body = text[: found[1]].rstrip()
-    # A blank line separates the first one from the heading; further ones follow directly.
+    # A blank line separates the first clarification from the heading; further clarifications follow directly.
     gap = newline if body.rpartition("\n")[2].startswith(("- ", "  ")) else newline * 2
     rest = text[len(body) :] or newline
     return f"{body}{gap}{further.line()}{rest}".encode()

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 TOPICS = ("architecture", "dependencies", "gotchas", "testing")
 OTHERWISE = "gotchas"
-"""The topic of a lesson that names no other."""
+"""The topic of a lesson that does not name a topic."""
 LESSONS, GENERAL, SUPERSEDED = "Lessons", "General", "Superseded"
 SECTIONS = (LESSONS, GENERAL, SUPERSEDED)
 SUMMARY = "Most confirmed"
 """Heading of the summary that rules make."""
 REJECTED = "rejected by"
-"""Beginning of the reason of a lesson that a person rejected."""
+"""Beginning of the reason on a lesson that a person rejected."""
 _SUMMARY = 5
 _LEVEL = 3
 """The level of a lesson's heading."""
@@ -68,27 +68,27 @@ class Lesson:
     superseded_by: str = ""
     """The lesson that replaces it; empty if there is none."""
     reason: str = ""
-    """Why it does not hold any more."""
+    """Why the lesson no longer holds."""
     see_also: tuple[tuple[str, str], ...] = ()
-    """Related lessons, each with the Markdown after its id."""
+    """The ids of related lessons, each with the Markdown after the id."""
     unreviewed: str = ""
-    """Who wrote it, if that was a model and no person has accepted it."""
+    """The author of the lesson, if a model wrote it and no person has accepted it."""
     raw: str = field(default="", compare=False, repr=False)
     """The text on the page from which it was read."""
 
     @property
     def is_active(self) -> bool:
-        """Tell whether it still holds."""
+        """Tell whether the lesson still holds."""
         return self.section != SUPERSEDED
 
     @property
     def words(self) -> frozenset[str]:
-        """Return the words by which it is compared."""
+        """Return the words by which the lesson is compared with others."""
         return frozenset(tokens(f"{self.title} {self.text}"))
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Return the task ids of the records that it cites."""
+        """Return the task ids of the records that the lesson cites."""
         return tuple(task for source in self.sources for task in _TASK.findall(source))
 
     @property
@@ -102,7 +102,7 @@ class Lesson:
         return max((day for source in self.sources for day in _SEEN.findall(source)), default="")
 
     def markdown(self) -> str:
-        """Return it as its page shows it."""
+        """Return the lesson as its page shows it."""
         ended = [f"- superseded by `{self.superseded_by}`: {self.reason}"] if self.superseded_by else []
         ended += [f"- superseded: {self.reason}"] if self.reason and not self.superseded_by else []
         lines = [
@@ -118,15 +118,15 @@ class Lesson:
 
 
 def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "") -> Lesson:
-    """Return a new lesson from text of others: its code spans stay, all other Markdown is escaped.
+    """Return a new lesson from outside text: its code spans stay, all other Markdown is escaped.
 
     Args:
-        title: Its title; one that is too long is cut, and the text has the whole of it.
+        title: Its title; a title that is too long is cut, and the text then holds all of it.
         text: Its text; only the first 150 words are kept.
         sources: The contents of its citations.
-        unreviewed: Who wrote it, if a person has to accept it.
+        unreviewed: The author of the lesson, if a person has to accept it.
     """
-    # A citation or a line for the tool can only come from the tool.
+    # Only the tool may write citations and the lines that it reads.
     title, text = (_CITATION.sub("(", each).lstrip("-+*=#> \t\n") for each in (title, text))
     title = f"{title} (lesson)" if title.strip() in SECTIONS or not title.strip() else title
     if len(one_line(title)) > _TITLE and not text.startswith(title):
@@ -143,23 +143,23 @@ def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "
 
 
 def source(task_id: str, day: str) -> str:
-    """Return the content of a citation of the record of a session."""
+    """Return the content of a citation of a session's record."""
     return f"tasks/{task_id}.yaml | seen: {day[:10]}"
 
 
 def reason(text: str) -> str:
-    """Return a reason from text of others as a page shows it."""
+    """Return a reason, given as outside text, as a page shows it."""
     return _shown(text, _REASON)
 
 
 def _shown(text: str, limit: int) -> str:
-    """Return text of others on one line, with its code spans, and all other Markdown escaped."""
+    """Return outside text on one line: its code spans stay, all other Markdown is escaped."""
     pieces = _SPAN.split(one_line(text, limit))
     return "".join(each if at % 2 else escape(each) for at, each in enumerate(pieces))
 
 
 def lessons(text: str) -> list[Lesson]:
-    """Return the lessons of a page in their order."""
+    """Return the lessons of a page in the order of the page."""
     return [each for section in SECTIONS for each in _of_section(text, section)]
 
 
@@ -230,7 +230,7 @@ def new(topic: str) -> bytes:
 
 
 def with_lessons(data: bytes, listed: Sequence[Lesson]) -> bytes:
-    """Return a page with these lessons in place of those that it has; all other text stays.
+    """Return a page with these lessons in place of its present ones; all other text stays.
 
     Raises:
         UnicodeDecodeError: It is not UTF-8.
@@ -242,7 +242,7 @@ def with_lessons(data: bytes, listed: Sequence[Lesson]) -> bytes:
         present, wanted = _of_section(text, section), [each for each in listed if each.section == section]
         if wanted == present:
             continue
-        # A lesson that stays as it is stays byte for byte.
+        # An unchanged lesson stays byte for byte.
         raw = {each: each.raw for each in present}
         shown = "\n\n".join(raw.get(each) or each.markdown() for each in wanted)
         place = parts.part(text, section)
@@ -257,7 +257,7 @@ def with_lessons(data: bytes, listed: Sequence[Lesson]) -> bytes:
 
 
 def with_summary(data: bytes, listed: Iterable[Lesson]) -> bytes:
-    """Return a page with a summary above its lessons: the titles of those that were confirmed most, with a source."""
+    """Return a page with a summary above its lessons: the titles of the most confirmed ones, each with a source."""
     known = sorted(
         (each for each in listed if each.is_active and not each.unreviewed), key=lambda each: -len(each.tasks)
     )

@@ -22,7 +22,7 @@ class Settled(msgspec.Struct, frozen=True):
 
     data: bytes
     open_lines: tuple[int, ...]
-    """Line numbers, in the page before, of the conflicts that a person has to settle."""
+    """Line numbers, in the page before the change, of the conflicts that a person has to settle."""
 
 
 def settle(data: bytes, owned: Collection[str]) -> Settled | None:

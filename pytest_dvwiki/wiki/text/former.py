@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 RECORDS = "records"
-"""The region with everything that the tool writes below the frontmatter of a bug page."""
+"""Name of the region that holds everything the tool writes below the frontmatter of a bug page."""
 NOTES = "Notes"
 _LEVEL = 2
 """Level of the headings of sections."""
@@ -28,11 +28,11 @@ _HEADINGS = {
     "fixes": "Fixes",
     "citation": "Citation",
 }
-"""The heading above each region of the earlier layout."""
+"""Maps each region of the earlier layout to the heading above it."""
 
 
 def converted(data: bytes, page: str) -> bytes | pages.Refused:
-    """Return a bug page with one region; the same bytes if it has it already.
+    """Return a bug page with one region; the same bytes if the page has that layout already.
 
     Args:
         data: The page.

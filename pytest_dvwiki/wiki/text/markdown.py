@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LONGEST_LINE = 300
 _MARKUP = re.compile(r"[\\`*\[\]<>|~&#!$]|(?<!\w)_+|_+(?!\w)")
 _NAMED_XZ = re.compile(r"\bXZ(?= ?=(?!=))")
-"""The mask of a name such as `x2` whose value follows: no unknown value."""
+"""The mask of a name such as `x2` whose value follows; it does not stand for an unknown value."""
 _TOKENS = re.compile(r"\b(?:V|T|UUID|DATE)\b")
 _DOTS = re.compile(r"…(?:[\s,]*…)+")
 _PLACES = re.compile(r"\s*(?:\(…\)|@ ?…(?=\W|$))")
@@ -109,7 +109,7 @@ def in_words(primary: str, limit: int = 90) -> str:
 
 
 def masked_in_words(masked: str, limit: int) -> str:
-    """Return the same for a message that is masked already."""
+    """Return what `in_words` returns, for a message that is masked already."""
     return one_line(_shown(masked), limit)
 
 

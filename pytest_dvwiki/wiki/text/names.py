@@ -40,7 +40,7 @@ def bug_name(origin: str, date: str, fingerprint: str, is_taken: Callable[[str],
         origin: RTL_BUG, TB_BUG or UNKNOWN.
         date: Date of the first occurrence, `YYYY-MM-DD…`.
         fingerprint: The cause.
-        is_taken: Whether another cause has a name.
+        is_taken: Tells whether another cause already has a given name.
     """
     number = number_of(fingerprint)
     while True:
@@ -51,7 +51,7 @@ def bug_name(origin: str, date: str, fingerprint: str, is_taken: Callable[[str],
 
 
 def number_of(fingerprint: str) -> int:
-    """Return the number in the name of a cause's page, unless another cause has it."""
+    """Return the number in the name of a cause's page; if another cause has the name, `bug_name` counts up from it."""
     return int(hashlib.sha256(fingerprint.encode()).hexdigest(), 16) % _SEQUENCE
 
 

@@ -1,7 +1,7 @@
-"""Notes that agents add to a part of a page: each an entry of a list, marked until somebody confirms it.
+"""Notes that agents add to a part of a page: each is a list entry, marked until somebody confirms it.
 
 A person confirms a note by removing the mark; a fix that a note proposes is also confirmed by runs that pass with its
-commit. Until then it is left out of prompts.
+commit. Until then the note is left out of prompts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 UNREVIEWED = "unreviewed"
 _MARK = re.compile(rf"^- {UNREVIEWED}[,:]", re.MULTILINE)
-"""Begins a note of an agent, and the line of a lesson that a model wrote."""
+"""Matches the beginning of an agent's note, and of the line that marks a lesson as written by a model."""
 _NOTE = re.compile(rf"- {UNREVIEWED}, by \S+ on [\d-]+:(?: fix proposed with commit `(?P<commit>[0-9a-f]{{7,40}})`:)?")
 
 
@@ -25,7 +25,7 @@ def note(text: str, role: str, day: date, commit: str = "") -> str:
     Args:
         text: Its text.
         role: The role that writes it.
-        day: The day.
+        day: The day on which it is written.
         commit: The commit of the fix that it proposes, in hex digits; empty if it proposes none.
     """
     head = f"- {UNREVIEWED}, by {role} on {day}:{f' fix proposed with commit `{commit}`:' if commit else ''}"

@@ -24,7 +24,7 @@ class UneditableError(ValueError):
 
 
 class _Entry(msgspec.Struct, frozen=True):
-    """A key at the top of the frontmatter and the place of its value, in characters of the block."""
+    """A top-level key of the frontmatter and the place of its value, in characters of the block."""
 
     key: str
     colon: int
@@ -32,7 +32,7 @@ class _Entry(msgspec.Struct, frozen=True):
     start: int
     end: int
     reason: str | None
-    """Why its value cannot be replaced, None if it can."""
+    """Why its value cannot be replaced; None if it can."""
     events: list[yaml.Event]
     """The value that the parser read."""
 
@@ -91,9 +91,10 @@ def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping
 
 
 def _with_lines(block: str, keys: Mapping[str, Any], newline: str, known: Mapping[str, Any]) -> str | None:
-    """Return a block with new lines for the keys that change; None unless each has a line as this tool writes it.
+    """Return a block with new lines for the changed keys; None unless each of them has a line as this tool writes it.
 
-    The result is read once, where the places of all keys take two readings: most pages are as the tool left them.
+    This parses the result only once; finding the places of all keys takes two parses. Most pages are as the tool left
+    them.
     """
     edited = f"\n{block}"
     for key, value in keys.items():
@@ -125,7 +126,7 @@ def _has_value(block: str, entry: _Entry, value: Any) -> bool:
     try:
         found = yamlio.load(f"x:{block[entry.colon : entry.end]}\n", "value")["x"]
     except yamlio.YamlError:
-        # An alias of an anchor elsewhere, a tag that nobody knows: it is not the tool's value.
+        # An alias of an anchor elsewhere, or an unknown tag: this is not the tool's value.
         return False
     return repr(found) == repr(value)
 
@@ -133,7 +134,7 @@ def _has_value(block: str, entry: _Entry, value: Any) -> bool:
 def _place_for_new_key(block: str, key: str, order: Sequence[str], present: Mapping[str, _Entry]) -> int:
     """Return the place for a new key: after the owned keys that precede it, else at the end of the block.
 
-    There it is far from the keys that people change or add, so that git merges both changes.
+    There the key is far from the keys that people change or add, so that git merges both changes.
     """
     before = [present[name] for name in order[: order.index(key)] if name in present]
     if not before:
@@ -155,7 +156,7 @@ def _check(block: str, before: list[_Entry], set_to: Mapping[str, str]) -> None:
 
 
 def _kept(entries: Iterable[_Entry], set_to: Mapping[str, str]) -> list[tuple[str, tuple[Any, ...]]]:
-    """Return the keys that are not set, each with what the parser saw."""
+    """Return the keys that are not to be set, each with what the parser saw."""
     return [(entry.key, _shape(entry.events)) for entry in entries if entry.key not in set_to]
 
 
@@ -165,7 +166,7 @@ def _entries(block: str) -> list[_Entry]:
     Raises:
         UneditableError: The block is not a plain list of keys, or has a key twice.
     """
-    if block.startswith(_BOM):  # YAML leaves it out of its count of places
+    if block.startswith(_BOM):  # libyaml does not count it in its marks
         raise UneditableError("line 2: a byte order mark inside the page; remove it")
     try:
         events = yamlio.events(block)

@@ -6,8 +6,8 @@ the values of owned keys are replaced, at the marks that the parser gives. A reg
     <!-- dvwiki:begin NAME of ID    <!-- dvwiki:end NAME of ID
     ID: three lines of text -->     ID: three lines of text -->
 
-Each is four lines long, since git joins changes with up to three equal lines between them. Each line holds the page's
-id: otherwise git takes two pages for one that was renamed, and moves what people wrote on the one to the other. What
+Each is four lines long, because git joins changes with up to three equal lines between them. Each line holds the page's
+id: otherwise git takes two pages for one renamed page, and moves what people wrote on one page to the other. What
 cannot be edited with certainty is refused with a reason, and the page is left as it is.
 """
 
@@ -128,7 +128,7 @@ def draft(
 
     Args:
         people: Keys that belong to people from now on, with scalars.
-        owned: Keys that the tool writes; without any the page has no comments about them.
+        owned: Keys that the tool writes; if there are none, the page has no comments about them.
         title: Markdown on one line.
         sections: Heading and Markdown of each.
         page: The id that its comments carry, if it has owned keys.
@@ -183,7 +183,7 @@ def edit(
     Args:
         data: The page.
         keys: Owned keys with scalars or lists of scalars; those that are missing are put in.
-        regions: Markdown of the regions; one whose marks people took out stays out.
+        regions: Markdown of the regions; a region whose marks people took out stays out.
         known: The values that its frontmatter is known to have; if all keys have their values already, it is not parsed
         again.
 
@@ -284,7 +284,7 @@ def extents(text: str) -> dict[str, tuple[int, int]] | Refused:
     found = {}
     for name, (start, end) in places.items():
         close = _CLOSE.search(text, end)
-        assert close is not None  # noqa: S101  # it was found when the places were
+        assert close is not None  # noqa: S101  # found together with the places
         found[name] = text.rindex("<!-- dvwiki:begin ", 0, start), close.end()
     return found
 
@@ -314,7 +314,7 @@ def _block(text: str) -> tuple[int, int]:
     """Return the start and end of the frontmatter's block.
 
     Raises:
-        UneditableError: The page has none.
+        UneditableError: The page has no frontmatter.
     """
     parts = _split(text)
     if parts is None:
@@ -326,7 +326,7 @@ def _refuse_conflicts(text: str) -> None:
     """Refuse a page with git's conflict markers outside its regions: only a person knows which side is right.
 
     Raises:
-        UneditableError: There is one.
+        UneditableError: There is such a marker.
     """
     if not _ANY_CONFLICT.search(text):
         return

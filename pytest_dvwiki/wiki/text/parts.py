@@ -57,8 +57,8 @@ def unfenced(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 def part(text: str, heading: str) -> tuple[int, int] | None:
     """Return the start and end, in characters, of the text under a heading.
 
-    It reaches to the next heading of the same level or above, or to the mark of a region: what is between marks is
-    not people's.
+    The part reaches to the next heading of the same level or above, or to the mark of a region: the text between marks
+    does not belong to people.
 
     Args:
         text: The whole page.
@@ -86,7 +86,7 @@ def breaks_out(text: str, level: int = 2) -> str | None:
 
 
 def level_of(text: str, heading: str) -> int:
-    """Return the level of the heading with these words; 0 if there is none."""
+    """Return the level of the heading with these words; 0 if there is no such heading."""
     return next((each.level for each in _borders(text) if each.level and each.words == heading.strip()), 0)
 
 

@@ -41,14 +41,14 @@ class ArchiveResult:
     pages_created: list[str]
     pages_updated: list[str]
     page_of: dict[str, str]
-    """Path of the page of each fingerprint of the run; the pattern page if the cause has no bug page."""
+    """Maps each fingerprint of the run to the path of its page: the pattern page if the cause has no bug page."""
     seconds: float
     refused: list[tuple[str, str]]
     """Pages that were left alone, each with the reason."""
     held: list[str]
     """Causes whose fix counts as held since this run."""
     like: dict[str, tuple[str, str]]
-    """For each cause with a new page that is like an older one: the name of the older page, and of the new one."""
+    """Maps each cause whose new page is like an older page to the names of the older and the new page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class BuildResult:
     """Problems with files among the records, one line each."""
     seconds: float
     merged: tuple[RunRecord, ...] = ()
-    """The runs that had no pages yet, as shards leave them."""
+    """The runs that had no pages yet, such as those of shards."""
 
 
 def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
@@ -101,7 +101,7 @@ def archive(
         record: The run.
         lists: The lists of tests that `record.suites` names.
         clarification: A clarification of the specification in the record; it is added to its page unless it is there.
-        data: The bytes of the record if it was read from a file; they are kept unchanged.
+        data: The bytes of the record, if it was read from a file; they are kept unchanged.
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
@@ -138,9 +138,9 @@ def archive(
 
 
 def write_record_alone(layout: Layout, record: RunRecord, *, lists: Iterable[Iterable[str]] = ()) -> None:
-    """Write the record of a run and its lists of tests, and no page; `build` makes its pages where it is called later.
+    """Write the record of a run and its lists of tests, but no page; a later `build` makes its pages.
 
-    Each file is new, so that no lock is needed, and shards that share a folder do not wait for each other.
+    Each file is new, therefore no lock is needed, and shards that share a folder do not wait for each other.
 
     Raises:
         WikiError: A file could not be written.
@@ -170,7 +170,7 @@ def build(
         restore: Restore deleted pages.
         reclassified: The reclassification done just before; missing pages of the subtypes in it are made.
         lock_timeout: Seconds to wait for another process that writes.
-        progress: Called from time to time with what is done, and how often so far.
+        progress: Called from time to time with the name of a step and its count so far.
 
     Raises:
         WikiError: A file could not be written, or the lock could not be taken.
@@ -240,7 +240,7 @@ def merge(
         layout: Where the wiki is.
         kept: Path of the page that stays, relative to the wiki.
         other: Path of the page that points to it.
-        reason: Why they are one, in one line.
+        reason: Why the causes are the same, in one line.
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
@@ -261,19 +261,19 @@ def merge(
 def undo_merge(
     layout: Layout, kept: str, other: str, reason: str | None = None, *, lock_timeout: float = TIMEOUT_S
 ) -> BuildResult:
-    """Record that two causes are not one, and give each its own page again.
+    """Record that two causes are different, and give each its own page again.
 
     This overrides what is learned from records, and what another branch merges later.
 
     Args:
         layout: Where the wiki is.
         kept: Fingerprint of the first cause.
-        other: Fingerprint of the second one; it is separated from all causes that are one with the first.
-        reason: Why, in one line.
+        other: Fingerprint of the second cause; it is separated from all causes that were joined with the first.
+        reason: Why the causes are different, in one line.
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
-        MergeError: The two are one fingerprint, or a page cannot be edited.
+        MergeError: The two fingerprints are the same, or a page cannot be edited.
         WikiError: A file could not be written, or the lock could not be taken.
     """
     began = time.monotonic()
@@ -318,9 +318,9 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
 
 
 def leave_out(layout: Layout, days: int, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
-    """Take the bug pages out of the index that have been stale for some days and hold no fix that held.
+    """Take bug pages out of the index if they have been stale for some days and hold no fix that held.
 
-    The mark is kept on the page only; it goes when the cause comes back, or when people set another status.
+    The mark is kept on the page only; it is removed when the cause comes back, or when people set another status.
 
     Args:
         layout: Where the wiki is.
@@ -352,7 +352,7 @@ def _marked(layout: Layout, mark: Callable[[WikiWriter], None], done: str, lock_
 def add_line(
     layout: Layout, path: str, title: str, make: Callable[[str], str | None], *, lock_timeout: float = TIMEOUT_S
 ) -> None:
-    """Add a line to a file of lines, such as the log, after the day.
+    """Add a line, preceded by the day, to a file of lines such as the log.
 
     Args:
         layout: Where the wiki is.

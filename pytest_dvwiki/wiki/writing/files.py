@@ -38,7 +38,7 @@ class Files:
     Args:
         wiki: Its folder.
         page_cache: The frontmatter of its pages.
-        unreadable: Returns those of some task ids whose records cannot be read.
+        unreadable: Returns those of the given task ids whose records cannot be read.
         check: Write nothing; changes are only listed, and kept in memory for what depends on them.
     """
 
@@ -63,10 +63,10 @@ class Files:
         self._check = check
         self._written: dict[str, bytes] = {}
         self._inside: set[str] = set()
-        """Folders that are in the wiki, links or not."""
+        """Folders known to be inside the wiki."""
 
     def exists(self, path: str) -> bool:
-        """Tell whether a file exists; a new page that a power cut emptied is made again."""
+        """Tell whether a file exists; a page that a power cut left empty does not count, so that it is made again."""
         return path in self._written or disk.has_content(self._wiki / path)
 
     def read(self, path: str) -> bytes:
@@ -89,7 +89,7 @@ class Files:
         edited = pages.filled(draft, keys, regions)
         if isinstance(edited, Refused):
             self.refused.append((path, edited.reason))
-        # A new bug page holds nothing but what the records say, and a run may make thousands.
+        # A new bug page holds nothing but what the records say, and a run may make thousands of pages.
         elif self.write(path, edited.data, sync=not path.startswith("bugs/"), metadata=edited.metadata):
             self.created.append(path)
 
@@ -121,7 +121,7 @@ class Files:
         self.change(path, data, edited, after)
 
     def _leads_out(self, path: str) -> bool:
-        """Tell whether a file is really outside the wiki, by links; a folder is looked at once."""
+        """Tell whether links take a file outside the wiki; each folder is looked at once."""
         folder, _, name = path.rpartition("/")
         file = self._wiki / path
         if folder not in self._inside and not outside.leads_out(self._wiki, self._wiki / folder):
@@ -136,7 +136,7 @@ class Files:
         return page is not None and page.cause == cause
 
     def mark_drift(self, path: str, problem: str | None) -> None:
-        """Mark a page as citing missing code, or unmark it; a page that is out of date by the records stays so."""
+        """Mark a page as citing missing code, or unmark it; a page that is stale because of the records stays stale."""
         page = self._page_cache.get(path)
         if page is None or (page.metadata.get("stale") is True and marks.drifted(page) is None):
             return

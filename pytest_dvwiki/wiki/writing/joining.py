@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def merge(views: Views, kept: str, other: str, reason: str | None) -> None:
-    """Make a bug page refer to another one, and bring all pages of both up to date.
+    """Make a bug page refer to another bug page, and bring all pages of both causes up to date.
 
     Raises:
-        MergeError: There is no such page, or it cannot refer to that one.
+        MergeError: One of the pages does not exist, or the page cannot refer to the other one.
     """
     found = [views.page_cache.get(path) for path in (kept, other)]
     if found[0] is None or found[1] is None:

@@ -74,7 +74,7 @@ def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) 
         if each.fingerprint not in silent
     }
     causes = aggregate.fingerprints(writer.archive)
-    # New pages are not synced: a power cut may have left empty files.
+    # New pages are not synced to disk: a power cut may have left empty files.
     lost = writer.page_cache.numbers_of_empty()
     unfinished |= {each for each in causes if lost and number_of(each) in lost}
     # These causes had no page of their own when their runs were archived, so nobody can have deleted it.
@@ -91,7 +91,7 @@ def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) 
         *writer.page_cache.causes.shared(),
         *(cause for page in writer.page_cache.causes.superseded() for cause in page.fingerprints()),
     }
-    # Again for shared causes: a page may have taken over names of another page after its own turn.
+    # Shared causes get a second pass: a page may have taken over names of another page after its own turn.
     for fingerprint in sorted(shared):
         views.point(views.pages(fingerprint))
     fresh = {*subtypes, *(_subtype_of(writer, fingerprint) for fingerprint in unfinished)}
@@ -125,7 +125,7 @@ def _settle(writer: WikiWriter) -> None:
     """Settle the conflicts in the tool's lines of all pages."""
     for category in CATEGORIES:
         for path, status in sorted(page_files(writer.layout.wiki, category)):
-            # `lint` reports what is no file, such as a broken link; it must not stop the other pages.
+            # `lint` reports what is not a file, such as a broken link; it must not stop the work on the other pages.
             if not S_ISREG(status.st_mode) or outside.leads_out(writer.layout.wiki, writer.layout.wiki / path):
                 continue
             data = writer.files.read(path)

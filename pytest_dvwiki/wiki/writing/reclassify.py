@@ -1,6 +1,6 @@
 """Reclassification of the archive with another registry or fingerprint version, by a file of verdicts.
 
-A cause moves as a whole, by its newest occurrences with an excerpt. If these lead to different causes, or none of them
+A cause moves as a whole, judged by its newest occurrences with an excerpt. If these lead to different causes, or none
 can be judged, it keeps its verdict.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Judge = Callable[[Occurrence, int], Verdict | None]
 
 ASKED = 10
-"""Maximum number of occurrences of a cause that are judged, the newest ones."""
+"""Maximum number of a cause's occurrences that are judged; the newest ones are taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Reclassified:
     """Number of causes with a new verdict."""
     same: int
     kept: tuple[str, ...]
-    """Fingerprints of those that could not be judged again and keep their verdict."""
+    """Fingerprints of the causes that could not be judged again and keep their verdict."""
     subtypes: frozenset[str]
     """Failure subtypes of the new verdicts, for `build`."""
     file: Path | None
@@ -58,7 +58,7 @@ def reclassify(
     fingerprint_version: int,
     lock_timeout: float = TIMEOUT_S,
 ) -> Reclassified:
-    """Judge again all causes named by another registry or fingerprint version, and write the verdicts that changed.
+    """Judge again all causes named by a different registry or fingerprint version, and write the changed verdicts.
 
     The pages follow with the next `build`.
 
@@ -111,9 +111,9 @@ class _Seen:
 
 
 def _occurrences(records: Iterable[RunRecord], known: verdicts.Verdicts) -> dict[str, list[_Seen]]:
-    """Return the newest occurrences with an excerpt of each cause, newest first; the list may be empty.
+    """Return, by present fingerprint, the newest occurrences of each cause that have an excerpt, newest first.
 
-    The key is the present fingerprint.
+    The list of a cause may be empty.
     """
     causes: dict[str, list[_Seen]] = defaultdict(list)
     for record in records:

@@ -39,8 +39,8 @@ def renewed(read: Callable[[str], bytes], changes: Changes, top: Top) -> dict[st
     """Return the index files that `indexes` would change, with their new contents.
 
     Args:
-        read: Gives the content of an index file.
-        changes: By the path of each page that differs, its cells in the files and its new cells; None for no row.
+        read: Returns the content of an index file.
+        changes: Maps the path of each page that differs to its cells in the files and its new cells; None for no row.
         top: The text above the tables.
 
     Returns:
@@ -65,7 +65,7 @@ def _edits_of_all(data: bytes, changes: Changes, top: Callable[[int], str]) -> l
     """Return the edits that bring the file of all categories up to date; None if edits cannot do that."""
     edits: list[Edit] = []
     pages, end = 0, len(data)
-    # From the end on: the first table is the longest by far.
+    # Work backwards from the end: the first table is the longest by far.
     for category in reversed(CATEGORIES):
         start = data.rfind(b"\n## ", 0, end) + 1
         table = _table(data, "##", category, f"{category}/", (start, end))
@@ -80,7 +80,7 @@ def _edits_of_all(data: bytes, changes: Changes, top: Callable[[int], str]) -> l
 
 
 def _table(data: bytes, level: str, category: str, folder: str, place: tuple[int, int]) -> _Table | None:
-    """Return the table of a category whose heading is at a place; None if there is none."""
+    """Return the table of a category whose heading is at a place; None if there is no such table."""
     found = _HEADING.match(data, *place)
     columns = _COLUMNS.match(data, found.end(), place[1]) if found else None
     if not (found and columns) or found[0] != heading(level, category, int(found[1])).encode():
@@ -109,7 +109,7 @@ def _edits(data: bytes, table: _Table | None, changes: Changes) -> list[Edit] | 
     first, end = table.rows
 
     def file_at(place: int) -> bytes:
-        """Return the file name by which the row at a byte is sorted."""
+        """Return the file name by which the row around an offset is sorted."""
         start = data.rfind(b"\n", first - 1, place) + 1
         return data[start + len(b"| [") : data.find(b"](", start)] + b".md"
 

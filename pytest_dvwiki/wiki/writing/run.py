@@ -37,7 +37,7 @@ class ArchivedRun:
         self._names = {
             each.fingerprint: writer.archive.called_in(record.task_id, each.fingerprint) for each in record.occurrences
         }
-        """The cause of each fingerprint in the run."""
+        """Maps each fingerprint in the run to its cause."""
         self.archive, self.page_cache, self.files, self.views = (
             writer.archive,
             writer.page_cache,
@@ -78,7 +78,7 @@ class ArchivedRun:
         return self._log_text(len(known), before)
 
     def _compare(self, fingerprints: Iterable[str]) -> None:
-        """Look for older pages that are like the new ones."""
+        """Look for older pages that are like the new pages."""
         made = {path for path in self.files.created if path.startswith("bugs/")}
         has_older = self.page_cache.count("bugs") > len(made)
         for fingerprint in fingerprints if made and has_older else ():
@@ -126,7 +126,7 @@ class ArchivedRun:
         return hits if isinstance(hits, int) else 0
 
     def page_of(self) -> dict[str, str]:
-        """Return the path of the page to read for each cause of the run that has one."""
+        """Return, for each cause of the run that has a page, the path of the page to read."""
         found = {}
         paths = self.views.bug_paths(self._names.values())
         for item in self.record.occurrences:
@@ -157,7 +157,7 @@ def _counts(record: RunRecord, known: int) -> Iterator[str]:
 
 
 def silenced(record: RunRecord) -> set[str]:
-    """Return the fingerprints of the causes of a run all of whose tests are waived."""
+    """Return the fingerprints of those causes of a run all of whose tests are waived."""
     waived = Counter(row.fingerprint for row in record.waived for _ in row.tests)
     tests = {each.fingerprint: {test.nodeid for test in each.tests} for each in record.occurrences}
     return {name for name, names in tests.items() if names and waived[name] >= len(names)}

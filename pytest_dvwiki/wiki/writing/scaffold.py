@@ -124,7 +124,7 @@ def scaffold(layout: Layout) -> list[str]:
 
 
 def keep_out_of_git(layout: Layout) -> list[str]:
-    """Make the files by which git ignores caches, locks and journals; return those made, as `scaffold` does.
+    """Make the files by which git ignores caches, locks and journals; return the files made, as `scaffold` does.
 
     Raises:
         WikiError: One of them cannot be written.

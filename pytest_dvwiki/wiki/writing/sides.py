@@ -50,7 +50,7 @@ def merged(wiki: Path, path: str) -> bytes | None:
 
 
 def _with(data: bytes, keys: dict[str, Any]) -> bytes | pages.Refused:
-    """Return a page with keys of the tool and an empty region."""
+    """Return a page with the given keys of the tool and an empty region."""
     return pages.edit(data, keys, {former.RECORDS: ""})
 
 

@@ -56,7 +56,7 @@ class Views:
     def bug(self, fingerprint: str, *, may_create: bool) -> None:
         """Bring the bug page of a cause up to date, or make it if it is due."""
         listed = self.pages(fingerprint)
-        # Of causes that are one the page of the first is kept, even if another one got its page before it.
+        # Of joined causes, the page of the first cause is kept, even if another cause got its page earlier.
         is_headless = bool(listed) and all(map(self.page_cache.causes.is_joined, listed))
         if listed and not is_headless:
             self.update_bug(listed)
@@ -73,7 +73,7 @@ class Views:
         self.made.add(fingerprint)
         self.files.create(
             f"bugs/{name}.md",
-            # Of causes that are one it names the first, even if another one is newer.
+            # For joined causes the page describes the first cause, even if another cause is newer.
             bug.new(
                 name,
                 origin,
@@ -87,7 +87,7 @@ class Views:
             self.update_bug(self.pages(fingerprint))
 
     def part(self, formers: Iterable[str]) -> None:
-        """Give pages of their own to causes that version 1 took for one; the old page keeps what was known then.
+        """Give separate pages to causes that version 1 took for one cause; the old page keeps what was known then.
 
         If people merged that page with another one, all of these causes count on the page that was kept.
 
@@ -110,7 +110,7 @@ class Views:
             self.bug(former, may_create=False)
 
     def update_bug(self, listed: list[PageSummary], more: Iterable[str] = ()) -> None:
-        """Bring the pages of a cause up to date; the first is kept, and further causes are merged into it."""
+        """Bring the pages of a cause up to date; the first page is kept, and takes in further causes."""
         keeper, *rest = listed
         if keeper.problem:
             self.files.refused.append((keeper.path, f"it cannot be read: {keeper.problem}"))
@@ -141,7 +141,7 @@ class Views:
         return bug_region.regions(cause, kind, self._bug_name, self._advice_on, others=others, kin=kin)
 
     def _stale_reason(self, page: PageSummary, cause: aggregate.CauseHistory) -> str | None:
-        """Return why a page is out of date: its cause is gone without a fix, or it cites missing code; else None."""
+        """Return why a page is stale: its cause is gone without a fix, or it cites missing code; else None."""
         gone = _gone(self.archive, cause) if page.text("status") == "open" else None
         if gone and page.text("stale_reason") == marks.left_out_reason(gone):
             return page.text("stale_reason")  # a mark of `dvwiki maintain`
@@ -169,7 +169,7 @@ class Views:
             self.files.edit(page.path, bug.pointer_keys(page, keeper), bug.pointer_regions(page, keeper))
 
     def pages(self, fingerprint: str) -> list[PageSummary]:
-        """Return the pages of a cause, the one to keep first."""
+        """Return the pages of a cause; the page to keep comes first."""
         identities = self.archive.identities(fingerprint)
         listed = self.page_cache.causes.pages_of(*identities)
         if self.files.looks_again and self.page_cache.look_at(page.path for page in listed):
@@ -220,7 +220,7 @@ class Views:
         return self.bug_paths((fingerprint,))[fingerprint]
 
     def bug_paths(self, fingerprints: Iterable[str]) -> dict[str, str | None]:
-        """Return the path of the page of each cause; None if it has none."""
+        """Return the path of each cause's page, by cause; None if the cause has no page."""
         return self.page_cache.causes.paths({each: self.archive.identities(each) for each in fingerprints})
 
     def _advice_on(self, occurrence: Occurrence) -> str | None:
@@ -254,7 +254,7 @@ def _kin(archive: Archive, page_of: Callable[[str], str | None], fingerprints: S
 
 
 def _gone(archive: Archive, cause: aggregate.CauseHistory) -> str | None:
-    """Return since when a cause has been gone without a fix on record; None if it is not gone."""
+    """Return a text that says since when a cause has been gone without a fix on record; None if it is not gone."""
     if not absence.is_gone(archive, cause):
         return None
     return marks.gone_reason(cause.last_seen, absence.DAYS)

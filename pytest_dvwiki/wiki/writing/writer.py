@@ -64,7 +64,7 @@ class WikiWriter:
         self.page_cache.causes.join(self.archive)
 
     def learn(self) -> set[str]:
-        """Write down which causes are one, as far as that follows from the records.
+        """Write down which causes are the same, as far as that follows from the records.
 
         Returns:
             Causes whose fixes are judged differently now.
@@ -96,7 +96,7 @@ class WikiWriter:
         """Write the index files and the page of flaky tests, where they are out of date.
 
         Args:
-            anew: Make them from all pages, even if only a few rows changed.
+            anew: Make the files from all pages, even if only a few rows changed.
         """
         index, tests, files = self.page_cache.index, flaky_tests(self.archive), None
         top = Top(self.archive.last_updated(), index.commits(), len(tests), index.left_out())
