@@ -34,7 +34,7 @@ class CausePages:
         """Causes whose check had reported another cause before."""
         self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
         self._of_runs: tuple[str, ...] | None = None
-        """The names of causes on pages that contain a run (`…/…`); None until they are asked for."""
+        """Names of causes that contain a run (`…/…`), from all pages; None until they are asked for."""
         self._known: dict[str, str] = {}
         """Maps each name of a cause asked for so far to the cause's present name."""
 

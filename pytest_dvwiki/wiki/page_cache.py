@@ -196,7 +196,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             path: Relative to the wiki.
             data: Its content.
             state: The state of its file, if it is on disk.
-            problem: Why only the identity of the page counts, if the reason is not its content.
+            problem: Why only the page's identity counts, if the reason lies outside its content.
             metadata: Its frontmatter, if it is known.
         """
         listed = summary_of(path, data, problem, metadata)
@@ -272,7 +272,7 @@ def summary_of(path: str, data: bytes, problem: str = "", known: dict[str, Any] 
     Args:
         path: Relative to the wiki.
         data: Its content.
-        problem: Why only the identity of the page counts, if the reason is not its content.
+        problem: Why only the page's identity counts, if the reason lies outside its content.
         known: Its frontmatter, if it need not be read.
     """
     title, metadata = "", known or {}

@@ -196,7 +196,7 @@ class WikiHistory:
         Args:
             occurrence: The failure.
             task_id: The run.
-            changes: What changed, and what passes, since each fix of the check.
+            changes: For each fix of the check, what has changed and what has passed since.
             without_fix: Whether the run's commit lacks one of these fixes.
         """
         fingerprint = self._known(occurrence.fingerprint)

@@ -75,7 +75,7 @@ def edits(
 
     Args:
         kept: The page that takes in the other one.
-        other: The page that points to it from then on.
+        other: The page that points to the kept page from then on.
         reason: Why they are merged; if None, the reason on the page stays, or a plain reason is set if there is none.
         read: Returns the bytes of a page.
 

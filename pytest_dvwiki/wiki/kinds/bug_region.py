@@ -74,8 +74,8 @@ def regions(
     Args:
         history: The history of the cause, from the records.
         kind: The page's effective type.
-        page_of: Name of the bug page of a fingerprint.
-        fix_of: The registry's advice on fixing an occurrence.
+        page_of: Returns the name of the bug page of a fingerprint.
+        fix_of: Returns the registry's advice on fixing an occurrence.
         others: Further pages of this cause, which lead to this page.
         kin: Lines on other causes of the same check, and on pages with a version 1 fingerprint of this cause.
     """

@@ -95,7 +95,7 @@ def regions(
     Args:
         subtype: The history of the subtype, from the records.
         page_of: Returns the name of a fingerprint's bug page.
-        fix_of: Returns the registry's fix advice of a pattern.
+        fix_of: Returns the registry's fix advice for a pattern.
     """
     tasks = dict.fromkeys(row.task_id for row in subtype.rows)
     return {

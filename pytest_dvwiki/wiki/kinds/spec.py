@@ -32,7 +32,7 @@ class Clarification:
     """Section of the specification."""
     date: str
     task_id: str
-    """The record that archives it."""
+    """Task id of the record that archives the clarification."""
 
     @property
     def path(self) -> str:

@@ -35,7 +35,7 @@ _CITED = re.compile(r"[^\w./+:@=,-]+")
 
 def one_line(text: str, limit: int = LONGEST_LINE) -> str:
     """Return a text on one line, cut at a word with `…` if it is longer than the limit, in characters."""
-    # A fast path, since most cells of long tables are one word.
+    # A fast path, because most cells of long tables hold one word.
     is_word = " " not in text and text.isascii() and text.isprintable()
     line = text if is_word else " ".join(clean(text).split())
     if len(line) <= limit:

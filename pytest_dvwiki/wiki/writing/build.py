@@ -324,7 +324,7 @@ def leave_out(layout: Layout, days: int, *, lock_timeout: float = TIMEOUT_S) -> 
 
     Args:
         layout: Where the wiki is.
-        days: How many days before the newest record they must already have been stale.
+        days: Number of days, up to the newest record, for which a page must already have been stale.
         lock_timeout: Seconds to wait for another process that writes.
 
     Returns:

@@ -96,7 +96,7 @@ class Files:
     def edit(self, path: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
         """Bring the tool's keys and regions of a page up to date.
 
-        A page that cites an unreadable record stays as it is, since new counts would leave that run out.
+        A page that cites an unreadable record stays as it is, because new counts would leave out the record's run.
         """
         if self.looks_again:
             self._page_cache.look_at((path,))

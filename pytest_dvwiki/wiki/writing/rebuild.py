@@ -109,7 +109,7 @@ def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) 
 
 
 def _empty_patterns(writer: WikiWriter) -> None:
-    """Empty the pages of subtypes that no record has any more, since their causes were reclassified."""
+    """Empty the pages of subtypes that no longer occur in any record because their causes were reclassified."""
     present = {file_name(name) for name in subtype_history.names(writer.archive)}
     for listed in list(writer.page_cache.all("patterns")) if writer.archive.is_reclassified() else ():
         if listed.name not in present and listed.metadata.get("hit_count"):

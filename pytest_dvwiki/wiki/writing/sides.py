@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _MOST_CONFLICTS = 127
-"""The highest exit status that is a number of conflicts; a higher one is an error."""
+"""The highest exit status that is a number of conflicts; a higher status is an error."""
 _BASE_OURS_THEIRS = (1, 2, 3)
 """The numbers of the three versions of a file in git's index during a merge."""
 
