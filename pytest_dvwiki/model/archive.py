@@ -21,11 +21,11 @@ from pytest_dvwiki.version import FINGERPRINT_VERSION, TOOL
 
 News = Literal["NEW", "REGRESSED", "KNOWN"]
 Change = Literal["commit", "uncommitted", "unrecorded", "seed", "nothing", "older", "branch", "configuration"]
-"""The difference between the failure of a test and its pass.
+"""The difference between a test's failure and its later pass.
 
 These make a fix: `commit` (other sources at another commit), `uncommitted` (other sources in the working tree),
-`unrecorded` (one of the two runs has no commit on record). These do not: `seed` (the seed alone), `nothing` (nothing
-that is known), `older` (sources from before the failure), `branch` (a branch that never had the failing commit),
+`unrecorded` (one of the two runs has no commit on record). These do not: `seed` (the seed alone), `nothing` (no known
+difference), `older` (sources from before the failure), `branch` (a branch that never had the failing commit),
 `configuration` (the build configuration of one of the two runs is not on record).
 """
 
@@ -38,22 +38,22 @@ class CoverBin:
     """One bin of functional coverage, and how often it was hit."""
 
     covergroup: str
-    """Coverage point or cross that it belongs to, with its path: `fifo.level`."""
+    """Path of the coverage point or cross that the bin belongs to: `fifo.level`."""
     bin: str
     hits: int
     goal: int = 1
-    """Number of hits at which it counts as covered."""
+    """Number of hits at which the bin counts as covered."""
     weight: int = 1
     """Weight of its coverage point."""
 
     @property
     def filled(self) -> bool:
-        """Tell whether it is covered."""
+        """Tell whether the bin is covered."""
         return self.hits >= self.goal
 
 
 MOST_READ = 200
-"""Maximum number of files in `Occurrence.reads`; where there are so many, more may have been read."""
+"""Maximum number of files in `Occurrence.reads`; if there are so many, the simulation may have read more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class FailedTest:
     attempts: int = 1
     seed: str | None = None
     seed_unknown: bool = False
-    """Whether a seed that is not on record decides its stimulus. If False and `seed` is None, it depends on none."""
+    """Whether the stimulus depends on a seed that is not on record. If False and `seed` is None, it needs no seed."""
     sim_time: str | None = None
     simulator: str | None = None
     duration_s: float = 0.0
@@ -98,17 +98,17 @@ class Occurrence:
     quickest: Command | None = None
     """Command of the failing test that took the least time; None if that is the test of `command`."""
     reads: tuple[str, ...] = ()
-    """HDL and Python files that the failing simulation read, relative to the repository's top; none where unknown."""
+    """HDL and Python files that the failing simulation read, relative to the repository's top; empty if unknown."""
     place: Place | None = None
     """The statement that reported the cause, where that is known."""
     unseeded: str | None = None
-    """File that draws the stimulus of a failing test without a seed, so that the same seed may be another run."""
+    """File that draws the stimulus of a failing test without a seed; the same seed may therefore give another run."""
     title: str | None = None
-    """Title that a reporter gave it."""
+    """Title that a reporter gave the cause."""
     spec_section: str | None = None
-    """Section of the specification that it violates, as reported."""
+    """Section of the specification that the cause violates, as reported."""
     owner: str | None = None
-    """Who works on it, as reported."""
+    """Who works on the cause, as reported."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,13 +129,13 @@ class RunId:
     """Identifies a run that its artefacts do not identify; the commit is in `Vcs`."""
 
     given: str | None = None
-    """Id that the caller of `dvwiki ingest` gave it by `--run-id`."""
+    """Id that the caller of `dvwiki ingest` gave the run with `--run-id`."""
     ci: str | None = None
-    """Number that a CI system gave it: `github 9041 17`."""
+    """Number that a CI system gave the run: `github 9041 17`."""
     job: str | None = None
     """The id of a job of LSF or Slurm: `slurm 8812`."""
     host: str | None = None
-    """The machine, where the setting `record_host` puts it on record."""
+    """The machine, if the setting `record_host` puts it on record."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,9 +156,9 @@ class Suite:
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
     seed: str | None = None
-    """The seed with which all of them ran; None if they have none, or several."""
+    """The seed with which all tests of the list ran; None if they have no seed, or several."""
     seeds: str | None = None
-    """If they have several: three digits for each test, in the order of the list, that mark its seeds."""
+    """If the tests have several seeds: three digits for each test, in the order of the list, that mark its seeds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +182,7 @@ class Totals:
     flaky: int = 0
     waived: int = 0
     infrastructure: int = 0
-    """Those of `failed` and `errors` that only infrastructure made fail: a licence, a limit, a host, a file system."""
+    """Tests in `failed` and `errors` that infrastructure alone made fail: a licence, a limit, a host, a file system."""
     noise_errors: int = 0
 
 
@@ -195,14 +195,14 @@ class PassedAgain:
     seed: str | None = None
     changed: Change = "unrecorded"
     failed_seed: str | None = None
-    """Seed of the failure; None if it has none, no seed can change it, or it is not on record."""
+    """Seed of the failure; None if there is no seed, no seed can change the failure, or the seed is not on record."""
     seed_unknown: bool = False
-    """Whether it failed with a seed that is not on record."""
+    """Whether the test failed with a seed that is not on record."""
     simulator: str | None = None
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
     new_stimulus: bool = False
-    """Whether the code that draws the stimulus changed too, so that the same seed no longer gives the same run."""
+    """Whether the code that draws the stimulus changed too; the same seed then no longer gives the same run."""
 
 
 FOR_ALL = "global"
@@ -220,7 +220,7 @@ class Waived:
     reason: str
     owner: str = ""
     expires: str | None = None
-    """The last day on which it holds; None if it has none."""
+    """The last day on which the waiver holds; None if it does not expire."""
 
 
 GateMode = Literal["unwaived", "new"]
@@ -239,7 +239,7 @@ class Gated:
     tests: tuple[str, ...]
     reason: GateReason
     passes: bool
-    """Whether the gate lets them through."""
+    """Whether the gate lets these failures through."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,14 +248,14 @@ class Gate:
 
     mode: GateMode
     base: str | None = None
-    """The commit whose waivers, patterns, pages and records it read; None for those of the working tree."""
+    """The commit whose waivers, patterns, pages and records the gate read; None for those of the working tree."""
     refused: str = ""
-    """Why it changes nothing, whatever the failures are."""
+    """Why the gate changes nothing, whatever the failures are; empty if it may act."""
     failures: tuple[Gated, ...] = ()
 
     @property
     def is_open(self) -> bool:
-        """Tell whether it lets every failure through."""
+        """Tell whether the gate lets every failure through."""
         return not self.refused and all(each.passes for each in self.failures)
 
 
@@ -271,25 +271,25 @@ class FirstBad:
     nodeid: str
     """The test that passed and failed."""
     good: str
-    """Commit of the pass, or the newest one up to it that changed sources."""
+    """Commit of the pass, or the newest commit up to the pass that changed sources."""
     bad: str
     """Commit of the failure, likewise; equal to `good` where the cause came with uncommitted changes."""
     dirty: bool = False
     """Whether the failing run had uncommitted changes: then no commit is named."""
     passed_with: PassSeed = "same"
-    """Unless it is `same`, the cause may have been there at the pass already, and no commit is named."""
+    """Unless this is `same`, the cause may already have been there at the pass, and no commit is named."""
     log: tuple[str, ...] = ()
-    """The commits, as `git log --oneline` shows them; only some of very many."""
+    """The commits, as `git log --oneline` shows them; only some if there are very many."""
     log_count: int = 0
     unread_count: int = 0
-    """Number of these commits that change no code that the failing simulation is known to have read; they are last."""
+    """Number of these commits that change no code that the failing simulation is known to have read; last in `log`."""
     files: tuple[str, ...] = ()
     """Files that differ; if there are very many, only some."""
     file_count: int = 0
     owners: tuple[str, ...] = ()
     """Owners of these files."""
     passed_after: tuple[str, ...] = ()
-    """Tests with the cause that had passed after the range with the seed that fails: something later made them fail."""
+    """Tests that fail with the cause but passed after the range with the failing seed: a later change broke them."""
 
     @property
     def is_certain(self) -> bool:
@@ -320,7 +320,7 @@ class SinceFix:
     passed: tuple[str, ...] = ()
     """Tests that had failed before the fix and pass in this run."""
     in_place: bool | None = None
-    """Whether the sources of this run have the changes of the fix, False if they are undone; None if unknown."""
+    """Whether the sources of this run have the changes of the fix; False if they were undone, None if unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -337,12 +337,12 @@ class OtherTest:
 
     @property
     def is_flaky(self) -> bool:
-        """Tell whether it is flaky: a test that only infrastructure made fail before it passed is not."""
+        """Tell whether the test is flaky; a test that failed only because of infrastructure before it passed is not."""
         return self.outcome == "flaky" and not is_by_infrastructure(self.attempts)
 
 
 def is_by_infrastructure(attempts: tuple[Attempt, ...]) -> bool:
-    """Tell whether only infrastructure made the failed ones of the attempts fail."""
+    """Tell whether infrastructure alone made the failed attempts fail."""
     failed = [each for each in attempts if each.outcome != "passed"]
     return bool(failed) and all(each.infrastructure for each in failed)
 
@@ -359,7 +359,7 @@ class SourceRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixRow:
-    """A row of `fixes` in a record: a statement by git, an agent or a person; None if the key is missing."""
+    """A row of `fixes` in a record: a statement by git, an agent or a person; a field is None if its key is missing."""
 
     fingerprint: str | None = None
     """None for a statement about a failure subtype as a whole."""
@@ -385,12 +385,12 @@ MOST_OF_A_POINT = 32
 ALL_BINS = "all bins"
 """The name of the row that stands for all bins of a coverage point, some of which may be covered."""
 MANY_BINS = f"more than {MOST_OF_A_POINT} bins"
-"""How such a row is called where the number of covered bins is not known."""
+"""The name of such a row if the number of covered bins is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinRow:
-    """A row of `coverage` in a record: the state of one bin of a covergroup; None if the key is missing."""
+    """A row of `coverage` in a record: the state of one bin of a covergroup; a field is None if its key is missing."""
 
     covergroup: str = ""
     bin: str = ""
@@ -425,7 +425,7 @@ class RunRecord:
     run_id: RunId = field(default_factory=RunId)
     """Identity of a run that was read from artefacts."""
     suite: str | None = None
-    """List of all tests that ran, in a record of schema 1."""
+    """Id of the list of all tests that ran; only in a record of schema 1."""
     suites: tuple[Suite, ...] = ()
     """Lists of the tests that ran, each with its simulator and build configuration."""
     axes: Axes = field(default_factory=Axes)
@@ -454,7 +454,7 @@ class RunRecord:
         """Return a record that belongs to no run: the statement of a person, a report or another wiki.
 
         Args:
-            task_id: Its name.
+            task_id: The name of the record.
             moment: The time of the statement.
             parts: The statement, as fields of the record.
         """
@@ -493,10 +493,10 @@ class Run:
     vcs: Vcs | None = None
     """State of the repository during the run; None for the present state."""
     coverage: tuple[CoverBin, ...] = ()
-    """Bins of all its coverage reports merged, each bin once."""
+    """The bins of all coverage reports of the run, merged: each bin once."""
     whole: bool = True
     """Whether all tests ran; if not, an uncovered bin proves nothing."""
     part: bool = False
-    """Whether it is one of several runs, or chose some of the tests: then a waiver without a failure proves nothing."""
+    """Whether the run is one of several, or chose some of the tests; then a waiver without a failure proves nothing."""
     gate_refused: str | None = None
-    """Why the session allows no gate, empty if it allows one; None for a run that no gate decides on."""
+    """Why the session allows no gate; empty if it allows one, None for a run that no gate decides on."""

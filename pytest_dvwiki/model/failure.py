@@ -26,7 +26,7 @@ class Excerpt:
 
     source: Source
     lines: tuple[tuple[int, str], ...]
-    """Pairs of line number in the whole text, from 1, and line; the numbers skip where lines were left out."""
+    """Pairs of a line's number in the whole text, counted from 1, and the line; left-out lines leave gaps."""
     path: str | None = None
     sha256: str | None = None
 
@@ -48,7 +48,7 @@ class Frame:
     callers: tuple[str, ...] = ()
     """`file:line` of the user's frames that led to it, innermost first."""
     call: str = ""
-    """The statement of another file that called into this one, as the traceback shows it."""
+    """The statement in another file that called into this file, as the traceback shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,15 +84,15 @@ class Command:
     """A command that runs a failing test again, as data; the printed text is rendered from it."""
 
     arguments: tuple[str, ...]
-    """Its words, not quoted."""
+    """The words of the command, unquoted."""
     variables: dict[str, str] = field(default_factory=dict)
     """Environment variables in the order of printing; `$PWD` in a value stands for the folder."""
     folder: str = "."
-    """Folder in which it runs, with `/`: relative to the top of the git repository, or to the workspace root."""
+    """Folder in which the command runs, with `/`, relative to the top of the git repository or the workspace root."""
     in_repository: bool = True
     """Whether there is a git repository; if not, the folder is relative to the workspace root."""
     test: str = ""
-    """Node id of the test that it runs."""
+    """Node id of the test that the command runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,14 +101,14 @@ class Attempt:
 
     outcome: Literal["passed", "failed", "error"]
     fingerprint: str | None = None
-    """The cause with which it failed."""
+    """Fingerprint of the cause with which the attempt failed."""
     seed: str | None = None
     error_class: str = ""
     failure_subtype: str = ""
     primary: str = ""
     """The first cause; empty for an attempt that passed."""
     infrastructure: bool = False
-    """Whether it failed by a licence, a limit, a host or a file system."""
+    """Whether the attempt failed because of a licence, a limit, a host or a file system."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +127,10 @@ class Failure:
     in_simulator: bool = False
     """Whether the test ran (or was to run) in an HDL simulator."""
     started: bool = True
-    """False for a test whose simulation ended before it began: its failure follows from another's cause."""
+    """False if the simulation ended before the test began: the failure then follows from another test's cause."""
     seed: str | None = None
     seeded: bool = False
-    """Whether its stimulus may depend on a seed, known or not."""
+    """Whether the test's stimulus may depend on a seed, known or not."""
     sim_time: str | None = None
     simulator: str | None = None
     log: LogReference | None = None
@@ -140,14 +140,14 @@ class Failure:
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
     reads: tuple[str, ...] = ()
-    """HDL and Python files that the failing simulation read, relative to the repository's top; none where unknown."""
+    """HDL and Python files that the failing simulation read, relative to the repository's top; empty if unknown."""
     command: Command | None = None
     unreproducible: str = ""
     """Why no command can reproduce the failure."""
     unseeded: str = ""
-    """File that draws its stimulus without a seed, so that the same seed may be another run; like `reads`."""
+    """File, named as in `reads`, that draws stimulus without a seed; the same seed may therefore give another run."""
     by_strict_logs: bool = False
-    """Whether the test passed, and `--dvwiki-strict-logs` made it fail for an error line in its log."""
+    """Whether the test passed, and `--dvwiki-strict-logs` made it fail because of an error line in its log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +159,7 @@ class Result:
     duration_s: float = 0.0
     seed: str | None = None
     noise_errors: int = 0
-    """Error lines of a test that passed."""
+    """Number of error lines of a test that passed."""
     simulator: str | None = None
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
@@ -177,7 +177,7 @@ class Origin:
 
     @property
     def in_words(self) -> str:
-        """Return the type with its confidence; an unknown origin has none."""
+        """Return the type with its confidence; an unknown origin has no confidence."""
         return self.type if self.type == "UNKNOWN" else f"{self.type}, {self.confidence:.0%}"
 
 
@@ -186,9 +186,9 @@ class Clue:
     """One piece of evidence for the origin of a fault."""
 
     kind: str
-    """Kind, for which its weight was fitted."""
+    """Kind of evidence; weights were fitted for kinds."""
     side: OriginType
-    """Origin that it supports."""
+    """Origin that the evidence supports."""
     text: str
     """A short sentence."""
     weight: float | None = None
@@ -213,7 +213,7 @@ class Like:
     """`error_class/failure_subtype` of its pattern."""
     pattern: str
     similarity: float
-    """Similarity of their words, from 0 to 1."""
+    """Similarity of the words of example and message, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +240,7 @@ class Verdict:
     excerpt: str = ""
     """At most 40 lines around the cause."""
     follower: bool = False
-    """True if the failure only follows from another of the same run and has no cause of its own."""
+    """True if the failure only follows from another failure of the same run and has no cause of its own."""
     decided_by: str | None = None
     """Name of the hook that gave the verdict, if one did."""
     like: Like | None = None
@@ -250,4 +250,4 @@ class Verdict:
     fingerprint_v1: str | None = None
     """Fingerprint of the cause by version 1."""
     place: Place | None = None
-    """Statement that reported it, where known."""
+    """Statement that reported the cause, if known."""

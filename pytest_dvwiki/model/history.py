@@ -16,9 +16,9 @@ class Pass(NamedTuple):
     task_id: str
     commit: str
     seed: str | None
-    """None if the test has none, or it is not on record."""
+    """None if the test has no seed, or the seed is not on record."""
     mark: str | None = None
-    """Equal for runs with the same seed; None where that is not on record."""
+    """Mark of the seed, equal for runs with the same seed; None if it is not on record."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +31,11 @@ class Fix:
     by: Literal["person", "agent", "git"] = "git"
     date: str = ""
     log: tuple[str, ...] = ()
-    """Commits between last failure and first pass, as `git log --oneline` shows them; only some of very many."""
+    """Commits between last failure and first pass, as `git log --oneline` shows them; only some if very many."""
     log_count: int = 0
     """Number of these commits."""
     unread_count: int = 0
-    """Number of these commits that change no code that the failing simulation is known to have read; they are last."""
+    """Number of these commits that change no code that the failing simulation is known to have read; last in `log`."""
     files: tuple[str, ...] = ()
     """Files that differ; if there are very many, only some."""
     file_count: int = 0
@@ -44,19 +44,19 @@ class Fix:
     owners: tuple[str, ...] = ()
     """Owners of the files, from CODEOWNERS."""
     authors: tuple[str, ...] = ()
-    """Authors of the lines that it changed, as they were before."""
+    """Authors of the lines that the fix changed, as they were before the fix."""
     counts: bool = True
-    """Whether its passes are more than chance: one had the seed that failed, or there are enough of them."""
+    """Whether the fix's passes are more than chance: one pass had the seed that failed, or there are enough passes."""
     passes: int = 0
-    """Runs that are known to have passed, including the first; at most `needed`."""
+    """Number of runs that are known to have passed, including the first; at most `needed`."""
     needed: int = 0
-    """Passing runs after which it counts as held."""
+    """Number of passing runs after which the fix counts as held."""
     held_in: str | None = None
-    """Task id of the run with which it was held."""
+    """Task id of the run with which the fix came to count as held."""
     returned: str | None = None
     """Time at which the cause returned."""
     in_place: bool | None = None
-    """Whether the sources had its changes when the cause returned; None if unknown, or if nothing else was changed."""
+    """Whether the sources had the fix when the cause returned; None if unknown, or if nothing else was changed."""
 
     @property
     def likely(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ class StandingFix:
     cause: str
     fix: Fix
     since: str | None
-    """Task id of the first run without uncommitted changes that passed with it."""
+    """Task id of the first run without uncommitted changes that passed with the fix."""
     commit: str | None
     """Commit of this run."""
     tests: tuple[tuple[str, str, str], ...]
@@ -94,7 +94,7 @@ class KnownBin:
     """The archive's knowledge of a coverage bin."""
 
     filled: bool
-    """Whether it was covered in the newest run that recorded it."""
+    """Whether the bin was covered in the newest run that recorded it."""
     hits: int | None = None
     """Hits in that run; None if they are not on record."""
 
@@ -104,7 +104,7 @@ class Onset:
     """The first appearance of a cause: since its last fix, or at all."""
 
     moment: str | None = None
-    """Sort key of the first run that failed; None if it has not returned since the fix."""
+    """Sort key of the first run that failed; None if the cause has not returned since the fix."""
     commit: str | None = None
     """Commit of the first failing run without uncommitted changes."""
     first_bad: FirstBad | None = None
@@ -112,11 +112,11 @@ class Onset:
     fixed_after: str | None = None
     """Commit of the fix's first pass, else of the last failure before it; the change that brought it back is later."""
     comes_and_goes: bool = False
-    """Whether it failed and passed with the same sources and seed."""
+    """Whether a test failed with the cause and passed with the same sources and seed."""
     passes_needed: dict[str, int] = field(default_factory=dict)
-    """By test: passes with other seeds that it takes to show that the cause was absent before it failed."""
+    """Maps a test to the passes with other seeds that it takes to show that the cause was absent before the failure."""
     since: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """By test: how many runs since the first failure failed with it, and how many ran the test."""
+    """Maps a test to the numbers of runs since the first failure that failed it with the cause, and that ran it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,35 +136,35 @@ class Passing:
 
 @dataclass(frozen=True, kw_only=True)
 class StillFailing:
-    """A test that failed with a cause, and has no pass since then that proves as much as a pass can."""
+    """A test that failed with a cause and has not since passed with the strongest proof that a pass can give."""
 
     nodeid: str
     fingerprint: str
     seed: str | None
-    """Seed of the pass if the test failed with it since its last fix, else seed of its last failure.
+    """Seed of the pass if the test failed with that seed since its last fix, else the seed of its last failure.
 
     None if no seed matters, or none is on record.
     """
     vcs: Vcs
-    """Repository in the last run with a known commit in which it failed."""
+    """State of the repository in the last run at a known commit in which the test failed."""
     drawn: Vcs
-    """Repository in the last run in which it failed with that seed."""
+    """State of the repository in the last run in which the test failed with `seed`."""
     by: Passing
     """The pass in the present run."""
     simulators: str = ""
     """Simulators of that run, with their versions."""
     same_config: bool = True
-    """Whether it failed in the build configuration that passes now."""
+    """Whether the test failed in the build configuration that passes now."""
     config_known: bool = True
     """Whether both build configurations are on record."""
     deterministic: bool = False
     """Whether no seed can change the cause."""
     seed_unknown: bool = False
-    """Whether it failed with a seed, but no failing seed is on record."""
+    """Whether the test failed with a seed, but no failing seed is on record."""
     one_of_several: bool = False
     """Whether several designs are built in one folder and it is not known which one failed."""
     proof: int = 0
-    """Rank of the best pass since then by `records.fixes.proof`; 0 where there was none."""
+    """Rank of the best pass since then by `records.fixes.proof`; 0 if there was no pass."""
     evidence: str = ""
     """First cause and excerpt of the cause's newest occurrence."""
     reads: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ LOGGED = ", last logged time "
 """Words before the last simulation time in the log, which may be long before the end."""
 
 CUT_LOG = "the log ends before its run: it has neither a UVM report summary nor the simulator's end"
-"""Message for a UVM run whose log shows no failure, but does not show that it ended either."""
+"""Message for a UVM run whose log shows no failure, but does not show that the run ended either."""
 
 _ENDED = re.compile(
     r"^(?P<end>(?:no results: )?(?:the )?simulator\b.{0,300}? (?:was killed by|ended with) .+?|run was killed)"
@@ -51,7 +51,7 @@ def count(number: int, noun: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of a limited number of characters; one that is cut ends with `…`."""
+    """Return a text of a limited number of characters; a text that is cut ends with `…`."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -61,8 +61,8 @@ def few(names: Sequence[str], most: int, *, of: int = 0, joint: str = ", ") -> s
     Args:
         names: The names, perhaps only the first ones.
         most: Maximum number of names that are shown.
-        of: Their number, if `names` has only the first ones.
-        joint: Text between two of them.
+        of: The number of all names, if `names` has only the first ones.
+        joint: Text between two names.
     """
     more = max(len(names), of) - len(names[:most])
     return joint.join(names[:most]) + (f" and {more} more" if more else "")
