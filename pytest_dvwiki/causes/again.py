@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.archive import Archive
 
 _MOST_RUNS = 20
-"""Maximum number of newest runs of a cause in which tests are looked for."""
+"""Maximum number of a cause's newest runs that are searched for failing tests."""
 
 
 class Again(NamedTuple):
@@ -25,9 +25,9 @@ class Again(NamedTuple):
 
 
 def tests_again(cause: Cause, archive: Archive, since: str) -> list[Again]:
-    """Return the failing tests of a cause with a command, the shortest first, each test and seed once.
+    """Return the failing tests of a cause that have a command, the shortest first, each test with each seed once.
 
-    Tests of its runs since a day count; without a day, those of the day on which it failed last.
+    Only runs since the given day count; without a day, those of the day on which the cause failed last.
     """
     found: dict[tuple[str, str | None, str | None, str | None], Again] = {}
     rows = cause.history.rows[:_MOST_RUNS] if cause.history is not None else ()
@@ -61,7 +61,7 @@ def _order(each: Again) -> tuple[bool, float, str, str]:
 
 
 def as_data(cause: Cause, each: Again) -> dict[str, Any]:
-    """Return one of them as plain data, for JSON."""
+    """Return a failing test and its command as plain data, for JSON."""
     test, command = each
     return {
         "cause": cause.name,

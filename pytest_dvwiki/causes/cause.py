@@ -21,18 +21,18 @@ class PageFacts:
     """The facts on the bug page of a cause, as plain data."""
 
     path: str
-    """Relative to the wiki."""
+    """Path of the page, relative to the wiki."""
     status: str = ""
     type: OriginType | None = None
     """The type that a person gave, else the tool's present view."""
     is_decided: bool = False
     """Whether people decided the type: by the page's status, or by changing the tool's type."""
     owner: str = ""
-    """Who works on it, as people set it."""
+    """Who works on the cause, as people set it."""
     spec_section: str = ""
-    """The section of the specification that it violates, as people set it."""
+    """The section of the specification that the cause violates, as people set it."""
     links: tuple[str, ...] = ()
-    """URLs of its tickets, as people set them."""
+    """URLs of the cause's tickets, as people set them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +42,9 @@ class Cause:
     name: str
     """The fingerprint; a further cause of a check has `/` and the task id of the run that opened it appended."""
     occurrence: Occurrence
-    """That of the present run, else the newest on record."""
+    """The occurrence in the present run, else the newest on record."""
     history: CauseHistory | None = None
-    """Its history before the present run; None if no record has it."""
+    """The history before the present run; None if no record has the cause."""
     page: PageFacts | None = None
     """The facts on its page before the present run."""
     subtype: SubtypeHistory | None = None
@@ -61,23 +61,23 @@ class Cause:
     without_fix: bool = False
     """Whether the newest fix on record is not in the commit of the run."""
     undone: FixState | None = None
-    """The newest fix that its failures undo; None if they undo none."""
+    """The newest fix, if the present failures show that it did not last; else None."""
     fix_in_place: bool | None = None
-    """Whether the sources of the run have the changes of the newest fix, False if they are undone; None if unknown."""
+    """Whether the sources of the run have the changes of the newest fix; False if they were undone, None if unknown."""
     fixed_elsewhere: bool = False
     """Whether the newest fix on record is for other tests or simulators than those that fail."""
     matrix: tuple[Split, ...] = ()
     """The axes that divide its failures from passes of the same tests at the commit of its newest failure."""
     first_bad: FirstBad | None = None
-    """The commits with which it came, if records and git tell."""
+    """The commits with which the cause came, if records and git show them."""
     waived: tuple[Waived, ...] = ()
     """The waivers of its failures."""
     archived_as: str = ""
-    """The runs that have it already, if their artefacts were read again."""
+    """The runs that have the cause on record already, if their artefacts were read again."""
     like: tuple[str, str] | None = None
     """Names of an older page with nearly the same content, and of the page just made; None if there is no such page."""
     beside: Cause | None = None
-    """The cause of the same check that was fixed before, if this is another fault."""
+    """The cause of the same check that was fixed before, if this cause is another fault."""
 
     run_id: RunId | None = None
     """The job and machine of the present run, where they are on record."""
@@ -112,7 +112,7 @@ class Cause:
 
     @property
     def is_infrastructure(self) -> bool:
-        """Tell whether it comes from a licence, a limit, a host or a file system, and so counts against no test."""
+        """Tell whether the cause is a licence, a limit, a host or a file system, and so counts against no test."""
         return is_infrastructure(self.occurrence)
 
     @property

@@ -37,7 +37,7 @@ class History(Protocol):
         ...
 
     def register_formers(self, formers: Mapping[str, str | None]) -> None:
-        """Take the version 1 names of a run's causes, by their present fingerprints, before it is on record."""
+        """Register the version 1 names of a run's causes, by present fingerprint, before the run is on record."""
         ...
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
@@ -105,7 +105,7 @@ class History(Protocol):
         ...
 
     def onset(self, fingerprint: str) -> Onset | None:
-        """Tell where a cause first appeared since its last fix; None if no record has it."""
+        """Return where a cause first appeared since its last fix; None if no record has the cause."""
         ...
 
     def flaky(self, names: Collection[str]) -> Mapping[str, tuple[int, int]]:

@@ -41,7 +41,7 @@ class Passed:
     pass_: PassedAgain | None = None
     """The most telling of the passes."""
     failing: Command | None = None
-    """The command with the seed that failed, if the pass had another one."""
+    """The command with the seed that failed, if the pass had another seed."""
     passing: Command | None = None
     """The command with the seed that passed."""
 
@@ -60,9 +60,9 @@ def passed(
     Args:
         record: The run; None if it left none.
         causes: The causes that occur in it.
-        known: By fingerprint the causes whose tests pass again, or whose fix holds now, as of the end of the run.
+        known: Maps fingerprints to causes whose tests pass again, or whose fix holds now, as of the end of the run.
         held: The causes whose fix holds since this run.
-        reported: Tests with the name of their cause whose fix was reported before it was committed.
+        reported: Pairs of a test and the name of its cause, for fixes that were reported before they were committed.
         written: Whether the run is on record, so that the records tell the result of each fix.
     """
     if record is None:

@@ -79,7 +79,7 @@ class FixedBy(Statement, frozen=True, kw_only=True):
     until: str = ""
     """The time at which the cause came back, if known."""
     failed_since: str = ""
-    """The time at which other tests or simulators last failed since the fix."""
+    """The time of the last failure since the fix, of other tests or on other simulators."""
 
 
 class WithoutFix(Statement, frozen=True, kw_only=True):
@@ -98,7 +98,7 @@ class Infrastructure(Statement, frozen=True, kw_only=True):
     """The cause comes from a licence, a limit, a host or a file system."""
 
     jobs: int
-    """Number of jobs that it hit."""
+    """Number of jobs that the cause hit."""
     hosts: tuple[str, ...]
     """Their machines, where they are on record."""
     since: str
@@ -160,7 +160,7 @@ class Reproduce(Statement, frozen=True, kw_only=True):
 
 
 class Unseeded(Statement, frozen=True, kw_only=True):
-    """The seed does not repeat the last failure, since a file draws stimulus without one."""
+    """The seed does not repeat the last failure, because a file draws stimulus without a seed."""
 
     file: str
 
@@ -176,11 +176,11 @@ class Flaky(Statement, frozen=True, kw_only=True):
 
     nodeid: str
     attempts: tuple[Attempt, ...]
-    """The failed ones in order, then the one that passed; empty if they are not known."""
+    """The failed attempts in order, then the attempt that passed; empty if they are not known."""
     flaky: int
-    """Runs in which it was flaky, with this one."""
+    """Number of runs in which the test was flaky, including this run."""
     runs: int
-    """Runs on record in which it is known to have run, with this one."""
+    """Number of runs in which the test is known to have run, including this run."""
 
 
 def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[Statement]:
@@ -343,14 +343,14 @@ def standing(state: FixState, *, failing: bool = False) -> Standing:
 
 
 def is_fixed_by(state: FixState, commit: str) -> bool:
-    """Tell whether runs that passed show that a commit is that of a fix.
+    """Tell whether passing runs show that a commit is the commit of a fix.
 
     Args:
         state: The fix.
         commit: The commit, by seven or more of its digits.
     """
     fix = state.fix
-    last = () if fix.unread_count else (fix.commits or ())[1:]  # it may be one that cannot matter
+    last = () if fix.unread_count else (fix.commits or ())[1:]  # this commit may be one that cannot matter
     names = (*last, *(line.partition(" ")[0] for line in fix.likely))
     is_proven = standing(state) in {"held", "passing"} and not state.returned
     return is_proven and any(name.startswith(commit) or commit.startswith(name) for name in names if name)

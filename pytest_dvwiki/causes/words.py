@@ -239,7 +239,7 @@ def sentence(clause: str) -> str:
 
 
 def unread(number: int) -> str:
-    """Return in words that so many commits cannot matter, as far as is known."""
+    """Return the words for a number of commits that cannot matter, as far as is known."""
     return f"and {number} that {'changes' if number == 1 else 'change'} no code known to be read"
 
 
