@@ -57,21 +57,21 @@ class Archived:
 
     causes: tuple[Cause, ...] = ()
     record: RunRecord | None = None
-    """None if the run has nothing worth a record."""
+    """The record of the run; None if the run has nothing worth a record."""
     passed: tuple[Passed, ...] = ()
     """Statements on causes whose tests pass in this run."""
     coverage: CoverageNews | None = None
-    """What is new about its coverage; None for a run without coverage reports."""
+    """What is new about the run's coverage; None for a run without coverage reports."""
     written: bool = False
     pages: int | None = 0
-    """Pages that were created or changed; None if the run writes its record alone."""
+    """Number of pages that were created or changed; None if the run writes its record alone."""
     seconds: float = 0.0
     problem: str | None = None
     """Why nothing was written: the error, the file, and the remedy."""
     refused: tuple[tuple[str, str], ...] = ()
     """Pages that were not changed, each with the reason."""
     flaky: tuple[Flaky, ...] = ()
-    """Statements about its flaky tests, those with the most flaky runs first."""
+    """Statements about the run's flaky tests, those with the most flaky runs first."""
     waiver_notes: tuple[str, ...] = ()
     """Notes on the waivers: expired or unused ones, and errors in their file."""
 
@@ -217,7 +217,7 @@ def _judged(run: Run, vcs: Vcs | None, repository: Repository, services: Service
 
 
 def _gate(run: Run, vcs: Vcs | None, repository: Repository, services: Services, judged: _Judged) -> Gate | None:
-    """Return the gate's decision on a run, by the base revision if one is set; None if no gate decides on it."""
+    """Return the gate's decision on a run, based on the base revision if one is set; None if no gate decides."""
     mode = services.settings.gate
     if mode == "none" or run.gate_refused is None:
         return None
@@ -382,7 +382,7 @@ def adopt(
         record: The record.
         settings: Location of the wiki, and how long to wait for its lock.
         lists: The lists of tests that the record names, as far as they are available.
-        data: The bytes of its document, if it comes from elsewhere.
+        data: The bytes of the record's document, if the record comes from elsewhere.
     """
     began = time.monotonic()
     archived, _ = _written(Archived(record=record), record, settings, lists=lists, data=data)
@@ -390,7 +390,7 @@ def adopt(
 
 
 def with_ip_type(failure: Failure, settings: Settings) -> Failure:
-    """Return a failure with the kind of design that its test is for, unless the test gives it."""
+    """Add to a failure the kind of design that its test is for, unless the test gives that kind."""
     ip_type = failure.ip_type or ip_type_of(failure.nodeid, settings.ip_types)
     return failure if ip_type == failure.ip_type else replace(failure, ip_type=ip_type)
 

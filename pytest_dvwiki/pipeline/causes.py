@@ -34,7 +34,7 @@ class _Span(NamedTuple):
 
     passed: str
     failed: str | None
-    """None for the present state with its uncommitted changes."""
+    """Commit of the failure; None for the present state with its uncommitted changes."""
 
 
 def with_changes(
@@ -117,8 +117,8 @@ def with_onset(
     """Return a cause with an origin that takes into account the commits with which it came.
 
     `with_changes` uses ranges on record, and passes that prove something by themselves; the range of this run may
-    begin where enough other passes rule out chance. Where both sides changed in it, or none is known, the last pass
-    with another seed makes one likely.
+    begin where enough other passes rule out chance. Where both sides changed in that range, or no range
+    is known, the last pass with another seed makes a range likely.
 
     Args:
         cause: The cause, with its `first_bad`.
@@ -163,9 +163,9 @@ def _likely_span(
 ) -> tuple[_Span | None, int]:
     """Return the range in which a cause most likely came, and the number of runs that failed since.
 
-    It begins at the last pass, with any seed. A fault that few seeds show passes there, and may fail after any change:
-    at least two runs have to fail after it, with different seeds, and none to pass. A fault that no seed can change has
-    no likely range: any pass proves that it was absent.
+    It begins at the last pass, with any seed. A fault that few seeds show passes there, and may fail after any change;
+    therefore at least two runs must fail after that pass, with different seeds, and none may pass. A fault that no seed
+    can change has no likely range: any pass proves that it was absent.
     """
     failure, verdict = member
     if is_deterministic_kind(verdict, (failure,)):
@@ -184,7 +184,7 @@ def _likely_span(
 
 
 def _came_in(verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> _Span | None:
-    """Return the range on record with which a cause came that has stayed since; None if it is unknown or thin.
+    """Return the recorded range in which a cause came, if it has stayed since; None if unknown or uncertain.
 
     Later runs rarely have the seed that passed and failed, and what changes later did not bring the cause.
     """
@@ -229,7 +229,7 @@ def causes_of(
         verdicts: The verdict on each.
         history: The archive before this run.
         root: Root of the project; paths below it are shown relative to it.
-        lacks: Tells whether the commit of the run does not contain a fix.
+        lacks: Tells whether the commit of the run lacks a fix.
         cause_of: Returns the cause of an occurrence.
         in_full: Returns a verdict with the failure's own texts.
     """
@@ -304,7 +304,7 @@ def _origin(verdict: Verdict, root: Path) -> Origin:
 
 
 def _quickest(members: Sequence[Member], shown: Failure) -> Command | None:
-    """Return the command of the test that failed by itself in the least time; None if it is the one that is shown."""
+    """Return the command of the test that failed by itself in the least time; None if that command is shown."""
     timed = [one for one, verdict in members if one.command is not None and one.duration_s > 0 and not verdict.follower]
     found = min(timed, key=lambda failure: (failure.duration_s, failure.nodeid), default=shown)
     if found.command is None or found.nodeid == shown.nodeid:
@@ -329,7 +329,7 @@ def _to_reproduce(members: Sequence[Member]) -> Failure:
 
 
 def _runs_alone(failure: Failure) -> bool:
-    """Tell whether its command chooses one of the tests of a simulation."""
+    """Tell whether the failure's command chooses one of the tests of a simulation."""
     return failure.command is not None and not {"COCOTB_TEST_FILTER", "TESTCASE"}.isdisjoint(failure.command.variables)
 
 

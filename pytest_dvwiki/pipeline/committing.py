@@ -46,7 +46,7 @@ class Upkeep:
     """What a commit of upkeep contains besides records and the tool's parts of pages."""
 
     people: frozenset[str]
-    """Files that differed from HEAD before, relative to the top: only of the others is every change the tool's."""
+    """Files that differed from HEAD before, relative to the top; in all other files every change is the tool's."""
     also: tuple[Path, ...] = ()
     """Files and folders elsewhere in the repository that upkeep has made."""
 
@@ -62,7 +62,7 @@ def changed_by_people(layout: Layout, branch: str) -> frozenset[str]:
         RefusedError: There is no repository, or its state does not allow a commit, or no branch has this name.
     """
     with Branch(layout.agent, branch):
-        pass  # only whether it could be committed to
+        pass  # this checks that a commit is possible
     with Branch(layout.agent) as head:
         return frozenset(each.path for each in head.changed(layout.agent.resolve()))
 
@@ -133,7 +133,7 @@ def _commit(layout: Layout, target: Branch, task_id: str, upkeep: Upkeep | None)
 
 
 def _rolled_up(tasks: Path, top: Path, missing: Iterable[str]) -> list[str]:
-    """Return those of the missing records that the file of their month has, as `dvwiki compact` makes it."""
+    """Return the missing records that their monthly file has, as `dvwiki compact` makes it."""
     found = []
     months: dict[Path, set[str]] = {}
     for path in missing:
@@ -147,7 +147,7 @@ def _rolled_up(tasks: Path, top: Path, missing: Iterable[str]) -> list[str]:
 
 
 def _documents(data: bytes, month: Path) -> dict[str, bytes]:
-    """Return the records in the file of a month, by their names; none if it cannot be read."""
+    """Return the records in a monthly file, by name; none if the file cannot be read."""
     try:
         return split_month(month, data, month.name)
     except RecordError:
@@ -159,8 +159,8 @@ def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bo
     tasks, wiki = layout.tasks.resolve(), layout.wiki.resolve()
     before, data, staged = target.content(changed.path), path.read_bytes(), changed.staged
     if path.is_relative_to(tasks):
-        # Records, lists and verdicts are written once: one that differs was changed by somebody else. A month gains
-        # records.
+        # Records, lists and verdicts are written once: a file that differs was changed by somebody else. Only a monthly
+        # file gains records.
         kept = _documents(before, path) if before is not None and path.parent.parent == tasks else {}
         gains = bool(kept) and kept.items() <= _documents(data, path).items()
         return (before is None or gains) and staged in {None, data}
@@ -177,7 +177,7 @@ def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bo
 
 
 def _has_our_part_alone(data: bytes, before: bytes | None, staged: bytes | None, owned: Iterable[str]) -> bool | None:
-    """Tell whether a page differs from its versions in git only in what the tool wrote; None if in both parts."""
+    """Tell whether a page differs from its versions in git only in what the tool wrote; None if both parts differ."""
     if not pages.region_names(data):
         return False
     others = [version for version in (before, staged) if version is not None]

@@ -44,7 +44,7 @@ class Farm:
             jobs: Number of processes or workers; if None, one per CPU, or one process for small files.
             scheduler: Address of a scheduler, or a batch farm.
             files: Number of files.
-            size: Their bytes on disk.
+            size: Size of the files on disk, in bytes.
         """
         worth = engine == "dask" or size > _WORTH_PROCESSES
         wanted = jobs or (_cpus() if worth else 1)
@@ -58,7 +58,7 @@ class Farm:
     def map(
         self, task: Callable[[_Item], _Result], items: Sequence[_Item], lost: Callable[[_Item], _Result]
     ) -> Iterator[_Result]:
-        """Yield the result of a task for each item, in their order.
+        """Yield the result of a task for each item, in the order of the items.
 
         Args:
             task: A function that depends on its argument alone; it must be possible to pickle it.

@@ -26,7 +26,7 @@ def decide(mode: GateMode, causes: Sequence[Cause], history: WikiHistory, *, bas
         mode: The gate.
         causes: The causes of the run, with their waivers.
         history: The archive before the run.
-        base: The commit of which this is the archive; None for that of the working tree.
+        base: The commit that `history` belongs to; None if it belongs to the working tree.
         refused: Why the gate may not act; empty if it may.
     """
     rows = [row for cause in causes for row in _rows(mode, cause, history)]
@@ -60,7 +60,7 @@ def _reason(cause: Cause, history: WikiHistory) -> GateReason:
 
 
 def _unreadable(history: WikiHistory, causes: Iterable[Cause]) -> str:
-    """Return why it is not known which causes are new; empty if it is."""
+    """Return why it is not known which causes are new; empty if it is known."""
     problem = next(iter(history.archive.problems()), "")
     if problem:
         return f"a record cannot be read: {problem}"

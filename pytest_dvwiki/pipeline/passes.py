@@ -138,7 +138,8 @@ def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, reposi
 
     Commits after the first passing run then do not widen the range. If that run alone may be chance, its commits are
     used only if they touch a file that the failing simulation read, or if it is unknown what it read. If the fix on
-    record had not been committed, it is the commit that alone touches its files.
+    record had not been committed, the range is that of the only commit that touches its
+    files.
     """
     known = failing.fixed
     if known is not None and known.files and not known.log and known.file_count == len(known.files):
@@ -246,7 +247,7 @@ def _fix_row(fingerprint: str, found: _FixRange, repository: Repository) -> FixR
 
 
 def with_owners(row: FixRow, repository: Repository) -> FixRow:
-    """Add the owners and authors of its files to a fix; called last, since git's time is bounded."""
+    """Add the owners and authors of its files to a fix; called last, because git's time is bounded."""
     if not row.commits:
         return row
     files = row.files or ()

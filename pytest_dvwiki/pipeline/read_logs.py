@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def read_logs(
     logs: Sequence[Artefact], registry: Registry, templates: Sequence[PathTemplate], farm: Farm
 ) -> Iterator[ReadLog | OSError]:
-    """Yield the content of each log, in their order, or why it cannot be read.
+    """Yield the content of each log, or why the log cannot be read, in the order of the logs.
 
     Args:
         logs: The logs; every reader must find them by the same paths.

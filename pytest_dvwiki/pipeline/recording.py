@@ -63,9 +63,9 @@ def record_of(run: Run, occurrences: tuple[Occurrence, ...], classifier: Classif
 
     Args:
         run: The run.
-        occurrences: Its causes.
+        occurrences: The causes of the run.
         classifier: Names the failures of a flaky test before it passed.
-        **parts: Fields from the history.
+        **parts: Fields of the record that come from the history.
     """
     other = tuple(
         OtherTest(

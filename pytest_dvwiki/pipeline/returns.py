@@ -29,9 +29,9 @@ class CauseOfRun(NamedTuple):
 
     name: str
     beside: Cause | None = None
-    """The fixed cause of the same check, if this is a new one."""
+    """The fixed cause of the same check, if this cause is a new one."""
     fix_in_place: bool | None = None
-    """Whether the sources of the run have the changes of its newest fix; None if unknown."""
+    """Whether the sources of the run have the changes of the cause's newest fix; None if unknown."""
     undone: FixState | None = None
     """An older fix whose changes were undone since the newest one."""
 
@@ -74,7 +74,7 @@ class Returns:
         return CauseOfRun(name, beside, in_place, self._undone(name))
 
     def _returned_in_place(self, name: str, occurrence: Occurrence) -> bool | None:
-        """Tell whether the sources have the newest fix of a cause that an earlier run already saw again."""
+        """Tell whether the sources have the newest fix of a cause that had already returned in an earlier run."""
         known, vcs = self._history.cause(name), self._vcs
         newest = known.states[-1] if known is not None and known.states else None
         if newest is None or newest.returned is None or vcs is None or not newest.fix.commits:
@@ -86,7 +86,7 @@ class Returns:
         return True if files and _may_matter(files, occurrence) else None
 
     def _undone(self, name: str) -> FixState | None:
-        """Return the newest of a cause's older fixes that was undone since its newest one, if that one was not."""
+        """Return the newest of a cause's older fixes undone since the newest one; None if that is undone too."""
         known, vcs = self._history.cause(name), self._vcs
         if known is None or vcs is None or len(known.states) < 2:  # noqa: PLR2004
             return None

@@ -35,7 +35,7 @@ class ScannedFile:
 
     logs: tuple[ScannedLog, ...]
     problems: tuple[str, ...]
-    """One line for each log that cannot be read to its end, beginning with its name."""
+    """One line for each log that cannot be read to its end, beginning with the log's name."""
 
 
 def scan_file(
@@ -79,7 +79,7 @@ def scan_files(
         farm: Where they are read.
 
     Yields:
-        The result for each file, in their order.
+        The result for each file, in the order of the files.
 
     Raises:
         FarmError: The cluster cannot be used.

@@ -48,7 +48,7 @@ class Services:
         self._classify = classify
         self._note = note
         self.base: Revision | None = None
-        """The base revision, after `judge` was asked for."""
+        """The base revision, once `judge` was asked for."""
 
     def __enter__(self) -> Self:
         return self
