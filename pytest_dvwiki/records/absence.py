@@ -45,9 +45,9 @@ def is_gone_for(archive: Archive, cause: CauseHistory, days: int) -> bool:
 def candidates(archive: Archive, record: RunRecord) -> list[str]:
     """Return the fingerprints of causes that may be gone since a run.
 
-    They were last seen long before it, and it has news of their tests. The previous run with such a list of tests
-    already checked the tests that passed in it. So only causes that have become old since then count, and causes of
-    tests that did not pass there.
+    These causes were last seen long before the run, and the run has news of their tests. The previous run with such a
+    list of tests already checked the tests that passed in it. Therefore only causes that have become old since then
+    count, and causes of tests that did not pass in the previous run.
     """
     passing, before = _passing(archive, record), _run_before(archive, record)
     since = ""
@@ -97,7 +97,7 @@ def _run_before(archive: Archive, record: RunRecord) -> tuple[int, str] | None:
 
 
 def _not_passed(archive: Archive, run: int) -> set[str]:
-    """Return the tests that a run did not pass, and their runners."""
+    """Return the tests that did not pass in a run, and their runners."""
     rows = archive.db.execute(
         "SELECT nodeid FROM failed WHERE run = :run UNION SELECT nodeid FROM other WHERE run = :run", {"run": run}
     )

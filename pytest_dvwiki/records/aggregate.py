@@ -50,11 +50,11 @@ class OccurrenceRow(NamedTuple):
     branch: str | None
     simulators: str
     without_fix: int
-    """1 if the commit of the run did not contain the newest fix."""
+    """1 if the commit of the run did not contain the newest fix; `tables.REPORTED` if only a report mentions it."""
 
 
 class UnprovenPass(NamedTuple):
-    """A pass after a failure where no change is known that explains it."""
+    """A pass after a failure, without a known change that explains the pass."""
 
     task_id: str
     finished: str
@@ -79,9 +79,9 @@ class CauseHistory:
     first_seen: str
     last_seen: str
     task_ids: tuple[str, ...]
-    """The newest, newest first."""
+    """Ids of the newest runs, newest first."""
     seeds: tuple[str, ...]
-    """Distinct ones of the newest occurrences, in ascending order."""
+    """Distinct seeds of the newest occurrences, in ascending order."""
     rows: tuple[OccurrenceRow, ...]
     """The newest occurrences, newest first."""
     first: OccurrenceRow
@@ -91,11 +91,11 @@ class CauseHistory:
     unproven: tuple[UnprovenPass, ...]
     """The newest passes that are not a fix, newest first."""
     first_bad: FirstBad | None
-    """The commits with which it came the last time."""
+    """The commits with which the cause came the last time."""
     first_bad_task: str
     """The run that found `first_bad`."""
     regressed: tuple[str, str] | None
-    """Time and id of the run in which it came back after it was closed or a fix had held; None once it is fixed."""
+    """Time and id of the run in which the cause came back after closing or after a held fix; None once it is fixed."""
     waived: tuple[Waived, ...]
     """The waivers of its newest occurrence."""
     proposal: ProposedFix | None
@@ -145,7 +145,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
 
     Args:
         archive: The records.
-        fingerprints: Its fingerprint, and others that it has or had.
+        fingerprints: The cause's fingerprint, and others that it has or had.
 
     Returns:
         None if no record has one of them.
@@ -157,7 +157,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     present = archive.present(fingerprints)
     asked = (tables.json_list(present),)
     rows = tuple(occurrence_rows(archive, f"{where} ORDER BY o.moment DESC LIMIT {NEWEST_ROWS}", asked))
-    # If these are all, as for a new cause, they answer what would be asked next.
+    # If these are all occurrences, as for a new cause, they answer the queries that follow.
     counts = _counts_of(rows) if len(rows) < NEWEST_ROWS else _counts(archive, asked)
     task_ids, seeds = _newest_in(rows) if len(rows) < NEWEST_ROWS else _newest_of(archive, asked)
     states = tuple(archive.fix_states(fingerprints))
@@ -301,7 +301,7 @@ def caught(archive: Archive) -> dict[str, Caught]:
 
 
 def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
-    """Tell where a cause first appeared since its last fix whose passes count; return None if no record has it.
+    """Return where a cause first appeared since its last fix whose passes count; None if no record has the cause.
 
     A range from before a pass with the seed that failed is left out, whether or not that pass proves a fix:
     the failures since then may be another fault.
@@ -349,9 +349,9 @@ def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
 def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
     """Return, by test, how many passes before the first failure show that the cause was not there yet.
 
-    That failure does not count for the rate, since the question is asked because of it.
+    That failure does not count for the rate, because it is the reason for the question.
     """
-    # The present failure is one more run; one pass is added, since the runs are few.
+    # The present failure is one more run; one pass is added, because the runs are few.
     return {
         nodeid: Rate(failed=rate.failed, runs=rate.runs + 2).runs_needed
         for nodeid, rate in rates.items()

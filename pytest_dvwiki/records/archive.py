@@ -1,8 +1,8 @@
 """All records as tables, so that a query reads only what it returns.
 
-The tables are filled from the record files and kept in a disposable cache. A folder whose time of change is unchanged
-is not read again, so opening a warm archive costs one `stat` a month; `verify=True` compares the content of every file.
-`aggregate` and `fixes` say what the numbers mean.
+The tables are filled from the record files and kept in a disposable cache. A folder whose modification time is
+unchanged is not read again, so opening a warm archive costs one `stat` per folder; `verify=True` compares the content
+of every file. `aggregate` and `fixes` say what the numbers mean.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Archive(CauseNames):
         return [task_id for task_id in asked if task_id not in known]
 
     def runs_outside(self, task_ids: set[str]) -> list[RunRecord]:
-        """Return all runs but the given ones, the oldest first."""
+        """Return the records of all runs other than the given ones, the oldest first."""
         rows = self.db.execute("SELECT id, task_id FROM runs ORDER BY moment").fetchall()
         return [self._read_run(number, task_id) for number, task_id in rows if task_id not in task_ids]
 
@@ -181,7 +181,7 @@ class Archive(CauseNames):
         return None
 
     def first_called(self, fingerprint: str) -> Occurrence | None:
-        """Return the first occurrence that has a fingerprint in its own record; None if there is none."""
+        """Return the first occurrence to which its own record gives a fingerprint; None if there is none."""
         row = self.db.execute(
             "SELECT r.id, r.task_id FROM checks c JOIN runs r ON r.id = c.run WHERE c.fingerprint = ?"
             " ORDER BY r.moment LIMIT 1",
@@ -212,7 +212,7 @@ class Archive(CauseNames):
         return self.judge.states(present)
 
     def runs_of_sources(self, hashes: Iterable[str]) -> dict[str, list[SourceRun]]:
-        """Return, by content hash, the runs that read or wrote an artefact, oldest first, without unknown hashes."""
+        """Return, by content hash, the runs that read or wrote an artefact, oldest first; omit unknown hashes."""
         rows = self.db.execute(
             "SELECT s.sha256, r.task_id, s.written, r.run_id, r.vcs_commit FROM sources s JOIN runs r ON r.id = s.run"
             " WHERE s.sha256 IN (SELECT value FROM json_each(?)) ORDER BY r.moment",
@@ -279,7 +279,7 @@ class Archive(CauseNames):
         """Return the oldest occurrence of each of several causes, as the run wrote it.
 
         Args:
-            causes: The fingerprints of each cause, by any name.
+            causes: Maps any name of a cause to its fingerprints.
 
         Returns:
             The occurrences by the same names; a cause that is not on record is left out.

@@ -33,11 +33,11 @@ class Hole:
     bin: str
     first: CoverageRow
     rows: tuple[CoverageRow, ...]
-    """The newest, newest first."""
+    """The newest rows, newest first."""
     total: int
     """Number of rows on record."""
     filled_by: str | None
-    """The run that filled it; None if the newest run found it unfilled."""
+    """The run that filled the bin; None if the newest run found it unfilled."""
 
     @property
     def since(self) -> str:

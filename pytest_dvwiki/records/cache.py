@@ -22,7 +22,7 @@ def open_cache(path: Path | None, schema: str, version: int) -> sqlite3.Connecti
     """Open a cache; it is empty if the old file is of no use.
 
     Args:
-        path: Its file; None for one in memory.
+        path: The file of the cache; None for a cache in memory.
         schema: The SQL statements that create its tables.
         version: Version of the schema and of its content; a file of another version is deleted.
     """

@@ -22,16 +22,16 @@ class CauseNames:
 
     @cached_property
     def _empty(self) -> frozenset[str]:
-        """Return the tables without rows: each cause asks for its rows, and few wikis have any in some of these."""
+        """Return the tables without rows: each cause is looked up in these tables, and in most wikis some are empty."""
         asked = "UNION ALL".join(f" SELECT '{name}' WHERE NOT EXISTS (SELECT 1 FROM {name}) " for name in _MOSTLY_EMPTY)  # noqa: S608
         return frozenset(name for (name,) in self.db.execute(asked))
 
     def has_rows(self, table: str) -> bool:
-        """Tell whether a table may have rows; only those that are mostly empty are known not to."""
+        """Tell whether a table may have rows; only a table of `_MOSTLY_EMPTY` is ever known to have none."""
         return table not in self._empty
 
     def forget(self) -> None:
-        """Forget what was concluded from the tables, since they changed."""
+        """Forget what was concluded from the tables, because they changed."""
         self.__dict__.pop("_empty", None)
 
     def present(self, fingerprints: Sequence[str]) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class CauseNames:
         return (*present, *(name for (name,) in former))
 
     def family(self, name: str) -> tuple[str, ...]:
-        """Return all causes of the check that reports a cause, the oldest first; none if it is the only one."""
+        """Return all causes of the check that reports a cause, the oldest first; empty if it is the only one."""
         return (
             same_check.family(self.db, same_check.check_of(*self.present((name,)))) if self.has_rows("further") else ()
         )
@@ -82,11 +82,11 @@ class CauseNames:
         return f"{name}{tables.SLASH}{task_id}"
 
     def called_in(self, task_id: str, fingerprint: str) -> str:
-        """Return the name of the cause that a run reported under a fingerprint; without one the fingerprint itself."""
+        """Return the name of the cause that a run reported under a fingerprint; the fingerprint if there is none."""
         return self.present((f"{fingerprint}{tables.SLASH}{task_id}",))[0]
 
     def joined(self) -> frozenset[str]:
-        """Return the causes that were learned to be one with an older cause."""
+        """Return the causes that were found to be the same as an older cause."""
         return frozenset(name for (name,) in self.db.execute("SELECT fingerprint FROM names WHERE learned"))
 
     def starting_with(self, digits: str) -> list[str]:

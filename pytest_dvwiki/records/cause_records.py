@@ -197,7 +197,7 @@ class CauseRecords:
 
     @cached_property
     def _first_failures(self) -> list[tuple[Target, str]]:
-        """Return each test that failed with the cause, and when first; read once, since each fix asks for them."""
+        """Return each test that failed with the cause, and when first; read once, because each fix needs them."""
         rows = self._db.execute(
             "SELECT nodeid, simulator, config, MIN(moment) FROM failed"
             " WHERE fingerprint IN (SELECT value FROM json_each(?)) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
@@ -242,7 +242,7 @@ class CauseRecords:
         return sorted(known, key=lambda step: (step.moment, step.test or ("", "", "")))
 
     def _as_it_failed(self, test: Target, before: str) -> Target:
-        """Return the target that later passes of a test must meet; any, if it failed before a simulator was chosen."""
+        """Return the target that later passes of a test must meet; `ANY` if it failed before a simulator was chosen."""
         row = self._db.execute(
             "SELECT simulator FROM failed WHERE nodeid = ? AND moment < ?"
             " AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY moment DESC LIMIT 1",
@@ -255,7 +255,7 @@ class CauseRecords:
     ) -> list[fixes.PassingRun]:
         """Return the first `most` runs between two moments that passed one of the tests.
 
-        Where they are to rule out chance (`past`), one that repeats a seed on the same sources does not count.
+        If the runs are to rule out chance (`past`), a run that repeats a seed on the same sources does not count.
         """
         end = min(before or EVER, self._until)
         independent = past is not None and not past.comes_and_goes
@@ -341,7 +341,7 @@ def _repeated(seeds: Mapping[str, set[str]]) -> set[str]:
 
 
 def _is_same_test(failing: Target, test: Target) -> bool:
-    """Tell whether a failure belongs to a test on the same simulator; a test inside another counts as that one."""
+    """Tell whether a failure belongs to a test on the same simulator; a test inside another counts as the other."""
     same_place = ANY in {failing.simulator, test.simulator} or failing.simulator == test.simulator
     inside = failing.nodeid.startswith(f"{test.nodeid}::") or test.nodeid.startswith(f"{failing.nodeid}::")
     return same_place and (failing.nodeid == test.nodeid or inside)

@@ -11,8 +11,8 @@ from pytest_dvwiki.records.kinds import SIMULATION_CLASSES
 if TYPE_CHECKING:
     from pytest_dvwiki.model import Occurrence, RunRecord
 
-"""Error classes of checks at run time. A compiler reports the line that is wrong, not the statement that checks it."""
 _CHECKS = frozenset({"assertion_error", "assertion_fail", "scoreboard_fail"})
+"""Subtypes of checks at run time. A compiler reports the line that is wrong, not the statement that checks it."""
 _TOKEN = re.compile(r"\w+|[^\w\s]", re.ASCII)
 
 

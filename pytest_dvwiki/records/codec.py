@@ -21,7 +21,7 @@ SCHEMA = 2
 _END = re.compile(rb'^end: "([0-9a-f]{16})"\n\Z', re.MULTILINE)
 _ORDER = ("schema", "task_id", "caller_task")
 _encoded: dict[bytes, bytes] = {}
-"""The document that was encoded last, by the bytes of its YAML, packed: with lists where the record has tuples."""
+"""Maps the YAML of the record encoded last to its document as MessagePack, which has lists in place of tuples."""
 _KEYS = (*_ORDER, *(field.name for field in fields(RunRecord) if field.name not in _ORDER))
 
 
@@ -32,7 +32,7 @@ class RecordError(ValueError):
 def encode(record: RunRecord) -> bytes:
     """Return a record as YAML with its end mark; the same record gives the same bytes.
 
-    A record that was read from a file is copied, not encoded again, since older schemas have other keys.
+    A record that was read from a file is copied, not encoded again, because older schemas have other keys.
     """
     values = msgspec.to_builtins(record) | {"schema": SCHEMA}
     for occurrence in values["occurrences"]:
@@ -54,7 +54,7 @@ def encode(record: RunRecord) -> bytes:
     document = {key: values[key] for key in _KEYS if key in values and key != "suite"}
     data = seal(dump(document).encode())
     _encoded.clear()
-    # MessagePack cannot hold all that YAML can: text that is no Unicode, and very large numbers.
+    # MessagePack cannot hold all that YAML can: text that is not Unicode, and very large numbers.
     with contextlib.suppress(UnicodeEncodeError, OverflowError):
         _encoded[data] = msgspec.msgpack.encode(document)
     return data
@@ -91,7 +91,7 @@ def is_newer(schema: object) -> bool:
 
 
 def is_record(document: Any) -> bool:
-    """Tell whether a YAML document claims to be a record; others are not ours."""
+    """Tell whether a YAML document claims to be a record; other documents are not ours."""
     return isinstance(document, dict) and {"schema", "task_id", "finished"} <= document.keys()
 
 
@@ -100,7 +100,7 @@ def decode(document: dict[str, Any], name: str) -> RunRecord:
 
     Args:
         document: A document for which `is_record` holds.
-        name: The file it comes from, for errors.
+        name: The file that the document comes from, for error messages.
 
     Raises:
         RecordError: A value is of the wrong type, or a newer version wrote the record.

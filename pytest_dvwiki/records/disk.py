@@ -33,7 +33,7 @@ _REMEDIES = {
     errno.ENAMETOOLONG: "the path is too long; put wiki_dir nearer to the root",
     errno.ESTALE: "the network file system lost the file; write again",
 }
-# A file added in the same clock tick as our listing leaves the folder's time of change as it was.
+# A file added in the same clock tick as our listing leaves the folder's modification time as it was.
 _SETTLED_NS = 2_000_000_000
 _LEFT_OVER = re.compile(r"\..*\.[0-9a-f]{8}\.tmp")
 
@@ -65,7 +65,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def replace(path: Path, data: bytes, *, sync: bool = True) -> None:
-    """Replace the bytes of a file, which keeps its mode; a new file gets that of the umask and the folder's group.
+    """Replace the bytes of a file, which keeps its mode; a new file gets the umask's mode and the folder's group.
 
     The new bytes are on the disk before the old ones go: a power cut may bring the old file back, never a torn one. The
     target of a symbolic link is replaced, and the link stays.
@@ -73,14 +73,14 @@ def replace(path: Path, data: bytes, *, sync: bool = True) -> None:
     Args:
         path: The file.
         data: Its new bytes.
-        sync: Whether they are on the disk before this returns; if not, a power cut soon after may leave an empty file.
+        sync: Whether to wait until they are on the disk; if not, a power cut soon after may leave an empty file.
 
     Raises:
         WikiError: The file cannot be written; the old one is unchanged.
     """
     with explained(path), as_open_as(path.parent):
         target, mode = path, None
-        # A run may make thousands of pages, and each call of the file system counts.
+        # A run may make thousands of pages, and each file system call costs time.
         with contextlib.suppress(OSError):
             status = path.lstat()
             if stat.S_ISLNK(status.st_mode):
@@ -141,7 +141,7 @@ def _is_same(path: Path, data: bytes) -> bool:
 
 
 def is_settled(mtime_ns: int) -> bool:
-    """Tell whether a folder's time of change, read before it was listed, will differ after any later addition.
+    """Tell whether a folder's modification time, read before listing it, will differ after any later addition.
 
     Args:
         mtime_ns: The time in nanoseconds.

@@ -1,4 +1,4 @@
-"""Find the passing tests that had failed and whose passes so far do not settle it."""
+"""Find the passing tests that had failed and whose passes so far do not prove the failure fixed."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _LAST_FAILURES = (
     " WHERE p.nodeid = last.nodeid AND p.fingerprint = last.fingerprint AND p.moment > last.moment"
     " AND last.simulator IN (p.simulator, '*')), 0) AS proof FROM last WHERE proof < ? ORDER BY 1, 2, 3, 4"
 )
-"""The last failure of each of some tests with each cause, and the best proof of a pass since then."""
+"""Query for the last failure of each given test with each cause, and the best proof of a pass since then."""
 
 
 def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFailing]:
-    """Return those of the passing tests that had failed and whose passes so far do not settle it.
+    """Return the passing tests that had failed and whose passes so far do not prove the failure fixed.
 
     A pass counts for a failure on the same simulator only, unless the test failed before a simulator was chosen.
 
     Args:
         archive: The records.
-        passing: The tests. Once a test has passed at a commit with another seed than the one that failed, only a pass
+        passing: The tests. Once a test has passed at a commit with a seed other than the one that failed, only a pass
             with the failing seed is news.
 
     Returns:
@@ -98,7 +98,7 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
 
 
 def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: Sequence[Passing]) -> bool:
-    """Tell whether a folder failed that builds several designs, and not all of them were built since.
+    """Tell whether the failed test is a folder that builds several designs, not all of which were built since.
 
     Args:
         archive: The records.
@@ -150,7 +150,7 @@ def _certain_pass(archive: Archive, failed: Target, fingerprint: str, before: st
 def _last_run(
     archive: Archive, failed: Target, fingerprint: str, since: str, seed: str | None = None
 ) -> tuple[Vcs, str] | None:
-    """Return the repository state and simulators of the last run, if possible at a commit, that failed with a cause.
+    """Return the repository and simulators of the last run that failed with a cause, preferably one at a commit.
 
     Args:
         archive: The records.

@@ -15,21 +15,21 @@ the same build configuration counts (`targets`). A fix is
 A pass counts if it has the seed that failed, unless the test comes and goes with one seed or the stimulus generator was
 changed too. Passes with other seeds count once there are so many that chance explains them in less than 5 % of cases,
 at the rate at which the test failed before (`chance`). A seed that passes again with the same sources counts once,
-unless the test comes and goes with it. A seed that is not on record counts as another one.
+unless the test comes and goes with it. A seed that is not on record counts as another seed.
 
 The rate is taken over the runs since the first one with the sources in which the cause was first seen, or in which it
 returned after a fix that had held or was proven by the seed that failed; a seed that fails again counts once. The cause
-may have been there before that without a failure. So of the earlier passes as many count as chance explains at that
-rate; any more show that the cause came in later.
+may have been there before that without a failure. So only as many of the earlier passes count as chance explains at
+that rate; further passes show that the cause came in later.
 
 `held` and `failed` are final: a cause that returns after its fix had held has regressed, and the fix stays `held`. A
 row that states a result (`held`, `failed`) keeps it. The commits of a fix are those that git names at the first pass
 that proves it; later passes add none.
 
 A pass is known from the lists of tests of a run (`suites`) or from its `passed_again`; a run without either proves
-nothing. Two kinds of passes are no fix: one in a run in which the cause still fails another test, and one whose record
-(`PassedAgain.changed`) says that nothing was changed that could have fixed it. A test that has failed ever since before
-the fix does not show that the cause is back, nor does another simulator.
+nothing. Two kinds of passes are not a fix: a pass in a run in which the cause still fails another test, and a pass
+whose record (`PassedAgain.changed`) says that nothing was changed that could have fixed it. A test that has failed ever
+since before the fix does not show that the cause is back, nor does a failure on another simulator.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ class Step:
     date: str
     test: Target | None = None
     failed_seed: str | None = None
-    """The seed of the failure before it; `UNKNOWN_SEED` where it is not on record."""
+    """The seed of the failure before the pass; `UNKNOWN_SEED` where it is not on record."""
     same_seed: bool = False
-    """Whether the pass had the seed that failed, or none can change the failure."""
+    """Whether the pass had the seed that failed, or no seed can change the failure."""
     seed_passed: bool = False
     """Whether the pass had the seed that failed, even if the stimulus generator may have changed."""
     is_dirty: bool = False
@@ -97,11 +97,11 @@ class Return(NamedTuple):
     same_test: bool
     """Whether a test failed on the simulator on which it had passed."""
     other_sources: bool = False
-    """Whether it was at another commit than the pass, or with other uncommitted changes."""
+    """Whether the failure was at a commit other than that of the pass, or with other uncommitted changes."""
     is_dirty: bool = False
     """Whether the failing run had uncommitted changes."""
     fix_in_place: bool | None = None
-    """Whether its sources had the changes of the fix; None if unknown."""
+    """Whether the sources of the failing run had the changes of the fix; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +110,9 @@ class Past:
 
     rate: Rate
     left_out: int = 0
-    """Passes from before the cause came in, which the rate does not count."""
+    """Number of passes from before the cause came in, which the rate does not count."""
     comes_and_goes: bool = False
-    """Whether one of them failed and passed with the same sources and seed."""
+    """Whether one of the tests failed and passed with the same sources and seed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,7 @@ class PassingRun:
     moment: str
     branch: str | None
     sources: str | None
-    """Its commit and uncommitted changes; None if they are not on record."""
+    """The commit and uncommitted changes of the run; None if they are not on record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ class FixState:
     moment: str
     tests: tuple[Target, ...] = ()
     past: Past | None = None
-    """The basis for the number of passes that it needs; None if a pass with the seed that failed settles it."""
+    """The basis for the number of passes that the fix needs; None if a pass with the seed that failed settles it."""
     failed_seed: str | None = None
     """The seed of the failure before its newest pass; `UNKNOWN_SEED` where it is not on record."""
     seed_passed: bool = False
@@ -208,7 +208,7 @@ class _FixSteps:
 def _group_of(
     step: Step, tests: Sequence[Target], groups: Sequence[_FixSteps], records: CauseRecords
 ) -> _FixSteps | None:
-    """Return the fix that a step belongs to: that of its test, else the newest; None if its tests failed since."""
+    """Return the fix that a step belongs to: that of its test, else the newest; None if its tests failed since then."""
     last = [
         group
         for group in groups
@@ -230,17 +230,17 @@ class _Since:
     """The moments since which a cause has been present."""
 
     came: str
-    """When it was first seen, or seen again after a fix held or was certain."""
+    """When the cause was first seen, or seen again after a fix that held or was certain."""
     absent: str = ""
-    """The moment since which it was not seen until it came."""
+    """The moment since which the cause was not seen until it came."""
     possible: str = ""
-    """The moment since which it may have been present all the time, seen or not."""
+    """The moment since which the cause may have been present all the time, seen or not."""
 
 
 def _after_return(before: _Since, state: FixState, came: str) -> _Since:
     """Return the presence of a cause that returned after a fix that had held or was certain."""
     if state.past is None:
-        # The fix was certain, so the cause was absent until then: passes of that time say nothing of its rate.
+        # The fix was certain, so the cause was absent until then: passes before then say nothing about its rate.
         return _Since(came=came, absent=came, possible=came)
     # A fix that held by the number of its passes may have been chance after all.
     return _Since(came=came, absent=state.moment, possible=before.came)
@@ -416,7 +416,7 @@ def proof(again: PassedAgain, *, dirty: bool) -> int:
 
     Args:
         again: The pass.
-        dirty: Whether the passing run had uncommitted changes: what fixed it may be among them.
+        dirty: Whether the passing run had uncommitted changes: the fix may be among them.
     """
     if again.changed not in PROVES:
         return 1
@@ -426,7 +426,7 @@ def proof(again: PassedAgain, *, dirty: bool) -> int:
 
 
 def same_seed(again: PassedAgain) -> bool:
-    """Tell whether a pass had the stimulus that failed; a failure without a seed has only one."""
+    """Tell whether a pass had the stimulus that failed; a failure without a seed has only one stimulus."""
     if again.failed_seed is None:
         return not again.seed_unknown
     return again.seed == again.failed_seed and not again.new_stimulus

@@ -27,21 +27,21 @@ _OF_TESTS = "nodeid IN (SELECT value FROM json_each(:tests))"
 
 
 class FlakyTest(NamedTuple):
-    """In how many of the newest runs a test was flaky."""
+    """A test, and how many of the newest runs it was flaky in."""
 
     nodeid: str
     flaky: int
-    """Runs in which it was flaky."""
+    """Number of runs in which the test was flaky."""
     runs: int
-    """Runs on record in which it is known to have run."""
+    """Number of these runs in which the test is known to have run."""
     last: str
-    """Time of the newest run in which it was flaky; empty if there is none."""
+    """Time of the newest run in which the test was flaky; empty if there is none."""
     failures: tuple[tuple[int, Attempt], ...]
     """Its failed attempts, each with the number of its run, oldest first."""
 
     @property
     def rate(self) -> float:
-        """Return the share of its runs in which it was flaky."""
+        """Return the share of the test's runs in which it was flaky."""
         return self.flaky / self.runs if self.runs else 0.0
 
 
@@ -50,8 +50,8 @@ def flaky_tests(archive: Archive, names: Collection[str] = (), runs: int = RUNS)
 
     Args:
         archive: The records.
-        names: Only these tests, flaky or not; every flaky test if there are none.
-        runs: Number of runs.
+        names: Only these tests, flaky or not; every flaky test if no names are given.
+        runs: Number of the newest runs that count.
     """
     newest = archive.db.execute("SELECT id FROM runs ORDER BY moment DESC LIMIT ?", (runs,))
     asked = {"runs": json_list(str(run) for (run,) in newest)}

@@ -31,7 +31,7 @@ SIMULATION_CLASSES = frozenset({"sim_error", "uvm_error", "uvm_fatal"})
 """Classes that only a simulation reports."""
 _BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
 _BEFORE_ANY_COMMAND = frozenset({"python.hdl_file", "environment.make_no_rule"})
-"""Patterns of a file that was missing before the simulator was called: cocotb's runner and make ask for it."""
+"""Patterns of a file that was missing before the simulator was called: cocotb's runner and make check for it."""
 
 
 INFRASTRUCTURE_SUBTYPES = frozenset({"tool_license", "out_of_memory", "disk_full"})
@@ -43,7 +43,7 @@ INFRASTRUCTURE_PATTERNS = frozenset(
 def is_infrastructure(cause: Occurrence | Verdict) -> bool:
     """Tell whether a failure comes from a licence, a limit of memory or run time, a host or a file system.
 
-    A signal or crash whose sender is not on record is not one of them.
+    A signal or crash whose sender is not on record does not count.
     """
     return cause.error_class == "tool_error" and (
         cause.failure_subtype in INFRASTRUCTURE_SUBTYPES or cause.pattern in INFRASTRUCTURE_PATTERNS
@@ -51,7 +51,7 @@ def is_infrastructure(cause: Occurrence | Verdict) -> bool:
 
 
 def is_beyond_sources(cause: Occurrence) -> bool:
-    """Tell whether no change of sources can repair a failure; a testbench may use less memory after one."""
+    """Tell whether no change of sources can repair a failure; a change of sources can repair a lack of memory."""
     return is_infrastructure(cause) and cause.failure_subtype != "out_of_memory"
 
 

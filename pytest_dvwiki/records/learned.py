@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.verdicts import Verdicts
 
 FEWEST = 3
-"""Number of different words that shows that a position holds a value."""
+"""Minimum number of distinct words that show that a position holds a value."""
 _NAME = re.compile(r"(?!(?:V|XZ)$)[A-Za-z_]\w*", re.ASCII)
 _FAULT = re.compile(
     r"(?i)(?:mis)?match(?:es|ed)?|errors?|fail(?:s|ed|ures?|ing)?|checks?|checker|violat(?:ion|ions|ed|es)|wrong|bad"

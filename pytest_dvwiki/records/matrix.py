@@ -1,7 +1,7 @@
 """The values of matrix axes on which a cause was seen, and those on which the same tests passed at the same commit.
 
 Values are compared where all other axes are the same: a pass with another simulator and another Python proves nothing
-about either. A value on which a test both passed and failed is no axis of the cause.
+about either. A value on which a test both passed and failed is not an axis of the cause.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MOST_RUNS = 50
 _MOST_TESTS = 20
 _AXES = {"simulator": "", "python": "Python ", "cocotb": "cocotb ", "os": ""}
-"""The axes, each with what precedes its values."""
+"""The axes, each with the text that precedes its values."""
 
 
 class Split(NamedTuple):
@@ -40,7 +40,7 @@ class _Result(NamedTuple):
     nodeid: str
     seed: str | None
     values: tuple[str, ...]
-    """One for each of `_AXES`; empty where it is not on record."""
+    """One value for each of `_AXES`; empty where it is not on record."""
 
 
 def splits(archive: Archive, fingerprints: Sequence[str], commit: str) -> tuple[Split, ...]:

@@ -1,8 +1,8 @@
 """Repair the records after git merged branches one of which had rolled a month up into one file.
 
-* If both did, the month's file is in conflict: each side has its own records in it, and all of them stay.
-* If one did and the month had few records, git takes the month's file for its folder under a new name. It then moves
-  the records that the other branch added out of that folder; they are moved back.
+* If both did, the monthly file is in conflict: each side has its own records in it, and all of them stay.
+* If one did and the month had few records, git takes the monthly file for the month's folder under a new name. It
+  then moves the records that the other branch added out of that folder; they are moved back.
 
 No byte of a record changes. What cannot be told apart with certainty stays as it is, and the reason is reported.
 """
@@ -33,7 +33,7 @@ class Repairs:
 
 
 def put_right(tasks: Path, *, check: bool = False) -> Repairs:
-    """Settle conflicts in month files, and move records back to their folders.
+    """Settle conflicts in monthly files, and move records back to their folders.
 
     Args:
         tasks: The folder of the records.
@@ -61,7 +61,7 @@ def put_right(tasks: Path, *, check: bool = False) -> Repairs:
 
 
 def _settle_conflict(path: Path, name: str, *, check: bool) -> bool:
-    """Settle the conflict in a month's file.
+    """Settle the conflict in a monthly file.
 
     Returns:
         False if there was a conflict.
@@ -91,7 +91,7 @@ def _move_home(path: Path, name: str, tasks: Path, *, check: bool) -> bool:
     """Move a record from a year's folder to the folder of its month.
 
     Returns:
-        False if there was one to move.
+        False if there was a record to move.
     """
     data = reading.read_records(path)
     records, _ = store.read_records(path, data, name)

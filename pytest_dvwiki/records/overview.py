@@ -75,9 +75,9 @@ class CauseInRun(NamedTuple):
     run: int
     fingerprint: str
     tests: int
-    """Failing tests."""
+    """Number of failing tests."""
     seconds: float
-    """How long they ran."""
+    """How long the failing tests ran."""
     regressed: bool
     waived: bool
     """Whether people accept all of its failures."""
@@ -103,21 +103,21 @@ class RunRow:
 
     @property
     def passed(self) -> int:
-        """Return the tests that passed, flaky ones too."""
+        """Return the number of tests that passed, including flaky tests."""
         return self.totals.passed + self.totals.flaky
 
     @property
     def ended(self) -> int:
-        """Return the tests that passed or failed; skipped and expected failures are neither.
+        """Return the number of tests that passed or failed; skipped tests and expected failures do not count.
 
-        A test that only infrastructure made fail has shown neither.
+        A test that infrastructure alone made fail does not count either.
         """
         totals = self.totals
         return self.passed + totals.failed + totals.errors + totals.waived - totals.infrastructure
 
     @property
     def is_failure_free(self) -> bool:
-        """Tell whether tests passed and none failed that nobody accepts."""
+        """Tell whether tests passed and people accept all failures, if there are any."""
         return self.passed > 0 and not (self.totals.failed or self.totals.errors)
 
 
@@ -154,7 +154,7 @@ def causes_in(archive: Archive) -> list[CauseInRun]:
 
 
 def _all_waived(archive: Archive) -> Iterator[tuple[int, str]]:
-    """Yield run and cause where all failing tests of the cause are waived."""
+    """Yield each run and cause for which all failing tests of the cause in the run are waived."""
     rows = archive.db.execute("SELECT run, fingerprint, row FROM waived ORDER BY run, fingerprint").fetchall()
     for key, group in itertools.groupby(rows, key=lambda row: (row[0], row[1])):
         accepted = {test for *_, row in group for test in msgspec.json.decode(row, type=Waived).tests}
@@ -183,11 +183,11 @@ class TestRow:
 
     nodeid: str
     failures: int
-    """Runs that it failed."""
+    """Number of runs in which the test failed."""
     states: tuple[State, ...]
-    """In each run, in the order of the runs."""
+    """The state in each run, in the order of the runs."""
     causes: tuple[str, ...]
-    """The causes with which it failed, the one seen in most runs first."""
+    """The causes with which the test failed, the one seen in most runs first."""
 
 
 def tests_by_runs(archive: Archive, shown: Sequence[RunRow], most: int) -> list[TestRow]:

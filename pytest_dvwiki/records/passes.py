@@ -151,8 +151,8 @@ class Passes:
     def built_before(self, test: Target, moment: str = EVER) -> list[Pass]:
         """Return the newest runs before a moment that built a test's design on its simulator, newest first.
 
-        In these a test inside it failed in the simulation, so it did not pass, but its build did. A build whose
-        parameters are on record is the same one only with these.
+        In these runs a test inside the given one failed in the simulation: the given test did not pass, but its build
+        did. A build whose parameters are on record is the same build only with the same parameters.
         """
         rows = self._db.execute(
             "SELECT r.moment, r.task_id, r.vcs_commit, f.nodeid, o.error_class FROM failed f"
@@ -219,8 +219,8 @@ class Passes:
         return any(when not in failed_in for when, *_ in self.passing_runs(tests, moment, before))
 
     def _all_suites(self) -> Sequence[str]:
-        """Return all lists of tests that runs name; there are few, and few runs bring a new one."""
-        # The number alone would not do: SQLite gives that of a removed run to the next one.
+        """Return all lists of tests that runs name; there are few, and few runs bring a new list."""
+        # The number alone is not enough: SQLite gives the number of a removed run to the next run.
         newest = self._db.execute("SELECT id, task_id FROM runs ORDER BY id DESC LIMIT 1").fetchone()
         if self._listed[0] != newest:
             # Steps from each list to the next: SELECT DISTINCT would read the rows of all runs.
@@ -261,7 +261,7 @@ class Passes:
         return any(True for _ in self._passed(listed, [test]))
 
     def _passed(self, listed: SuiteOfRun, tests: Iterable[Target]) -> Iterator[str]:
-        """Yield the names of the tests that passed in a list of tests: those inside a test where all of them did."""
+        """Yield the names of the tests that passed in a list; tests inside another count if all of them passed."""
         inside = {
             test: names
             for test in tests

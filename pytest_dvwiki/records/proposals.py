@@ -150,7 +150,7 @@ def _end_of_reach(db: sqlite3.Connection, pattern: str | None, newest: str) -> s
 
 
 def _last_of_others(rows: Iterable[tuple[str, str]]) -> str | None:
-    """Return the moment at which the occurrences reach `LAST_SEEN` different causes; None if they never do."""
+    """Return the moment at which the occurrences reach `LAST_SEEN` distinct causes; None if they never do."""
     others: set[str] = set()
     for fingerprint, moment in rows:
         others.add(fingerprint)
@@ -170,7 +170,7 @@ def _in_reach_of_fixes(db: sqlite3.Connection, fixed: set[str]) -> set[str]:
 
 
 def _in_reach_of_runs(db: sqlite3.Connection, seen: set[str], since: str) -> set[str]:
-    """Return the causes that may no longer be among the last seen, since these occurred between other runs."""
+    """Return the causes that may no longer be among the last seen, because these occurred between other runs."""
     rows = db.execute(
         "SELECT DISTINCT pattern FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
         " AND moment >= ? AND pattern IS NOT NULL",

@@ -93,7 +93,7 @@ class Refresh:
             return moved | self._judge(newest, moved)
 
     def _rename(self) -> None:
-        """Give merged causes one name, by what was learned and by their fingerprints of version 1."""
+        """Give merged causes one name, from what was learned and from their fingerprints of version 1."""
         names, splits = identity.names(self._db, self._verdicts)
         before = self._names
         if names != before:
@@ -113,7 +113,7 @@ class Refresh:
         self._archive.forget()
 
     def _read_again(self, fingerprints: set[str]) -> None:
-        """Read the records again that mention causes with a new name."""
+        """Read again the records that mention causes with a new name."""
         further = (name for name in self._archive.further() if same_check.check_of(name) in fingerprints)
         asked = tables.json_list({*fingerprints, *further})
         speaking = " UNION ".join(
@@ -210,12 +210,12 @@ class Refresh:
         known = {name for (name,) in self._db.execute("SELECT name FROM files WHERE folder = ?", (place,))}
         for name in known - names:
             self._forget(_file(self._db, place, name).identity)
-        # A record never changes. A month's file, and a file that could not be read, may.
+        # A record never changes, but a monthly file or an unreadable file may.
         holds_months = "/" not in place
         may_differ = known if self._verify or holds_months else _with_problem(self._db, place)
         for name in sorted(names - known | names & may_differ):
             self._read_file(folder / name, place, _file(self._db, place, name) if name in known else None)
-        # Such a file changes without a change of its folder's time.
+        # Such a file changes without changing its folder's modification time.
         settled = settled and not (holds_months and names) and not _with_problem(self._db, place)
         self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", (place, mtime_ns, settled))
 

@@ -50,7 +50,7 @@ class FailingTest(NamedTuple):
 
     target: Target
     seed: str
-    """Empty if it has none, `UNKNOWN_SEED` where it is not on record."""
+    """Empty if the test has no seed, `UNKNOWN_SEED` if the seed is not on record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class CheckFailure:
     failing: frozenset[FailingTest]
     changes: tuple[Change, ...] = ()
     without_fix: bool = False
-    """Whether the commit of the run does not have a fix of the check."""
+    """Whether the commit of the run lacks a fix of the check."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: s
 
 
 def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: CheckFailure) -> str:
-    """Return the name of the cause with which a check fails in a run, by the record before it.
+    """Return the name of the cause with which a check fails in a run, judged by the earlier records.
 
     Args:
         db: The tables; earlier runs have their causes already.
@@ -189,7 +189,7 @@ def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[Failing
 
 
 def _is_another(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure) -> bool:
-    """Tell whether a failure is another fault than a cause whose fix stands."""
+    """Tell whether a failure is a fault other than a cause whose fix stands."""
     seeds, theirs = {each.seed for each in seen.failing}, {each.seed for each in before}
     if not {"", UNKNOWN_SEED}.isdisjoint(seeds | theirs) or seeds & theirs or not seeds:
         return False

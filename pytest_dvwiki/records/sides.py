@@ -72,13 +72,13 @@ def concerns(file: str, sources: Collection[str]) -> bool:
 
 
 def is_unread(file: str, reads: Collection[str]) -> bool:
-    """Tell whether a simulation is known not to have read a source: it read others of the same language.
+    """Tell whether a simulation is known not to have read a source: it read other files of the same language.
 
     Files of other kinds may have been read, such as data and scripts, and what pytest loads by itself.
 
     Args:
         file: Name in git.
-        reads: Files that it read, named likewise.
+        reads: Files that the simulation read, named likewise.
     """
     language = next((each for each in _LANGUAGES if each.search(file)), None)
     if language is None or file in reads or not any(map(language.search, reads)):
@@ -92,7 +92,7 @@ def _of_kind(sources: tuple[str, ...], *, is_python: bool) -> tuple[str, ...]:
 
 
 def _is_among(file: str, sources: Collection[str]) -> bool:
-    """Tell whether a file is among some, which may be named relative to other folders."""
+    """Tell whether a file is among the sources, which may be named relative to other folders."""
     names, ends = _names(tuple(sources))
     return file in ends or any(end in names for end in _ends(file))
 
@@ -116,7 +116,7 @@ def own_name(file: str) -> str:
 
 
 def is_prose(name: str, reads: Iterable[str]) -> bool:
-    """Tell whether a file is only for people to read, so that a change to it neither breaks nor repairs a test.
+    """Tell whether a file is only for people to read: a change to it neither breaks nor repairs a test.
 
     Args:
         name: Name in git.

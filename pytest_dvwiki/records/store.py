@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SUITES = "suites"
 MARK = 3
-"""Number of digits that mark the seed of a test: two seeds get the same ones in one of 4,096 cases."""
+"""Number of digits that mark the seed of a test: two seeds get the same digits in one of 4,096 cases."""
 NO_MARK = "-"
 """Stands in place of each digit for a seed that is not on record."""
 _FIRST_YEAR = 1970
@@ -42,7 +42,7 @@ def record_path(tasks: Path, record: RunRecord) -> Path:
     """Return the path of a record.
 
     Raises:
-        WikiError: Its id is no file name, or its time is not `YYYY-MM-DDThh:mm:ssZ`.
+        WikiError: The record's id is not a file name, or its time is not `YYYY-MM-DDThh:mm:ssZ`.
     """
     time = _TIME.fullmatch(record.finished)
     if not (time and _is_moment(record.finished)):
@@ -98,7 +98,7 @@ def seed_mark(seed: str | None) -> str | None:
 
 
 def seed_marks(seeds: Iterable[tuple[str, str | None]]) -> str:
-    """Return the marks of the seeds of the tests in a list, in its order: one for all seeds of a test.
+    """Return the marks of the seeds of the tests in a list, in its order: one mark for all seeds of a test.
 
     Args:
         seeds: The tests with their seeds.
@@ -115,7 +115,7 @@ def write_suite(tasks: Path, names: Iterable[str]) -> str:
     """Write the list of the tests that ran, once per distinct list.
 
     Returns:
-        Its id, for `RunRecord.suite`.
+        The id of the list, for `RunRecord.suite`.
 
     Raises:
         WikiError: The file cannot be written.
@@ -138,12 +138,12 @@ def read_suite(tasks: Path, identity: str) -> tuple[str, ...]:
 
 
 def folders(tasks: Path) -> Iterator[Path]:
-    """Return the folders that hold records: each year (with its month files) and each month."""
+    """Return the folders that hold records: each year (with its monthly files) and each month."""
     return (tasks / place for place in folder_times(tasks))
 
 
 def folder_times(tasks: Path) -> dict[str, int]:
-    """Return the paths of these folders relative to that of all records, each with its time of change in ns, sorted."""
+    """Return the sorted paths of `folders`, relative to that of all records, each with its modification time in ns."""
     years = _entries(tasks, _YEAR)
     months = {year: _entries(tasks / year, _MONTH) for year in years}
     of_months = {f"{year}/{month}": time for year, found in months.items() for month, time in found.items()}
@@ -173,7 +173,7 @@ def read_records(path: Path, data: bytes, name: str) -> tuple[list[RunRecord], l
     """Read the records of one file.
 
     Args:
-        path: The file; the record of a file of its own must have the file's name as its id.
+        path: The file; a record in a file of its own must have the file's name as its id.
         data: Its content.
         name: What to call the file in a message.
 
@@ -216,7 +216,7 @@ def read_documents(path: Path, data: bytes, name: str) -> tuple[list[tuple[RunRe
 
 
 _COUNT = "records"
-"""The key of a month file's first document: how many records follow."""
+"""The key of a monthly file's first document: how many records follow."""
 _RESTORE = "restore it, for example from git"
 _OURS = {"schema", "task_id", "end"}
 """Keys of which a record has at least one; a document without them is not ours."""
@@ -277,7 +277,7 @@ def _record(path: Path, document: object, data: bytes, name: str) -> RunRecord |
 
 
 def split_month(path: Path, data: bytes, name: str) -> dict[str, bytes]:
-    """Return the records in the file of a month, byte for byte, by their ids.
+    """Return the records in a monthly file, byte for byte, by their ids.
 
     Args:
         path: The file.
@@ -305,5 +305,5 @@ def _begins_with_count(parts: Sequence[bytes]) -> bool:
 
 
 def join_month(records: Mapping[str, bytes]) -> bytes:
-    """Return the file of a month: the number of its records, then these, sorted by their ids."""
+    """Return the content of a monthly file: the number of its records, then the records, sorted by their ids."""
     return _SEPARATOR.join([f"{_COUNT}: {len(records)}\n".encode(), *(records[name] for name in sorted(records))])

@@ -22,7 +22,7 @@ class SubtypeHistory:
 
     name: str
     error_class: str
-    """The class of most runs; of equals the first by name."""
+    """The class of most runs; if several tie, the first by name."""
     runs: int
     tests: int
     first_seen: str
@@ -32,14 +32,14 @@ class SubtypeHistory:
     rows: tuple[OccurrenceRow, ...]
     """The newest occurrences, newest first."""
     words: dict[str, str]
-    """The masked message of each cause in `rows`, by fingerprint, as it was reported last."""
+    """Maps the fingerprint of each cause in `rows` to its newest message, masked."""
     causes: int
     fixes: tuple[tuple[str | None, Fix, str], ...]
-    """The newest fixes, newest first: fingerprint (None for one of the whole subtype), fix, task id."""
+    """The newest fixes, newest first: fingerprint (None for a fix of the whole subtype), fix, task id."""
     held: int
     failed: int
     reported: int = 0
-    """Those of `held` and `failed` that agents reported, and no run showed."""
+    """Number of fixes in `held` and `failed` that agents reported, and no run showed."""
 
     @property
     def held_fix(self) -> Fix | None:

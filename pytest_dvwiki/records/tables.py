@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FailedTest, Occurrence, OtherTest, RunRecord
 
 REPORTED = 2
-"""The value of `without_fix` for a failure that only a report mentions: it is no evidence on fixes."""
+"""The value of `without_fix` for a failure that only a report mentions: it is not evidence about fixes."""
 SLASH = "/"
 """Separates check and run in the name of a further cause of a check: `fingerprint/task_id`, the run that opened it."""
 _NAMES = 3
@@ -79,7 +79,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, stored: RunReco
         stored: The same record with the names in the file.
 
     Returns:
-        False if the tables have it already: a copy in a month's file or from a merge counts once.
+        False if the tables have it already: a copy in a monthly file or from a merge counts once.
     """
     known = db.execute("SELECT id FROM runs WHERE task_id = ?", (record.task_id,)).fetchone()
     if known:
@@ -240,9 +240,9 @@ def _marks(suite: Suite) -> str:
 
 
 def _assumed_simulators(record: RunRecord) -> tuple[str, ...]:
-    """Return the simulators that passes of a record of schema 1 may have run on, which does not record them.
+    """Return the simulators on which passes of a record of schema 1 may have run; the record does not name them.
 
-    With one simulator, a pass is one on it or of a test that needs none. Otherwise it is unknown.
+    If the run had one simulator, a pass ran on it or needed none. Otherwise the simulator is unknown.
     """
     if record.schema > 1 or len(record.simulators) != 1:
         return ()
@@ -312,7 +312,7 @@ def _flaky_causes(test: OtherTest) -> str | None:
 
 
 def keep_details(db: sqlite3.Connection, occurrence: Occurrence, moment: str) -> None:
-    """Store all evidence of a cause's newest occurrence; that of older ones stays in the records."""
+    """Store all evidence of a cause's newest occurrence; the evidence of older occurrences stays in the records."""
     evidence = msgspec.json.encode(occurrence).decode()
     row = (occurrence.fingerprint, moment, evidence, mask(occurrence.primary))
     db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", row)

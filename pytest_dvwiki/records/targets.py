@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FailedTest, Occurrence
 
 _NOTHING_GIVEN = hashlib.sha256().hexdigest()[:8]
-"""A build that got no parameter before it failed, such as one of GHDL, which analyses before it elaborates."""
+"""Stands for a build that got no parameter before it failed, as with GHDL, which analyses before it elaborates."""
 _OF_BUILD = 8
 """Number of leading digits of a configuration that stand for the build."""
 _NOTHING_ADDED = "0000"
@@ -34,7 +34,7 @@ def without_parameters(nodeid: str) -> str:
 def share_a_test(some: Iterable[str], others: Iterable[str]) -> bool:
     """Tell whether a test is in both collections.
 
-    Parameters are ignored, and a test inside another counts as that one.
+    Parameters are ignored, and a test inside another counts as that other test.
     """
     ours, theirs = set(map(without_parameters, some)), set(map(without_parameters, others))
     return not (_with_outer(ours).isdisjoint(theirs) and _with_outer(theirs).isdisjoint(ours))
@@ -53,7 +53,7 @@ def build_of(config: str) -> str:
 
 
 class Target(NamedTuple):
-    """A test on a simulator in a build configuration; each of these is empty if there is none, or none on record."""
+    """A test on a simulator in a build configuration; each of the two is empty if there is none, or none on record."""
 
     nodeid: str
     simulator: str = ""
@@ -65,7 +65,7 @@ class Target(NamedTuple):
 
 
 def is_same_config(one: str, other: str) -> bool:
-    """Tell whether two configurations are the same; that of a build alone matches all runs of the build."""
+    """Tell whether two configurations are the same; that of a build alone matches all configurations of the build."""
     return (
         one == other
         or ANY in {one, other}

@@ -1,4 +1,4 @@
-"""Files that correct what records say about causes: `tasks/verdicts/{time}_{6 hex}.yaml`.
+"""Files that correct what records say about causes: `tasks/verdicts/{time}_{6 hex digits}.yaml`.
 
 Records never change; the results of `dvwiki build --reclassify` are stored beside them:
 
@@ -14,7 +14,7 @@ Records never change; the results of `dvwiki build --reclassify` are stored besi
 
 `becomes` names the cause from then on, in every record, and `fingerprint` is an alias; the two are equal if only the
 label changed. The label holds for runs up to `newest` that another registry or fingerprint version had named. A file is
-named by the time of the newest record and a hash of its content: two branches that reclassify the same archive write
+named after the time of the newest record and a hash of its content: two branches that reclassify the same archive write
 the same file, and if they write two, both count. Other YAML in the folder is ignored.
 
 A file of schema 2 says which causes are one, or which are not:
@@ -73,12 +73,12 @@ class Ruling:
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A cause that is one with others, and its first occurrence."""
+    """A cause that was merged with others, and its first occurrence."""
 
     fingerprint: str
     word: str
     first: str
-    """Moment of the run."""
+    """Sort key of the run of that occurrence."""
     task_id: str
     commit: str
     line: int
@@ -92,7 +92,7 @@ class Merge:
     """The masked words, with a star at that position."""
     file: str
     members: tuple[Member, ...]
-    """In the order in which they were seen."""
+    """The causes, in the order in which they were first seen."""
     function: str = ""
     source: str = ""
 
@@ -121,7 +121,7 @@ class Rulings:
     schema: int = _PLAIN
 
     def names(self, record: RunRecord) -> bool:
-        """Tell whether this file labels a run: the run is not newer, and another registry or version had named it."""
+        """Tell whether this file labels a run: it is not newer, and another registry or version named its causes."""
         gave = (record.registry, record.fingerprint_version)
         return moment_of(record) <= self.newest and gave != (self.registry, self.fingerprint_version)
 
