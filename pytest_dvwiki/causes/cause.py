@@ -112,7 +112,7 @@ class Cause:
 
     @property
     def is_infrastructure(self) -> bool:
-        """Tell whether the cause is a licence, a limit, a host or a file system, and so counts against no test."""
+        """Tell whether a licence, a limit, a host or a file system is at fault; such a cause counts against no test."""
         return is_infrastructure(self.occurrence)
 
     @property

@@ -63,7 +63,7 @@ def passed(
         known: Maps fingerprints to causes whose tests pass again, or whose fix holds now, as of the end of the run.
         held: The causes whose fix holds since this run.
         reported: Pairs of a test and the name of its cause, for fixes that were reported before they were committed.
-        written: Whether the run is on record, so that the records tell the result of each fix.
+        written: Whether the run is on record; the records then tell the result of each fix.
     """
     if record is None:
         return

@@ -180,7 +180,7 @@ class Flaky(Statement, frozen=True, kw_only=True):
     flaky: int
     """Number of runs in which the test was flaky, including this run."""
     runs: int
-    """Number of runs in which the test is known to have run, including this run."""
+    """Number of runs on record in which the test is known to have run, including this run."""
 
 
 def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[Statement]:

@@ -251,7 +251,7 @@ def ends(held: int, failed: int) -> str:
 
 
 def fix_text(fix: Fix, style: Style = PLAIN) -> str:
-    """Return a fix in one line: its commit, or the first and last of several, then its text."""
+    """Return a fix in one line: its commit, or the first and last of several commits, then its text."""
     described = style.quote(fix.text)
     # The text for uncommitted changes names their files already.
     if style.files and fix.log_count and fix.files:

@@ -66,7 +66,7 @@ class FailedTest:
     attempts: int = 1
     seed: str | None = None
     seed_unknown: bool = False
-    """Whether the stimulus depends on a seed that is not on record. If False and `seed` is None, it needs no seed."""
+    """Whether the stimulus has a seed that is not on record. If False and `seed` is None, it depends on no seed."""
     sim_time: str | None = None
     simulator: str | None = None
     duration_s: float = 0.0
@@ -182,7 +182,7 @@ class Totals:
     flaky: int = 0
     waived: int = 0
     infrastructure: int = 0
-    """Tests in `failed` and `errors` that infrastructure alone made fail: a licence, a limit, a host, a file system."""
+    """How many of `failed` and `errors` infrastructure alone made fail: a licence, a limit, a host, a file system."""
     noise_errors: int = 0
 
 
@@ -206,7 +206,7 @@ class PassedAgain:
 
 
 FOR_ALL = "global"
-"""Id of a waiver where the project's mode accepts every failure."""
+"""Id of the waiver that stands for a project's mode that accepts every failure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,7 +289,7 @@ class FirstBad:
     owners: tuple[str, ...] = ()
     """Owners of these files."""
     passed_after: tuple[str, ...] = ()
-    """Tests that fail with the cause but passed after the range with the failing seed: a later change broke them."""
+    """Tests that fail with the cause but passed after the range with the failing seed: something later broke them."""
 
     @property
     def is_certain(self) -> bool:
@@ -381,7 +381,7 @@ class FixRow:
 
 
 MOST_OF_A_POINT = 32
-"""Number of holes of one coverage point that get a row each; more share one row."""
+"""Number of holes of one coverage point that get a row each; if there are more, they share one row."""
 ALL_BINS = "all bins"
 """The name of the row that stands for all bins of a coverage point, some of which may be covered."""
 MANY_BINS = f"more than {MOST_OF_A_POINT} bins"

@@ -186,7 +186,7 @@ class Clue:
     """One piece of evidence for the origin of a fault."""
 
     kind: str
-    """Kind of evidence; weights were fitted for kinds."""
+    """Kind of evidence; each kind has a fitted weight."""
     side: OriginType
     """Origin that the evidence supports."""
     text: str

@@ -146,9 +146,9 @@ class StillFailing:
     None if no seed matters, or none is on record.
     """
     vcs: Vcs
-    """State of the repository in the last run at a known commit in which the test failed."""
+    """State of the repository in the last run that failed the test at a known commit."""
     drawn: Vcs
-    """State of the repository in the last run in which the test failed with `seed`."""
+    """State of the repository in the last run that failed the test with `seed`."""
     by: Passing
     """The pass in the present run."""
     simulators: str = ""

@@ -64,7 +64,7 @@ class Archived:
     """What is new about the run's coverage; None for a run without coverage reports."""
     written: bool = False
     pages: int | None = 0
-    """Number of pages that were created or changed; None if the run writes its record alone."""
+    """Number of pages that were created or changed; None if the run writes only its record."""
     seconds: float = 0.0
     problem: str | None = None
     """Why nothing was written: the error, the file, and the remedy."""

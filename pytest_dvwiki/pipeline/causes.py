@@ -117,8 +117,8 @@ def with_onset(
     """Return a cause with an origin that takes into account the commits with which it came.
 
     `with_changes` uses ranges on record, and passes that prove something by themselves; the range of this run may
-    begin where enough other passes rule out chance. Where both sides changed in that range, or no range
-    is known, the last pass with another seed makes a range likely.
+    begin where enough other passes rule out chance. Where both sides changed in that range, or
+    no range is known, the last pass with another seed makes a range likely.
 
     Args:
         cause: The cause, with its `first_bad`.

@@ -138,8 +138,7 @@ def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, reposi
 
     Commits after the first passing run then do not widen the range. If that run alone may be chance, its commits are
     used only if they touch a file that the failing simulation read, or if it is unknown what it read. If the fix on
-    record had not been committed, the range is that of the only commit that touches its
-    files.
+    record had not been committed, the range is that of the only commit that touches its files.
     """
     known = failing.fixed
     if known is not None and known.files and not known.log and known.file_count == len(known.files):

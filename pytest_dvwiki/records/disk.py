@@ -73,7 +73,7 @@ def replace(path: Path, data: bytes, *, sync: bool = True) -> None:
     Args:
         path: The file.
         data: Its new bytes.
-        sync: Whether to wait until they are on the disk; if not, a power cut soon after may leave an empty file.
+        sync: Whether to wait until the bytes are on the disk; if not, a power cut soon after may leave an empty file.
 
     Raises:
         WikiError: The file cannot be written; the old one is unchanged.

@@ -208,7 +208,7 @@ class _FixSteps:
 def _group_of(
     step: Step, tests: Sequence[Target], groups: Sequence[_FixSteps], records: CauseRecords
 ) -> _FixSteps | None:
-    """Return the fix that a step belongs to: that of its test, else the newest; None if its tests failed since then."""
+    """Return the fix that a step belongs to: that of its test, else the newest; None if its tests failed in between."""
     last = [
         group
         for group in groups

@@ -33,7 +33,7 @@ class FlakyTest(NamedTuple):
     flaky: int
     """Number of runs in which the test was flaky."""
     runs: int
-    """Number of these runs in which the test is known to have run."""
+    """Number of the newest runs in which the test is known to have run."""
     last: str
     """Time of the newest run in which the test was flaky; empty if there is none."""
     failures: tuple[tuple[int, Attempt], ...]

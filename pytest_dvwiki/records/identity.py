@@ -1,4 +1,4 @@
-"""Fingerprints on record that name the same cause: former ones, and those that were learned to be one."""
+"""Fingerprints on record that name the same cause: former names, and those that were found to be the same."""
 
 from __future__ import annotations
 

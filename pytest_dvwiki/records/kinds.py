@@ -82,7 +82,7 @@ def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
 
 
 def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) -> bool:
-    """Tell whether a test failed before any simulator was chosen, so that a pass on any simulator counts.
+    """Tell whether a test failed before any simulator was chosen; then a pass on any simulator counts.
 
     A Python failure without a simulator, a simulation time and a seed is one of the test environment.
     """

@@ -1,4 +1,4 @@
-"""Repair the records after git merged branches one of which had rolled a month up into one file.
+"""Repair the records after git merged branches, when one branch or both had rolled a month up into one file.
 
 * If both did, the monthly file is in conflict: each side has its own records in it, and all of them stay.
 * If one did and the month had few records, git takes the monthly file for the month's folder under a new name. It

@@ -48,7 +48,7 @@ def newest_run(archive: Archive) -> RunRecord | None:
 
 
 def causes_since(archive: Archive, since: str) -> list[str]:
-    """Return the causes that failed, or whose newest fix began or held, since a time."""
+    """Return the causes that made tests fail, or whose newest fix began or held, since a time."""
     rows = archive.db.execute(
         "SELECT fingerprint FROM causes WHERE newest >= :since"
         " UNION SELECT fingerprint FROM fix_states"
@@ -263,7 +263,7 @@ class FailedInPeriod(NamedTuple):
 
 
 def failing_tests(archive: Archive, first: str, last: str) -> list[FailedInPeriod]:
-    """Return the tests that failed between two moments, by number of runs."""
+    """Return the tests that failed between two moments, the one that failed in most runs first."""
     of_period = (
         f"FROM runs r JOIN failed f ON f.run = r.id WHERE r.moment >= ? AND r.moment < ? AND {NOT_INFRASTRUCTURE}"
     )

@@ -261,7 +261,7 @@ class Passes:
         return any(True for _ in self._passed(listed, [test]))
 
     def _passed(self, listed: SuiteOfRun, tests: Iterable[Target]) -> Iterator[str]:
-        """Yield the names of the tests that passed in a list; tests inside another count if all of them passed."""
+        """Yield the names of the tests that passed in a list; those inside another test count if all of them passed."""
         inside = {
             test: names
             for test in tests

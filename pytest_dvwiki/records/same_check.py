@@ -9,10 +9,10 @@ this is on record:
 * files were changed since the fix, and none of them was changed by the fix;
 * the tests that had failed before the fix pass in the run that fails now.
 
-Otherwise it is the same cause. It has returned if a test fails again that the fix made pass, with any parameters; else
-nothing shows that it returned, and the fix still stands. The first cause of a fingerprint is named by it, a further one
-`{fingerprint}/{task id of the run that opened it}`. A name with another run of the fingerprint stands for the cause of
-that run.
+Otherwise it is the same cause. It has returned if a test that the fix made pass fails again, with any parameters; else
+nothing shows that it returned, and the fix still stands. The first cause of a fingerprint has the fingerprint as its
+name, a further cause `{fingerprint}/{task id of the run that opened it}`. A name with
+another run of the fingerprint stands for the cause of that run.
 
 Runs are decided one by one, in the order in which they finished, from the records of earlier runs only. So the result
 does not depend on the order in which the records arrive.

@@ -53,7 +53,7 @@ def build_of(config: str) -> str:
 
 
 class Target(NamedTuple):
-    """A test on a simulator in a build configuration; each of the two is empty if there is none, or none on record."""
+    """A test on a simulator in a build configuration; the latter two are empty if there is none, or none on record."""
 
     nodeid: str
     simulator: str = ""

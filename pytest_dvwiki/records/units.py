@@ -1,4 +1,4 @@
-"""The folder in which a test was built, by its name: a folder that failed to build stands for its tests."""
+"""The folder in which a test was built, from the test's name: a folder that failed to build stands for its tests."""
 
 from __future__ import annotations
 

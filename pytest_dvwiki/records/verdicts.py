@@ -17,7 +17,7 @@ label changed. The label holds for runs up to `newest` that another registry or 
 named after the time of the newest record and a hash of its content: two branches that reclassify the same archive write
 the same file, and if they write two, both count. Other YAML in the folder is ignored.
 
-A file of schema 2 says which causes are one, or which are not:
+A file of schema 2 says which causes are the same, or which are not:
 
     schema: 2
     merges:                    # learned from the records, see `learned`
@@ -163,7 +163,7 @@ class Verdicts:
 
     @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Return the groups of causes that were learned to be one: the one seen first, then the others by name."""
+        """Return the groups of causes that were found to be the same: the cause seen first, then the others by name."""
         groups: list[dict[str, str]] = []
         for merge in (each for one in self.files for each in one.merges):
             group = {member.fingerprint: member.first for member in reversed(merge.members)}
