@@ -1,4 +1,4 @@
-"""Write statements as text: the same words for the terminal, pages and prompts, with their own way to mark quotations.
+"""Write statements as text: the same words for terminal, pages and prompts, each with its own way to mark quotations.
 
 A text begins in lower case and has no full stop; `sentence` adds both.
 """

@@ -1,4 +1,4 @@
-"""Reading of many logs for the failures in them, in several processes: the result of a file depends on nothing else."""
+"""Reading of many logs for the failures in them, in several processes: each result depends on its file alone."""
 
 from __future__ import annotations
 

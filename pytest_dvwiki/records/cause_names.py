@@ -1,4 +1,4 @@
-"""The names of causes: those that they have now, those that they had, and those that a check's causes share."""
+"""The names of causes: their present names, their former names, and the names that a check's causes share."""
 
 from __future__ import annotations
 

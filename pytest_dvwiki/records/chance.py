@@ -1,4 +1,4 @@
-"""The number of passing runs after which a cause that is not seen any more is not absent by chance.
+"""The number of passing runs after which chance no longer explains the absence of a cause.
 
 A test that fails in one of ten runs passes three times in a row by chance in 73 of 100 cases, and 29 times in 5 of 100.
 The arithmetic uses integers, so that every machine gets the same number.

@@ -95,7 +95,7 @@ def from_anywhere(command: Command, joint: str = " && ") -> str:
 
 
 def start(command: Command) -> str:
-    """Return the folder from which to run a command that does not change to it by itself; else an empty text."""
+    """Return the folder from which to run a command that does not change to it by itself; empty for other commands."""
     return "" if command.in_repository else "from the workspace root (the folder that contains `.agent`)"
 
 

@@ -1,4 +1,4 @@
-"""Flaky tests: they failed and then passed in one run, with which causes, and in how many of the runs that ran them."""
+"""Flaky tests, which failed and then passed in one run: their causes, and in how many of their runs they were flaky."""
 
 from __future__ import annotations
 

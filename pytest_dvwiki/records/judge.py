@@ -85,7 +85,7 @@ class Judge:
         return changed | related | renewed
 
     def _can_return(self, cause: str) -> bool:
-        """Tell whether another occurrence of a cause can change a fix: only its first return does."""
+        """Tell whether another occurrence of a cause can change a fix: only the first return after a fix does."""
         return any(state.returned is None for state in self.states((cause,)))
 
     def _relabel(self, causes: Iterable[str]) -> None:
