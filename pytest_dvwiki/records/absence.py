@@ -65,7 +65,7 @@ def candidates(archive: Archive, record: RunRecord) -> list[str]:
         " UNION SELECT fingerprint FROM causes WHERE :since != '' AND newest > :since AND newest < :until) old"
         " WHERE NOT EXISTS (SELECT 1 FROM fix_states s WHERE s.fingerprint = old.fingerprint AND s.holding IS NOT NULL)"
         " ORDER BY 1",
-        # A moment is a time followed by a task id; `~` sorts after all of these.
+        # A moment is two times followed by a task id; `~` sorts after all of these.
         {
             "tests": tables.json_list(sorted(passing)),
             "since": since,

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.targets import Target
 
 _MOST_RUNS = 20
-"""Number of passing runs after a fix that are searched for a commit."""
+"""Maximum number of passing runs after a fix that are searched for a commit."""
 
 
 class Archive(CauseNames):
     """The records of one `tasks` folder.
 
-    This class is long because it is the one way to ask the records: most methods pass a question to the module that
+    This class is long because it is the only way to query the records: most methods pass a query to the module that
     answers it.
 
     Args:

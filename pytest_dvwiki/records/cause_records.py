@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.passes import Passes
 
 _MOST_OTHERS = 50
-"""Largest number of further tests of a cause that are looked up."""
+"""Maximum number of further tests of a cause that are looked up."""
 _PASSES = (
     "SELECT p.moment, p.nodeid, p.failed_seed, p.same_seed, p.same_seed OR p.seed IS p.failed_seed,"
     " r.task_id, r.finished, p.simulator, p.config, r.dirty"
@@ -54,7 +54,7 @@ def stated(db: sqlite3.Connection, causes: Sequence[str]) -> list[fixes.Step]:
 class CauseRecords:
     """The `fixes.Evidence` of one cause.
 
-    This class is long because each question of the protocol is a query of its own, and all share what has been read of
+    This class is long because each method of the protocol is a query of its own, and all share what has been read of
     the cause.
 
     Args:
