@@ -254,7 +254,7 @@ def _regressed(
 ) -> tuple[str, str] | None:
     """Return the time and id of the run in which an open cause came back; None if it has not regressed.
 
-    Passes that may be chance begin nothing anew.
+    Fixes whose passes may be chance are left out: only occurrences after the newest other fix count.
     """
     lasting = [state for state in states if state.fix.counts or state.seed_passed or not state.fix.passes]
     row = archive.db.execute(
