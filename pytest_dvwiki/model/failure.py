@@ -229,7 +229,7 @@ class Verdict:
     line: int | None = None
     source: Source | None = None
     path: str | None = None
-    """File that holds the line, where it is one that stays."""
+    """File that holds the line, if the file stays after the run."""
     rule: str = ""
     """The rule that chose the line, a short sentence."""
     origin: Origin = field(default_factory=lambda: Origin(type="UNKNOWN", confidence=0.0))

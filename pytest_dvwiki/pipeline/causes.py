@@ -290,7 +290,7 @@ def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
 
 
 def _log(failure: Failure, verdict: Verdict) -> LogReference | None:
-    """Return the reference to the file that holds the first cause; to the simulation's log if no log holds it."""
+    """Return a reference to the file that holds the first cause, or to the simulation's log if no log holds it."""
     if verdict.source != "log" or verdict.decided_by:
         return failure.log
     if verdict.path is None:

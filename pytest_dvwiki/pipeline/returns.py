@@ -104,7 +104,7 @@ class Returns:
             if self._vcs is None or files is None:
                 continue
             in_place = self._repository.keeps(each.fix, self._vcs)
-            # Of a fix that may be chance only its end says anything.
+            # A fix that may be chance gives evidence only if its changes are undone.
             if in_place is not False and not (each.fix.counts and _may_matter(files, occurrence)):
                 continue
             yield (

@@ -82,7 +82,7 @@ class CauseRecords:
     def since_sources(self, moment: str) -> str:
         """Return the moment of the first run with the sources of a run.
 
-        What fails with these sources was there when a test passed with them.
+        A cause that fails with these sources was already there when a test passed with them.
         """
         row = self._db.execute(
             "SELECT MIN(e.moment) FROM runs r JOIN runs e ON e.vcs_commit = r.vcs_commit AND e.moment <= r.moment"

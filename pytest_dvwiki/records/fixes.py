@@ -230,7 +230,7 @@ class _Since:
     """The moments since which a cause has been present."""
 
     came: str
-    """When the cause was first seen, or seen again after a fix that held or was certain."""
+    """Moment of the first run with the sources with which the cause was first seen or, after a fix, returned."""
     absent: str = ""
     """The moment since which the cause was not seen until it came."""
     possible: str = ""
@@ -238,7 +238,7 @@ class _Since:
 
 
 def _after_return(before: _Since, state: FixState, came: str) -> _Since:
-    """Return the presence of a cause that returned after a fix that had held or was certain."""
+    """Return since when a cause has been present that returned after a fix that had held or was certain."""
     if state.past is None:
         # The fix was certain, so the cause was absent until then: passes before then say nothing about its rate.
         return _Since(came=came, absent=came, possible=came)

@@ -120,7 +120,7 @@ def resolved(db: sqlite3.Connection, name: str) -> str:
 def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = EVER) -> list[Standing]:
     """Return the causes of a check whose newest fix stands as of a time, the most recently seen cause first.
 
-    Those whose fix may be chance are among them.
+    Causes whose fix may be chance are included.
     """
     found = []
     for name in _members(db, fingerprint, moment):
