@@ -1,9 +1,10 @@
-"""Failures of one run that differ only in values which decide nothing, so that one of them is classified for all.
+"""Failures of one run that differ only in values that decide nothing: one of them is classified for all.
 
-A testbench fails thousands of times with the same words and other numbers. The words decide which patterns match, which
-message is the first cause, and which fingerprint it gets. Two failures are alike if their texts are the same except for
-numbers that stand by themselves, and if these have as many digits, of the same kind, and are equal to each other in the
-same places. Numbers of one digit, and those that a pattern may know (`signal 15`, `code 137`), count as words.
+A testbench fails thousands of times with the same words and different numbers. The words decide which patterns match,
+which message is the first cause, and which fingerprint it gets. Two failures are alike if their texts are the same
+except for numbers that stand by themselves, and if these have as many digits, of the same kind, and are equal to each
+other in the same places. Numbers of one digit, and numbers that a pattern may know (`signal 15`, `code 137`), count as
+words.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import Pattern, RegistryEntry
 
 _VALUE = re.compile(r"(?<=[ =])(0x[0-9a-fA-F]{2,}|[1-9][0-9]+)(?![^\s,;)])")
-"""A number after a blank or an equals sign; one that is part of a name, a place, a date or a code is a word."""
+"""A number after a blank or an equals sign; a number within a name, a place, a date or a code is a word."""
 _PART = re.compile(r"\\(?P<escaped>.)|\{\d+(?:,\d*)?\}|(?P<any>\[\^?\]?(?:\\.|[^\]\\])*\])")
 """The parts of an expression whose digits are not those of a text: escapes, repetitions, sets of characters."""
 _ALL_DIGITS = re.compile(r"0-9|\\d")
 _KNOWN = re.compile(r"\d{2,}")
 _BINARY = frozenset("01")
 _LONGEST = 1 << 13
-"""Number of characters above which a failure is like no other one: it rarely is, and the comparison has its cost."""
+"""Number of characters above which a failure is not compared: it is rarely like another, and comparing it is slow."""
 _MOST_VALUES = 1 << 14
 """Number of values whose kinds are cached."""
 _GAP = "\n\0\n"
@@ -41,18 +42,19 @@ class Likeness:
     def __init__(self, entries: Sequence[RegistryEntry]) -> None:
         own = [entry.pattern for entry in entries if entry.of_people]
         self._tells = not any(map(_distinguishes_digits, _expressions(own)))
-        """Whether a comparison can tell: an expression that people gave may want any digit in any place."""
+        """Whether failures are compared: not if an expression that people gave may require a particular digit."""
         expressions = _expressions(entry.pattern for entry in entries if not entry.of_people)
         self._tells_letters = bool(own)
-        """Whether an expression may want decimal digits in a hexadecimal number; no built-in one does."""
+        """Whether an expression may require decimal digits in a hexadecimal number; no built-in expression does."""
         self._known = {number for source in expressions for number in _KNOWN.findall(_bare(source))}
         self._kinds: dict[str, tuple[str, str]] = {}
-        """Kind and number of each value."""
+        """Maps each value to its kind and its number."""
 
     def key(self, failure: Failure) -> Hashable | None:
-        """Return a key that failures which are alike share; None for a failure that is compared with no other one.
+        """Return the same key for failures that are alike; None for a failure that is not compared with others.
 
-        Those of a simulation are not: its tests are judged together, and take far longer than their classification.
+        Failures in a simulation are not compared: its tests are judged together, and take far longer than their
+        classification.
         """
         if not self._tells or failure.in_simulator or not failure.started:
             return None
@@ -113,6 +115,6 @@ def _bare(source: str) -> str:
 
 
 def _distinguishes_digits(source: str) -> bool:
-    """Tell whether an expression may match a number, and not another one with as many digits."""
+    """Tell whether an expression may match a number but not another number with as many digits."""
     parts = (part["escaped"] or _ALL_DIGITS.sub("", part["any"] or "") for part in _PART.finditer(source))
     return any(map(str.isdigit, "".join((_bare(source), *parts))))

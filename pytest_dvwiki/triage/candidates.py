@@ -40,7 +40,7 @@ class Candidate:
     exception: bool
     """Whether the message is a Python exception."""
     path: str | None = None
-    """File that holds the line, where it is one that stays."""
+    """File that holds the line, if that file is permanent."""
 
 
 def candidates_of(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
@@ -68,11 +68,11 @@ def candidates_in(
     Args:
         first: Number of the first line.
         text: The lines.
-        source: The text that they are from.
+        source: The source of the text.
         matcher: The patterns.
         cocotb: Whether an error line alone proves no failure.
         whole: The whole text, if the lines are a part of it.
-        path: The file that holds the text, where it is one that stays.
+        path: The file that holds the text, if that file is permanent.
     """
     hits = matcher.hits(text, first_line=first, whole=whole)
     lesser = _lesser_exceptions(text, first, {hit.line for hit in hits}) if hits else frozenset()
@@ -98,7 +98,7 @@ def candidates_in(
 
 
 def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matcher) -> Hit:
-    """Return the exception that the last frame of a cut-off traceback raises; the head itself if it is unknown.
+    """Return the exception that the last frame of a cut-off traceback raises; the head if that exception is unknown.
 
     Args:
         head: The head of the traceback.
@@ -113,7 +113,7 @@ def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matche
 
 
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
-    """Return the lines of tracebacks that are not causes: lesser ones of a chain, heads, frames, source.
+    """Return the lines of tracebacks that are not causes: lesser exceptions of a chain, heads, frames, source.
 
     A head or frame stands for its traceback if that is cut off, or if no pattern matches its exception.
 

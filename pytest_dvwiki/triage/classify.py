@@ -41,7 +41,7 @@ _LOGS = 2
 """Number of logs whose last lines are shown for a killed simulation: the test's log, and an error stream beside it."""
 _LONGEST_LINE = 1000
 _MANY = 64
-"""Number of failures of a run from which on it pays to look for those that are alike."""
+"""Minimum number of failures of a run at which looking for failures that are alike saves time."""
 _MOST_KINDS = 4096
 """Number of kinds of failures that are remembered; one more clears the memory."""
 _LIMIT = "SimTimeoutError"
@@ -110,7 +110,8 @@ class Classifier:
     def classify_all(self, failures: Sequence[Failure]) -> list[Verdict]:
         """Return the verdict on each failure of a run.
 
-        Failures that are alike share a verdict, with the texts of one of them; `in_full` returns it with their own.
+        Failures that are alike share a verdict, with the texts of one of them; `in_full` returns it with a failure's
+        own texts.
         """
         self._alike.clear()
         self._borrowed.clear()
@@ -151,7 +152,8 @@ class Classifier:
 
         Args:
             failure: The failure.
-            keep: Whether it will be classified again, when the archive may hold more; hooks and patterns see it once.
+            keep: Whether the failure will be classified again, when the archive may hold more; hooks and patterns see
+                it once.
         """
         if keep or self._kept:
             # The end of a session may change the command; a command has no hash either.
@@ -343,7 +345,7 @@ def _runners_up(choice: Choice | None) -> tuple[RunnerUp, ...]:
 
 
 def _excerpt(excerpts: Sequence[Excerpt], choice: Choice | None) -> str:
-    """Return the lines around the chosen one; for a cause in the capture's own words the last lines of the logs."""
+    """Return the lines around the chosen line; for a cause in the capture's own words, the last lines of the logs."""
     quoted = [excerpt for excerpt in excerpts if excerpt.source != "run" and excerpt.lines]
     if choice is None:
         return excerpt_around(quoted[0].lines, quoted[0].lines[0][0]) if quoted else ""
@@ -358,7 +360,7 @@ def _excerpt(excerpts: Sequence[Excerpt], choice: Choice | None) -> str:
 
 
 def excerpt_around(lines: Sequence[tuple[int, str]], line: int) -> str:
-    """Return at most 40 lines around one, a third of them before it."""
+    """Return at most 40 lines around a given line, a third of them before it."""
     at = bisect_left(lines, line, key=itemgetter(0))
     start = max(0, min(at - EXCERPT_LINES // 3, len(lines) - EXCERPT_LINES))
     chosen = lines[start : start + EXCERPT_LINES]

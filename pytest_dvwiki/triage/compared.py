@@ -42,12 +42,12 @@ _VALUE = re.compile(
 _BITS = re.compile(r"(?=[01_]*[xzuw])[01xzuw_]{2,}", re.IGNORECASE)
 _NUMBER = re.compile(r"0x[0-9a-fA-F_]+")
 _PLAIN = 4
-"""Minimum number of bits that are no word, whatever they are compared with."""
+"""Minimum number of bits that are not taken for a word, whatever they are compared with."""
 _DIGITS = re.compile(r"(?=[0-9a-f]*[xz])[0-9a-fxz]+", re.IGNORECASE)
 _ENDS = re.compile(
     r"['\")\]\s]*(?:$|[,;:(|]|(?:got|but|actual|act|instead|expected|exp|vs|versus|Time|at|while)\b)", re.IGNORECASE
 )
-"""The text after a single letter that is a value and no name."""
+"""The text after a single letter that is a value and not a name."""
 _ASSIGNS = re.compile(r" ?=(?!=)")
 """The text after a name whose value follows."""
 
@@ -58,7 +58,7 @@ _SEQUENCE = re.compile(
 _AT_INDEX = re.compile(r"^(?:E\s+)?\s*At index (?P<index>\d+) diff: (?P<values>.{1,300})$")
 _ASSERT = re.compile(r"^(?:E\s+)?\s*assert (?P<values>\S.*)$")
 _TRACEBACK = re.compile(r"\s*(?:Traceback \(most recent call last\)|File \"|> )")
-"""The beginning of source code, which shows statements and no values."""
+"""The beginning of source code, which shows statements, not values."""
 _ITEM = re.compile(r"\\x[0-9a-fA-F]{2}|\\.|.", re.DOTALL)
 
 
@@ -106,7 +106,7 @@ def shows_unknown(text: str) -> bool:
     """Tell whether a message that compares shows a value with X, Z or another unknown bit.
 
     Digits without a type or base count only if another value has as many digits, all of them known: `x86` and `10x` are
-    words. What an equals sign follows is a name: in `expected x2=58`, `x2` is a register.
+    words. Text before an equals sign is a name: in `expected x2=58`, `x2` is a register.
     """
     if _TYPED.search(text):
         return True

@@ -1,7 +1,7 @@
 """The news in the coverage of a run: new holes and filled bins.
 
-A row of a record is written when something changes, not in every run. A hole that stays open is no news, and a bin that
-was always covered never gets a row or a page. A coverage point with many open bins is one hole, `all bins` in
+A row of a record is written when something changes, not in every run. A hole that stays open is not news, and a bin
+that was always covered never gets a row or a page. A coverage point with many open bins is one hole, `all bins` in
 records, until few are left: nobody reads a thousand pages of one cross.
 """
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import CoverBin, KnownBin
 
 MOST_OPEN = 500
-"""Number of holes that may be open at a time; those with the highest priority come first."""
+"""Number of holes that may be open at a time; the holes with the highest priority come first."""
 _NAMED = 6
 _SHORT = re.compile(r"[\w ,.-]{1,16}")
-"""Too short to hold a secret: most bins of large crosses need no closer look."""
+"""Names too short to hold a secret: most bins of large crosses need no closer look."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +44,11 @@ class CoverageNews:
     filled: tuple[BinRow, ...] = ()
     """Former holes that are filled now."""
     moved: tuple[BinRow, ...] = ()
-    """Points with many holes whose number changed."""
+    """Points with many holes, the number of which changed."""
     left_out: int = 0
-    """Number of holes without a row, since `MOST_OPEN` are open."""
+    """Number of holes without a row because `MOST_OPEN` holes are open."""
     whole: bool = True
-    """Whether all tests ran; if not, an uncovered bin is no hole."""
+    """Whether all tests ran; if not, an uncovered bin is not a hole."""
 
     @property
     def rows(self) -> tuple[BinRow, ...]:
@@ -61,7 +61,7 @@ def coverage_news(bins: Iterable[CoverBin], known: Mapping[tuple[str, str], Know
 
     Args:
         bins: Each bin once.
-        known: The record of each bin, by covergroup and bin.
+        known: Maps covergroup and bin to the record of the bin.
         whole: Whether all tests ran; if not, only filled bins are news.
     """
     points = _points(bins)
@@ -122,7 +122,7 @@ class _Point:
         return [] if ALL_BINS in was_open and was_open[ALL_BINS].hits == row.hits else [row]
 
     def _priority(self, holes: Iterable[CoverBin]) -> int:
-        """Return the priority of holes: by weight, heaviest first; for equal weights, those never hit come first."""
+        """Return the priority of holes: by weight, heaviest first; for equal weights, bins never hit come first."""
         return min(2 * self._ranks[bin_.weight] - (bin_.hits <= 0) for bin_ in holes)
 
     def _row(self, name: str, bin_: CoverBin, priority: int | None) -> BinRow:

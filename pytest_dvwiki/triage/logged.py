@@ -25,15 +25,15 @@ _DEEP = re.compile(r"\s{16}")
 
 
 def with_logged(text: str, frame: Frame | None, lines: Sequence[tuple[int, str]], end: int | None = None) -> str:
-    """Return the text of an exception; of an assertion that says nothing, with the error that the test logged for it.
+    """Return the text of an exception; if it is an assertion that says nothing, add the error that the test logged.
 
-    Such an error is directly above the line with which cocotb says that the test failed. Of several, the first counts.
+    The error is directly above the line with which cocotb says that the test failed. Of several, the first counts.
 
     Args:
         text: The exception.
         frame: Where it was raised.
         lines: Line numbers and lines of the log.
-        end: Number of the exception's line in it; None if it is that of the last test.
+        end: Number of the exception's line in the log; None if the exception ended the last test.
     """
     if not (_NOTHING.fullmatch(text) or (text == _BARE and frame is not None and _NEVER.fullmatch(frame.source))):
         return text

@@ -1,8 +1,8 @@
 """The missing name in a message, or the line that cannot be parsed: the same for every tool.
 
 A missing name is one cause, whichever statement asked for it, whichever component caught and reported the exception,
-and whichever simulator reports it. A syntax error is identified by its line: its words only tell what the parser of a
-tool expected, and two syntax errors in one file are two causes.
+and whichever simulator reports it. A syntax error is identified by its line: its words tell only what a tool's parser
+expected, and two syntax errors in one file are two causes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Find the example of a pattern that is most similar to an unknown message.
 
-The words of an example are weighted by their rarity (tf-idf), and the similarity is the cosine of the two. Names,
-numbers and paths are masked, so that only the tool's own words are compared.
+The words of an example are weighted by their rarity (tf-idf), and the similarity is the cosine between two texts.
+Names, numbers and paths are masked, so that only the tool's own words are compared.
 
 The label of that example is shown and never used as a verdict: no similarity makes it right in nine of ten cases
 (`docs/naming.md` shows the curve, `tests/bench/nearest.py` measures it).

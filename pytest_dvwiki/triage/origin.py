@@ -59,8 +59,8 @@ PERSON = 3.0
 _INSTANCE = WEIGHTS["changes"]
 """Weight of a testbench file that instantiates what does not fit. Not measured.
 
-It is that of a change on one side, so that a change of the design alone leaves the origin open: the design may have
-lost a port, or the testbench may not have followed a new name.
+It equals the weight of a change on one side, so that a change of the design alone leaves the origin open: the design
+may have lost a port, or the testbench may not have followed a new name.
 """
 _PRIOR = 2.0
 """Number of decisions assumed for each side before people decided anything about the causes of a pattern."""
@@ -71,7 +71,7 @@ _MISMATCHES = frozenset(
     {"port_mismatch", "parameter_error", "interface_mismatch", "missing_module", "unresolved_reference"}
 )
 _BUILD = frozenset({"missing_file", "missing_library", "missing_timescale", "unsupported_construct"})
-"""Build failures whose place is no evidence of their origin."""
+"""Build failures whose place is not evidence of their origin."""
 _KINDS = {
     "handle_not_found": "handle",
     "x_propagation": "unknown value",
@@ -81,13 +81,13 @@ _KINDS = {
     "simulation_ended_early": "no progress",
 }
 _SAME_HDL = "same HDL"
-"""Kind of the clue that no HDL file changed: what does not fit together in the design was not brought by the design."""
+"""Kind of the clue that no HDL file changed: a mismatch in the design does not come from a change of it."""
 _ASKS = "asks for a top"
-"""Kind of the clue that the Makefile of a build changed: if it did alone, the design did not lose the top level."""
+"""Kind of the clue that the Makefile of a build changed: if nothing else did, the design did not lose the top level."""
 _LIST = "source list"
 """Kind of the clue that a list of sources changed: a missing file may be the fault of who keeps the list."""
 _REPLACES = {_SAME_HDL: "mismatch", _LIST: "build", _ASKS: "top level"}
-"""For each of these kinds the kind of clue that it refutes; without one it says nothing."""
+"""Maps each of these kinds to the kind of clue that it refutes; without a clue to refute it says nothing."""
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail", "timing_offset", "protocol_violation", "coverage_miss"})
 _OF_VALUES = frozenset({"index_out_of_range", "key_error", "value_error", "type_error", "runtime_error"})
 """Python exceptions that a wrong value of the design can raise, too."""
@@ -104,7 +104,7 @@ _READINGS = {
 }
 """Both readings of failures that look the same whichever side is wrong; such a failure alone decides nothing."""
 _ANY = _READINGS.keys() - {"handle", "top level"}
-"""Kinds that many different faults share: the fix of the last one is no evidence for the next."""
+"""Kinds that many different faults share: the fix of one fault is not evidence for the next."""
 _LISTS = re.compile(r"\.(?:f|fl|flist|filelist|vc|core)$", re.IGNORECASE)
 _MAKEFILES = re.compile(r"(?:^|[\\/])(?:gnu)?makefile[^\\/]*$|\.mk$", re.IGNORECASE)
 _BUILD_FILES = re.compile(rf"{_MAKEFILES.pattern}|\.tcl$|{_LISTS.pattern}", re.IGNORECASE)
@@ -220,7 +220,7 @@ def knows_changes(verdict: Verdict) -> bool:
 
 
 def _is_of_design(clue: Clue) -> bool:
-    """Tell whether a clue is that the design alone changed, apart from a Makefile or script.
+    """Tell whether a clue says that only the design changed, apart from a Makefile or script.
 
     A name that is gone then leaves the origin open: the design lost it, or the testbench did not follow a new name.
     """
@@ -228,7 +228,7 @@ def _is_of_design(clue: Clue) -> bool:
 
 
 def _is_path_problem(verdict: Verdict, change: Clue, refuted: Collection[str | None]) -> bool:
-    """Tell whether changes prove nothing, since a source is not where the build, or a list that changed, looks for it.
+    """Tell whether changes prove nothing because a source is not where the build, or a changed list, looks for it.
 
     A missing file that the design includes is different: the message then names a file of the design.
     """
@@ -258,8 +258,8 @@ def of_changes(
 ) -> tuple[Clue, ...]:
     """Return the clues of the changes since the test last passed.
 
-    If only one side changed, it is that side. That no HDL file changed, or that a list of sources or a Makefile did,
-    is a clue of its own.
+    If only one side changed, the clue points to that side. That no HDL file changed, or that a list of sources or a
+    Makefile did, is a clue of its own.
 
     Args:
         files: Names of the changed files; only sources of design and testbench count.
@@ -267,9 +267,9 @@ def of_changes(
         failed: The first commit at which it failed; None if that is the present state.
         sources: Known files that the failing simulation read; other files do not count.
         python_bench: Whether the testbench is in Python.
-        failures: Number of runs that failed since, none having passed, if the pass had another seed: the fault may
-            have been there before. A changed build description may then be what brought it.
-        of_build: Whether the build fails; that it passed before need not mean that the test did.
+        failures: Number of runs that failed after the pass, with no other pass since, if the pass had a different seed:
+            the fault may have been there before. A changed build description may then have introduced it.
+        of_build: Whether the build fails; an earlier build that passed does not prove that the test passed.
     """
     files = tuple(files)
     sides: dict[OriginType, list[str]] = {}
@@ -327,7 +327,7 @@ def _weight(clue: Clue) -> float:
 
 
 def _reasons(clues: Iterable[Clue], side: OriginType) -> tuple[str, ...]:
-    """Return the reasons, first those for a side, then those against it."""
+    """Return the reasons, first the reasons for a side, then the reasons against it."""
     return tuple(clue.text for clue in sorted(clues, key=lambda clue: clue.side != side))
 
 
@@ -416,7 +416,7 @@ def _prior(failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str,
     if pattern is not None and pattern.origin in SIDES:
         return Clue("", pattern.origin, f"messages like this ({pattern.id}) mostly come from {SIDES[pattern.origin]}")
     if pattern is not None and pattern.origin == "TOOL":
-        return None  # the message comes from neither side, whatever others of its subtype mostly do
+        return None  # the message comes from neither side, wherever other failures of its subtype come from
     subtype = subtypes.get(failure_subtype)
     if subtype is None or subtype.origin not in SIDES:
         return None

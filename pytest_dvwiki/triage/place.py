@@ -36,7 +36,7 @@ _COMPARES = re.compile(
 )
 """A function whose name says that it compares."""
 _MOST_WORDS = 1000
-"""Number of characters of a masked text that are recorded."""
+"""Maximum number of characters of a masked text that are recorded."""
 
 
 def is_part_of_identity(parts: ReportParts) -> bool:
@@ -50,9 +50,9 @@ def is_part_of_identity(parts: ReportParts) -> bool:
 
 
 def call_of_check(parts: ReportParts, frame: Frame) -> str:
-    """Return the masked call of a function that compares the values it is given, from another file; else nothing.
+    """Return the masked call, from another file, of a function that compares its arguments; else an empty text.
 
-    Only the call says what such a function of a library compared (`check_result(full, 1)`).
+    Only that call says what such a library function compared (`check_result(full, 1)`).
     """
     compares = parts.report_class == "AssertionError" and _COMPARES.search(frame.function)
     return mask(frame.call) if compares else ""

@@ -4,12 +4,12 @@ The rules, in order:
 
 1. A message of tier *cause* outranks a *symptom*, and a symptom a *roll-up* ("2 errors", "quit count reached").
    Within a tier, a message without any class ("error: giving up") goes last.
-2. Of several causes the one from the most telling source wins: an HDL tool's message in this test's log (`$fatal` ended
-   the run, so the entry of the results file only follows), then the entry of the results file, then pytest's report,
-   then observations of the processes, then exceptions in the log. Without a simulator pytest's report outranks the
-   log. Within a source the earliest wins.
+2. Of several causes, the cause from the most telling source wins: an HDL tool's message in this test's log (`$fatal`
+   ended the run, so the entry of the results file only follows), then the entry of the results file, then pytest's
+   report, then observations of the processes, then exceptions in the log. Without a simulator pytest's report outranks
+   the log. Within a source the earliest wins.
 3. *Noise* (an error line that also occurs in tests that pass: `logger.error`, HDL `$error`) goes after all other
-   causes, but before symptoms, if cocotb runs the test: such a line fails no test.
+   causes, but before symptoms, if cocotb runs the test: such a line does not fail a test.
 4. Expected-against-actual outranks the plain assertion that raised it, even if it is noise. A report with the values
    outranks an exception that only says that something differs, or how often.
 5. A report of pyuvm or UVM that says what is wrong outranks the exception that ends the test after it, unless that
@@ -21,8 +21,8 @@ The rules, in order:
 8. cocotb's message on a test that was expected to fail (it passed, or raised another exception) outranks that
    exception, unless the simulation had ended during the test.
 9. A failed randomize explains the assertion next to it, which usually checks its result.
-10. In a chain of exceptions the one that its author named as cause counts (`raise … from …`). An exception raised while
-    another was handled counts itself.
+10. In a chain of exceptions the one that its author named as cause counts (`raise … from …`). If an exception was
+    raised while another was handled, the later one counts.
 11. A warning never outranks an error of the same tool in the same source.
 12. A line that only stops the simulation (`$stop`, `$fatal` with nothing but "too many errors") never outranks the
     line of the check that failed before it.
@@ -71,9 +71,9 @@ _PAIR = re.compile(r"(?i)\b(?:exp(?:ected)?|got|actual|read|received)\b")
 _TEST_FAILED = "cocotb.test_failed"
 _UNBOUND = "dvwiki.unbound"
 _CAUGHT = frozenset({"pyuvm.unknown_value_report", "pyuvm.handle_report"})
-"""Exceptions of a driver or monitor that it reported instead of raising them."""
+"""Patterns of exceptions that a driver or monitor reported instead of raising them."""
 _CONSEQUENCES = frozenset({"assertion_fail", "scoreboard_fail", "coverage_miss", "timeout", "x_propagation"})
-"""Subtypes that an operation of the testbench that never ran may cause."""
+"""Subtypes of failures that may follow from a testbench operation that never ran."""
 _EMPTY_CHECK = re.compile(r"AssertionError(?:: (?:assert )?(?:False|0))?")
 """An assertion that only reports an earlier finding."""
 _WARNING = r"(?:[^\s:]{1,300}:\d+(?::\d+)?: ?)?[Ww]arning\b(?! as error| treated)|[^\s:]{1,300}:\d+(?::\d+)?: ?warning:"
@@ -325,7 +325,7 @@ def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] 
 
 
 def _tells_values(candidate: Candidate) -> bool:
-    """Tell whether a message shows at least two values, as a comparison does that compares no count of errors."""
+    """Tell whether a message shows at least two values, as a comparison does; counts of errors are not values."""
     text = parse_report(candidate.text).text
     if not _PAIR.search(text):
         for found in _COUNT.finditer(text):

@@ -21,9 +21,9 @@ def settle(
 ) -> tuple[Verdict, ...]:
     """Adjust the verdicts of one run to each other.
 
-    A failure may only follow another one of its simulation: it never started, or the simulation ended during it without
-    a cause of its own. It takes over the verdict of the other one. Origins learn how many seeds failed and
-    passed.
+    A failure may be a mere consequence of another failure in its simulation: its test never started, or the
+    simulation ended during it without a cause of its own. It takes over the verdict of the other failure. Origins
+    learn how many seeds failed and passed.
 
     Args:
         failures: The run's failures, those of one simulation in the order of its tests.
@@ -46,7 +46,7 @@ def settle(
 
 
 def _with_first_report(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Give an unnamed setup failure the verdict of an earlier one that pytest reported with the same words.
+    """Give an unnamed setup failure the verdict of an earlier failure that pytest reported with the same words.
 
     A fixture that failed is not run again: pytest raises its exception for each test that needs it, and only the first
     of them has the log.
@@ -108,7 +108,7 @@ def _ends(
     verdicts: Sequence[Verdict],
     key: Literal["seed", "simulator"],
 ) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
-    """Return, by cause, the seeds (or simulators) with which its tests failed, and those with which they passed."""
+    """Return, for each cause, the seeds (or simulators) with which its tests failed, and with which they passed."""
     passed: dict[str, set[str]] = {}
     # Of thousands of passing tests only a few are needed.
     asked = {failure.nodeid.partition("[")[0] for failure in failures}

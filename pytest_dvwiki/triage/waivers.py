@@ -1,4 +1,4 @@
-"""Failures that people accept for a while: `waivers.yaml`, with an owner and an end for each.
+"""Failures that people accept for a while: `waivers.yaml`, with an owner and an end date for each.
 
     mode: selective                  # selective | global
     waivers:
@@ -64,11 +64,11 @@ class Waiver:
     """The day on which it was added."""
 
     def is_expired(self, day: str) -> bool:
-        """Tell whether it no longer holds on a day."""
+        """Tell whether the waiver no longer holds on a day."""
         return self.expires is not None and self.expires < day
 
     def matches(self, values: Mapping[str, Sequence[str]]) -> bool:
-        """Tell whether each of its conditions matches one of the values of its kind."""
+        """Tell whether each condition of the waiver matches one of the values of the same kind."""
         return bool(self.match) and all(
             any(_agrees(wanted, value) for value in values.get(key) or ("",)) for key, wanted in self.match.items()
         )
@@ -95,7 +95,7 @@ class Waivers:
             day: The day of the run, as in `2026-11-21`.
 
         Returns:
-            The tests all of whose failures of a cause are waived, by waiver and cause, in the order of the file.
+            For each waiver and cause, the tests whose failures of that cause are all waived, in the order of the file.
         """
         found: dict[tuple[int, str], list[str]] = {}
         left: set[tuple[str, str]] = set()
@@ -154,9 +154,9 @@ class Waivers:
         """Return a note that names the waivers that matched no failure; none if all matched or expired.
 
         Args:
-            used: The ids of those that did.
+            used: The ids of the waivers that matched.
             day: The day of the run.
-            where: What the failures belong to: a whole regression, since a part of it proves nothing about the rest.
+            where: What the failures belong to: all of a regression, because a part proves nothing about the rest.
         """
         ids = {*used, *(each.id for each in self.waivers if self.mode == FOR_ALL or each.is_expired(day))}
         names = ", ".join(each.id for each in self.waivers if each.id not in ids)
@@ -332,7 +332,7 @@ class _WaiverReader:
 
 
 def _line(value: Any) -> str:
-    """Return a value as one line of text; empty if it has none."""
+    """Return a value as one line of text; empty if it has no text."""
     return "" if value is None or isinstance(value, dict | list) else " ".join(redact(str(value)).split())
 
 
