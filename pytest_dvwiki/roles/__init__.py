@@ -98,7 +98,7 @@ class ProcessContext:
         """Return the masks of plugins; a conftest.py may bring one while tests are collected."""
         self._register_extensions()
         implementations = self.config.hook.pytest_dvwiki_redact.get_hookimpls()
-        if not implementations:  # as in most projects; each failure asks
+        if not implementations:  # the usual case, checked first: each failure reads this
             return NO_MASKS
         # They are called in turn; the hook would give each the same text.
         functions = ((each.plugin_name, functools.partial(_mask, each)) for each in reversed(implementations))

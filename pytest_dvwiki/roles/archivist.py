@@ -62,7 +62,7 @@ class Archivist:
             ledger: The results from its reports.
             coverage: The bins from its coverage reports.
             started: Seconds since the epoch.
-            is_regression: Whether it has a name, so that it is recorded even if nothing failed.
+            is_regression: Whether the session has a name and is therefore recorded even if nothing failed.
             part: Whether only a part of the tests ran.
             gate_refused: Why no gate may act, empty if it may; None without a gate.
 

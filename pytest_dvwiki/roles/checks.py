@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class CheckFailed(Exception):  # noqa: N818  # it is no error of the program
+class CheckFailed(Exception):  # noqa: N818  # it is not an error of the program
     """A check that is violated or cannot be run; its text is the report."""
 
 
@@ -38,7 +38,7 @@ class Checks:
 
 
 class _CheckFile(pytest.File):
-    """The file of a check; it is read only when its test runs, so that a mistake in it stops no other test."""
+    """The file of a check; it is read only when its test runs, so that a mistake in it does not stop other tests."""
 
     note: Callable[[str], None]
 

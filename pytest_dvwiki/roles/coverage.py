@@ -29,7 +29,7 @@ class SessionBins:
     whole: bool
     """Whether all tests ran, and all their reports were read."""
     reports: tuple[SourceRow, ...]
-    """Path and hash of each, for the record's `sources`."""
+    """Path and hash of each report, for the record's `sources`."""
 
 
 class SessionCoverage:
@@ -88,7 +88,7 @@ class SessionCoverage:
                 try:
                     status = os.stat(path)  # noqa: PTH116
                 except OSError:
-                    # Deleted since it was listed.
+                    # The report was deleted after it was listed.
                     continue
                 found[path] = (status.st_size, status.st_mtime_ns)
         return found

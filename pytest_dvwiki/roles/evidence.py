@@ -92,7 +92,7 @@ class EvidenceReader:
             failures = self._broken_fixtures.failures_of(item, call.excinfo, evidence.failures)
             evidence = replace(evidence, failures=failures)
         if report.failed and not evidence.refused:
-            # The hooks of an item are found by its path, which costs more than to ask whether there is any at all.
+            # The hooks of an item are found by its path, which costs more than asking whether there are any at all.
             if item.config.hook.pytest_dvwiki_evidence.get_hookimpls():
                 given = item.ihook.pytest_dvwiki_evidence(report=report, settings=self._context.settings)
                 evidence = reports.with_excerpts(evidence, [excerpt for some in given for excerpt in some or ()])
@@ -106,7 +106,7 @@ class EvidenceReader:
             self._broken_fixtures.keep(call.excinfo, self.failures_of(report))
 
     def read_attempt(self, report: pytest.TestReport, running: Running) -> None:
-        """Attach the evidence for an attempt to its report; pytest-retry has one for the first and the last attempt."""
+        """Attach the evidence for an attempt to its report; pytest-retry shares one between first and last attempt."""
         attempt = copy(report)
         vars(attempt).pop(EVIDENCE, None)
         attempt.outcome = report.outcome if report.outcome in OUTCOMES else "failed"
@@ -155,7 +155,7 @@ class EvidenceReader:
         return tuple(found)
 
     def _printed(self) -> list[LogText]:
-        """Return the output of the test's children in the spool."""
+        """Return the spooled output of the test's children."""
         outputs: tuple[Source, ...] = ("stdout", "stderr")
         return [
             LogText(source=source, path=path, lasting=False)
@@ -171,7 +171,7 @@ class EvidenceReader:
                 report, interest=self._context.interest, call=self._context.call, evidence=evidence
             )
             failures = (self._context.masks.failure(failure),)
-            # Their raw parts are no longer needed.
+            # The raw parts of the failures are no longer needed.
             evidence = replace(evidence or reports.NO_EVIDENCE, failures=failures, excerpts=(), frame=None, text="")
             reports.attach(report, evidence)
         return evidence.failures

@@ -46,7 +46,7 @@ class GateRole:
             self._saw("a worker crashed")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Watch for collection errors, which `--continue-on-collection-errors` makes exit status 1."""
+        """Watch for collection errors, which `--continue-on-collection-errors` turns into exit status 1."""
         if report.failed:
             self._saw(f"{report.nodeid or 'a test file'} could not be collected")
 

@@ -56,7 +56,7 @@ class ItemRole:
         self._spool_failed = False
         self._running: Running | None = None
         self.interrupted: pytest.TestReport | None = None
-        """Report of an interrupted test whose simulation had failures by then; pytest makes none for it."""
+        """Report of an interrupted test whose simulation had failures by then; pytest does not report such a test."""
         capture = context.config.getoption("capture", "no")
         self._live = capture != "fd"
 
@@ -65,7 +65,7 @@ class ItemRole:
         """Return the journal of this process, opened at first use."""
         if self._journal is None:
             self._journal = open_journal(self._journals, self._task_id, self._process)
-            # A test that put another class there counts the processes, or lets none start.
+            # A test that replaced `Popen` may count the processes, or forbid them.
             if self._process == MAIN and subprocess.Popen is _POPEN:
                 from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415  # most runs need no journal
 
@@ -181,7 +181,7 @@ class ItemRole:
     def _begin_phase(self) -> None:
         """Spool the children's output during a phase of a test; the first child may start within the phase.
 
-        This is no context manager, since its frames would be part of each traceback, and some plugins keep all
+        This is not a context manager, because its frames would be part of each traceback, and some plugins keep all
         tracebacks.
         """
         if self._spool is not None and self._running is not None and self._running.children.children:
@@ -193,7 +193,7 @@ class ItemRole:
                 self._spool.detach()
 
     def _begin(self, child: Child) -> None:
-        """Record a child process before it starts; after the first one only simulations add something new."""
+        """Record a child process before it starts; after the first child only simulations add something new."""
         running = self._running
         if running is None:
             return
@@ -278,13 +278,13 @@ class ItemRole:
         return report
 
     def pytest_exception_interact(self, call: pytest.CallInfo[None]) -> None:
-        """Keep the outcome of the newest phase that failed; pytest-retry makes no report of each."""
+        """Keep the outcome of the newest phase that failed; pytest-retry does not report every one."""
         if self._running is not None:
             self._running.error = call
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write each failure of this process to the journal, except one of a test that will be run again.
+        """Write each failure of this process to the journal, except the failures of a test that will be run again.
 
         Called first, so that the report carries the failures to its receiver: the ledger, or xdist's main process.
         """
@@ -314,7 +314,7 @@ class ItemRole:
         """Close the spool and the journal.
 
         Args:
-            remove: Whether to remove the journal, because its content is archived or with the main process.
+            remove: Whether to remove the journal, because its content is archived, or held by the main process.
         """
         if self._spool is not None:
             self._spool.close()

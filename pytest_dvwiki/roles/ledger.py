@@ -1,7 +1,7 @@
-"""Collection of a session's reports: one outcome for each test, one failure for each that failed.
+"""Collection of a session's reports: an outcome for each test, and the failures of each test that failed.
 
 A test may report up to three phases, several attempts, subtests, and cocotb tests of its own. The outcomes are settled
-at the end of the session, since a runner of cocotb's own plugin reports after, and sometimes instead of, its tests.
+at the end of the session, because a runner of cocotb's own plugin reports after, and sometimes instead of, its tests.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Test:
             self.outcome = outcome
 
     def again(self, failures: Iterable[Failure]) -> _Test:
-        """Return the state before another attempt, which keeps only the failures so far."""
+        """Return the state at the start of another attempt; it keeps only the failures so far."""
         return _Test(attempts=self.attempts + 1, earlier=(*self.earlier, *failures))
 
 
@@ -71,8 +71,8 @@ def _key(failure: Failure) -> _Key:
 class Ledger:
     """Collects a session's reports.
 
-    This class is long because the states of tests that the reports leave are settled here, too, and nothing else knows
-    them.
+    This class is long because it also settles the states in which the reports leave the tests: nothing else knows these
+    states.
 
     Args:
         context: What the roles of this process share.
@@ -83,11 +83,11 @@ class Ledger:
         self._tests: dict[str, _Test] = {}
         self._simulators: dict[Simulator, None] = {}
         self.sources: dict[str, str] = {}
-        """Hashes of the results files that simulations wrote, by name; for an overwritten file the last hash."""
+        """Maps the name of each results file that a simulation wrote to its hash; the last if it was overwritten."""
         self._failed_reports: list[tuple[str, str | None, tuple[_Key, ...]]] = []
         """Node id and phase of each failed report, with its failures."""
         self._runners: dict[str, dict[str, None]] = {}
-        """Runners of cocotb's own plugin, each with the tests that reported through it, in order."""
+        """Maps each runner of cocotb's own plugin to the tests that reported through it, in order."""
         self.collected: set[str] = set()
         """Modules that were collected without an error."""
 
@@ -250,7 +250,7 @@ class Ledger:
         return stored_results([result for result in self.settle()[1] if result.noise_errors])
 
     def hidden(self) -> tuple[Result, ...]:
-        """Return the cocotb tests that failed in tests which passed: these do not look at the results, or expect it."""
+        """Return cocotb tests that failed inside passing tests: those ignore the results, or expect a failure."""
         return stored_results([result for test in self._tests.values() for result in self._hidden(test)])
 
     @staticmethod
@@ -272,13 +272,13 @@ class Ledger:
         return tuple(failures), tuple(results)
 
     def _with_own_command(self, runner: str | None, failures: Iterable[Failure]) -> Iterator[Failure]:
-        """Yield failures of tests of a native runner, each with a command that runs other tests only for a reason."""
+        """Yield failures of tests of a native runner, each with a command that runs other tests only if needed."""
         for failure in failures:
             if runner is None or failure.command is None or not failure.nodeid.startswith(f"{runner}::"):
                 yield failure
                 continue
             strict = STRICT[-1] in failure.command.arguments
-            test = self._tests.get(failure.nodeid)  # a log may name it in another way than its report
+            test = self._tests.get(failure.nodeid)  # a log may name it differently from its report
             is_hang = failure.exception == LIMIT or (test is not None and test.unfinished is not None)
             command = native(
                 self._context.call,
@@ -291,7 +291,7 @@ class Ledger:
             yield replace(failure, command=command)
 
     def _chosen(self, nodeid: str, runner: str, *, is_hang: bool) -> str | None:
-        """Return the test if it may fail without those before it in its simulation; None if they have to run too."""
+        """Return the test if it may fail without the tests before it in its simulation; None if those must run too."""
         before = map(self._tests.__getitem__, takewhile(lambda other: other != nodeid, self._runners[runner]))
         belong = any(test.failures or (is_hang and test.outcome != "skipped") for test in before)
         return None if belong else nodeid
@@ -304,7 +304,7 @@ class Ledger:
         )
 
     def _with_simulator(self, test: _Test) -> Iterator[Failure]:
-        """Yield the failures of a test; one reported from inside a simulator gets the simulator from its runner."""
+        """Yield the failures of a test; a test reported from inside a simulator gets the simulator from its runner."""
         runner = self._runner_of(test)
         # A module that could not be collected fails the runner that would have run its tests, too.
         collected = [failure for failure in test.failures if failure.phase == "collect"]

@@ -108,7 +108,7 @@ class MainRole:
                 self._outputs.name(report, failures)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Record a module that could not be collected as a failure, and a module that could as collected."""
+        """Record a module that could not be collected as a failure, and any other module as collected."""
         if report.failed:
             with self._taking:
                 self._to_journal(self._ledger.add_collection(report))
@@ -154,7 +154,7 @@ class MainRole:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Archive the session; last, since cocotb's plugin delivers reports until its own hook of this name has run."""
+        """Archive the session; last, as cocotb's plugin delivers reports until its own hook of this name has run."""
         self._archive_once(session)
         if self._settings.commit and self._settings.layout.agent.is_dir():
             with self._guard("committing"):
@@ -209,7 +209,7 @@ class MainRole:
 
     @property
     def _words(self) -> tuple[str, ...]:
-        """Return the words by which the session was started; those of pytest's configuration choose no part of it."""
+        """Return the words that started the session, without `addopts` of the configuration, which selects no part."""
         return *self._config.invocation_params.args, *os.environ.get("PYTEST_ADDOPTS", "").split()
 
     def _commit(self) -> None:

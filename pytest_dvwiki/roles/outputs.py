@@ -56,16 +56,16 @@ class Outputs:
         self._finish = finish
         self._archived: Archived | None = None
         self._named: dict[str, dict[str, str]] = {}
-        """For each test the labels of its failures by fingerprint, as its reports have them."""
+        """Maps each test to the labels of its failures by fingerprint, as its reports have them."""
         self._tests: dict[str, set[str]] = {}
-        """For each of these fingerprints the tests."""
+        """Maps each of these fingerprints to its tests."""
         self._shows_tests = shows_tests
         self._github = is_github
 
     # Reports
 
     def name(self, report: pytest.TestReport, failures: Sequence[Failure]) -> None:
-        """Give a report the labels of its failures, and the later reports of the test with it: JUnit reads the last."""
+        """Give a report, and all later reports of its test, the labels of its failures: JUnit reads the last report."""
         if not self._shows_tests or not (failures or report.nodeid in self._named):
             return
         if report.when == "setup":
@@ -101,7 +101,7 @@ class Outputs:
     def _causes_of(self, fingerprint: str) -> Sequence[Brief]:
         """Return the archived causes of the tests whose reports have a fingerprint.
 
-        The report of a runner of cocotb's own plugin may have one that the failures of its tests replace.
+        The report of a runner of cocotb's own plugin may have a fingerprint that the failures of its tests replace.
         """
         exact = [brief for brief in self._briefs if brief.fingerprint == fingerprint]
         tests = self._tests.get(fingerprint, set())
@@ -196,7 +196,7 @@ class AllureLabels:
         self._naming = context.guard("labelling a test for Allure")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Label the test while its result is open; in xdist's main process none is."""
+        """Label the test while its result is open; in xdist's main process no result is open."""
         if report.outcome != "failed":
             return
         with self._naming:
@@ -221,7 +221,7 @@ def named(failure: Failure, services: Services) -> tuple[str, str]:
 
 
 def path_of(config: pytest.Config, option: str) -> Path | None:
-    """Return the file that an option of pytest or a plugin names; None if it is not given."""
+    """Return the file that an option of pytest or a plugin names; None if the option is not given."""
     given = config.getoption(option, None)
     return Path(os.path.expanduser(os.path.expandvars(given))).absolute() if given else None  # noqa: PTH111  # as they do
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command, Interest, Phase, Source
 
 _TEXT_LIMIT = 1 << 18
-"""Maximum number of characters of a text of pytest's that are kept."""
+"""Maximum number of characters that are kept of a text from pytest."""
 _LONGEST_WORD = 4096
 _FIRST_WORD = re.compile(r"\A\S{1,4096}")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----|Private-MAC: \S*")
@@ -72,7 +72,7 @@ class Evidence:
     refused: str = ""
     """The first error line, if only strict logs made the report a failure; it takes the place of the exception."""
     sections_before: int = 0
-    """Number of the report's sections that are of earlier attempts."""
+    """Number of the report's sections that belong to earlier attempts."""
     earlier: tuple[Failure, ...] = ()
     """Failures of earlier attempts that no report mentioned."""
     sources: tuple[tuple[str, str], ...] = ()
@@ -81,7 +81,7 @@ class Evidence:
 
 NO_EVIDENCE = Evidence()
 _recent: deque[tuple[pytest.TestReport | pytest.CollectReport, Evidence]] = deque(maxlen=4)
-"""The last reports from other processes with their evidence, so that it is converted once."""
+"""The last reports from other processes with their evidence, so that the evidence is converted only once."""
 
 
 def attach(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence) -> None:
@@ -131,15 +131,15 @@ def masked(evidence: Evidence, masks: Masks) -> Evidence:
 
 
 def _bounded(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
-    """Return lines from a hook, redacted, at most as many and as long as are kept of any other text."""
+    """Return lines from a hook, redacted, and cut to the maximum number and length of lines."""
     return tuple((number, redact(line[:_LINE_LIMIT])) for number, line in lines[:_LINES_LIMIT])
 
 
 def shortened(text: str) -> str:
-    """Return a text, or the two ends of a very long one, since an assertion may print a whole memory.
+    """Return a text, or the two ends of a very long text: an assertion may print a whole memory.
 
-    The cuts are at blanks, and the second part begins after a private key that the cut may have hit, so that no part of
-    a secret is left that the rules would not recognise.
+    The cuts are at blanks, and the second part begins after a private key that the cut may have hit, so that no
+    unrecognisable part of a secret is left.
     """
     if len(text) <= _TEXT_LIMIT:
         return text
@@ -197,7 +197,7 @@ def failure_of(
 
 
 def _place_of_limit(report: pytest.TestReport | pytest.CollectReport, message: str) -> Frame | None:
-    """Return the first line of a cocotb test that its own timeout ended, since none of its lines raised the error."""
+    """Return the first line of a cocotb test that its own timeout ended: none of its lines raised the error."""
     location = report.location
     if _exception_name(message) != _TIMEOUT or location is None:
         return None
@@ -231,7 +231,7 @@ def text_of(
     Args:
         excinfo: The exception.
         frame: The user's innermost frame.
-        report: pytest's report, which mostly has the words of the exception.
+        report: pytest's report, which usually has the words of the exception.
     """
     texts: list[str] = []
     error: BaseException | None = excinfo.value
@@ -276,7 +276,7 @@ def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame 
 
 @functools.lru_cache(maxsize=256)
 def _shown(frame: Frame, source: str, root: Path) -> Frame:
-    """Return a frame as it is recorded; cached, since most failures of a run are raised at a few places.
+    """Return a frame as it is recorded; cached, because most failures of a run are raised at a few places.
 
     Args:
         frame: The frame with the absolute path of its file.
@@ -291,7 +291,7 @@ def _shown(frame: Frame, source: str, root: Path) -> Frame:
 
 @functools.lru_cache(maxsize=256)
 def _innermost(frames: tuple[tuple[str, int, str], ...], folder: str) -> Frame | None:  # noqa: ARG001  # a key
-    """Return the user's innermost frame; cached, since most failures of a run are raised at a few places.
+    """Return the user's innermost frame; cached, because most failures of a run are raised at a few places.
 
     Args:
         frames: File, line and function of each frame, the innermost last.

@@ -17,9 +17,9 @@ EVIDENCE = "dvwiki"
 OUTCOMES = frozenset({"passed", "failed", "skipped"})
 """Outcomes of pytest itself; with any other one, such as `rerun` or `retried`, a plugin runs the test again."""
 MORE_THAN_PASSED = frozenset({EVIDENCE, "runner_nodeid", "wasxfail"})
-"""Attributes of a passed report that has to be examined: evidence, and those set by cocotb's plugin and by pytest."""
+"""Attributes of a passed report that has to be examined: evidence, and attributes from cocotb's plugin and pytest."""
 _CAPTURING = frozenset({"capfd", "capfdbinary"})
-"""Fixtures by which a test reads the output of its children; it must not be redirected then."""
+"""Fixtures by which a test reads the output of its children; that output must then not be redirected."""
 
 
 @dataclass(slots=True)
@@ -34,13 +34,13 @@ class Running:
     stdout: Place | None = None
     """Target of file descriptor 1 when the test began; a different target later means that somebody redirected it."""
     sections_before: int = 0
-    """Number of sections of earlier attempts, with which the reports of this one begin."""
+    """Number of sections of earlier attempts, with which the reports of this attempt begin."""
     open: pytest.TestReport | None = None
     """Failed report of this attempt that was not logged: the plugin `flaky` logs no attempt but the last."""
     earlier: tuple[Failure, ...] = ()
     """Failures of earlier attempts that were not logged."""
     retried: pytest.TestReport | None = None
-    """Report of the first attempt, in which pytest-retry reports the last one as well."""
+    """Report of the first attempt, which pytest-retry also uses for the last attempt."""
     error: pytest.CallInfo[None] | None = None
     """Outcome of the newest phase that failed."""
 

@@ -42,7 +42,7 @@ class Observed:
     call: Call
     """Command line of the session."""
     error: str = ""
-    """Text of the exception that ended it."""
+    """Text of the exception that ended the test."""
     longrepr: str = ""
     """Text of its failure, with the traceback."""
     strict_logs: bool = False
@@ -81,7 +81,7 @@ def evidence_of(
         _simulation(seen, report, child, results, root=root, interest=interest, builds=builds)
         for results, child in by_results.items()
     ]
-    # The item's exception belongs to its last simulation; those before it had ended by themselves.
+    # The item's exception belongs to its last simulation; the simulations before it had ended by themselves.
     parts = [
         *(replace(sim, error="", longrepr="") for sim in parts[:-1]),
         replace(parts[-1], after_others=len(parts) > 1),

@@ -35,7 +35,7 @@ _CHUNK = 1 << 20
 class _Output:
     """The file behind a descriptor, read from where the last read ended.
 
-    If the descriptor is not that of a file (a terminal, a pipe), there is nothing to read.
+    If the descriptor belongs to something else, such as a terminal or a pipe, there is nothing to read.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -128,7 +128,7 @@ class SimulatorRole:
 
 
 def _expectation(item: pytest.Item, call: pytest.CallInfo[None]) -> tuple[Excerpt, ...]:
-    """Return a line about an exception of an unexpected type, since the report omits it; empty if there is none."""
+    """Return a line about an exception of an unexpected type, which the report omits; empty if there is none."""
     marker = item.get_closest_marker("xfail") if call.when == "call" else None
     expected = marker.kwargs.get("raises") if marker is not None else None
     types = tuple(kind for kind in (expected if isinstance(expected, tuple) else (expected,)) if isinstance(kind, type))

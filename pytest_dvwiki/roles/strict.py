@@ -33,7 +33,7 @@ def applies_to(report: pytest.TestReport) -> bool:
 
 
 def refuse(report: pytest.TestReport, failures: Sequence[Failure]) -> None:
-    """Add to a report which tests passed with error lines, and make it failed if it had passed."""
+    """List in a report the tests that passed with error lines, and turn a passed report into a failed one."""
     explanations = [_explanation(failure, report.nodeid) for failure in failures]
     _fail(report, "\n".join([*explanations, "", _ADVICE]))
 
