@@ -24,7 +24,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     chars: int = 32 * 1024
     """Maximum number of characters of all lines together."""
     line: int = 4096
-    """Maximum number of characters of one line; a longer one is reduced to its two ends."""
+    """Maximum number of characters of one line; a longer line is reduced to its two ends."""
     head: int = 20
     tail: int = 60
     candidates: int = 12
@@ -34,7 +34,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of context after a candidate."""
     marks: int = 4
     after_mark: int = 40
-    """Lines after a marked one: a failure's traceback."""
+    """Lines of context after a marked line: a failure's traceback."""
 
 
 # Ranks of lines: the lower ones come first if not all fit.
@@ -65,7 +65,7 @@ def excerpt(
     stream = iter(chunks)
     start = list(itertools.islice(stream, 2))
     if len(start) == 1 and _may_be_kept_whole(start[0].text, limits):
-        # Most texts of a test are short: to ask which of their lines matter would cost more than all the rest.
+        # Most texts of a test are short: asking which of their lines matter would cost more than all the rest.
         interest = None
         lines = tuple(_whole(start[0], limits))
         if sum(len(line) + 1 for _, line in lines) <= limits.chars:
@@ -136,7 +136,7 @@ class ExcerptBuilder:
         return tuple(sorted(chosen))
 
     def _continue(self, first: int, text: str) -> None:
-        """Keep the head, and the context after a candidate at the end of the chunk before."""
+        """Keep the head, and the context after a candidate at the end of the previous chunk."""
         missing = self._limits.head - self._fed
         wanted = max(self._awaited, default=0) + 1 - first
         for number, line in _lines(text, 0, first, max(missing, wanted)):

@@ -47,7 +47,7 @@ class LogText:
     end: int | None = None
     """End of the part of the file, in bytes; None for the file's end."""
     lasting: bool = True
-    """Whether the file is permanent, so that a page may refer to it (a spool is not)."""
+    """Whether the file is permanent and a page may therefore refer to it (a spool is not)."""
     open: Callable[[Path], BufferedReader] = reading.open_regular
 
 
@@ -65,7 +65,8 @@ class LogStream:
     """A log to be iterated once, in chunks of whole lines.
 
     Only a line feed ends a line, as in an editor. Carriage returns, escape sequences and the prefix of cocotb-test are
-    removed; a line beyond 64 KiB keeps its two ends; private keys are masked, since an excerpt may begin inside one.
+    removed; a line beyond 64 KiB keeps its two ends; private keys are masked, because an excerpt may begin
+    in one.
     """
 
     def __init__(self, log: LogText) -> None:
@@ -76,7 +77,7 @@ class LogStream:
 
     @property
     def sha256(self) -> str | None:
-        """Return the hash of the file's bytes, after all of a whole file has been iterated; None otherwise."""
+        """Return the hash of the file's bytes, if a whole file has been iterated to its end; None otherwise."""
         whole = self._log.path is not None and self._log.start == 0 and self._log.end is None
         return self._hash.hexdigest() if whole and self._complete else None
 
@@ -144,14 +145,14 @@ def lines_with(text: str, literals: Iterable[str]) -> Iterator[tuple[int, int]]:
 
 
 def _without_escapes(text: str) -> str:
-    """Remove escape sequences; none of them may span the end of its line."""
+    """Remove escape sequences; a sequence does not continue on the next line."""
     if _UNBOUNDED_ESCAPE.search(text):
         return "\n".join(map(strip_escapes, text.split("\n")))
     return strip_escapes(text)
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces of whole lines; one that fits into a piece is one piece."""
+    """Yield a text in pieces of whole lines; a short text is a single piece."""
     text = text if text.endswith("\n") or not text else f"{text}\n"
     position = 0
     while position < len(text):

@@ -31,7 +31,7 @@ _CELL = r"[\w.:/<>-]{1,60}"
 _COLUMNS = rf"[ ]*(?:\|[ ]*{_CELL}[ ]*){{1,6}}\|[ ](?=[ ]*\S)(?!.*\|$)"
 """What runners put between the level and the message: job, step, index."""
 _QUIET = "DEBUG|INFO|NOTICE|SUCCESS"
-"""Levels that say nothing of a message that a runner passes on."""
+"""Levels that say nothing about a message that a runner passes on."""
 _PREFIXES = (
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?[ \t]"  # CI, ISO time
     r"(?:\d\d[OE][ +])?"  # GitLab's stream
@@ -113,7 +113,7 @@ class Message:
     """Index of its last line."""
     text: str
     head: str = ""
-    """The log line under which this one is indented (a traceback in cocotb's log); empty if there is none."""
+    """The log line under which the message is indented (a traceback in cocotb's log); empty if there is none."""
 
 
 def strip_line(line: str) -> str:
@@ -290,7 +290,7 @@ _BELOW: Mapping[str, Callable[[str], bool]] = {
 
 @functools.cache
 def _multiline_forms() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]:
-    """Return the kinds of messages that span lines: how one begins, which lines belong to it, and at most how many."""
+    """Return, for each kind of message that spans lines, its beginning, a test for further lines, and their limit."""
     of_tools = (
         (re.compile(one.head), _line_test(one), one.most) for tool in simulators.tools() for one in tool.multiline
     )

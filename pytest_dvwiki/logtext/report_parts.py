@@ -1,6 +1,6 @@
 """The parts of a report: its class, source file, message id and text, as each tool writes them.
 
-The parts go into the fingerprint. So they come from the message alone, never from the pattern that matched it.
+The parts go into the fingerprint. Therefore they come from the message alone, never from the pattern that matched it.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _compiled(shape: str) -> re.Pattern[str]:
 
 
 def parse_report(message: str) -> ReportParts:
-    """Split a message into its parts; one of unknown shape is text only."""
+    """Split a message into its parts; a message of unknown shape is only text."""
     # Sentences of the capture name the running test and the time, which are not part of the cause.
     if (end := reported_end(message)) is not None:
         return ReportParts(report_class="", text=end)

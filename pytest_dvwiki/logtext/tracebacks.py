@@ -52,8 +52,9 @@ class Chain:
     def cause(self) -> Raised:
         """Return the exception that counts.
 
-        With `raise … from …` the author named the cause: the first of the linked ones. An exception raised while
-        another was handled is either a deliberate translation or a new fault in the handler, so it counts itself.
+        With `raise … from …` the author named the cause: the first of the linked exceptions. An exception raised while
+        another was handled is either a deliberate translation or a new fault in the handler; therefore the
+        later exception counts.
         """
         at = len(self.raised) - 1
         while at > 0 and self.links[at - 1] == "cause":
