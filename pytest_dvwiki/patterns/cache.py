@@ -52,7 +52,7 @@ def _of_user() -> Path | None:
 def read(name: str) -> bytes | None:
     """Return the content of a cached file; None if it is missing or cannot be read.
 
-    If the wiki does not have it, the user's folder may: the run that made the wiki wrote there.
+    If the wiki does not have the file, the user's folder may: the run that made the wiki wrote there.
     """
     for where in (folder(), _of_user() if _wikis and not os.environ.get("DVWIKI_CACHE_DIR") else None):
         if where is not None:
@@ -81,7 +81,7 @@ def write(name: str, data: bytes) -> None:
 
 
 def _prune(where: Path, name: str) -> None:
-    """Remove the oldest files of one kind: each version of the patterns has its own."""
+    """Remove the oldest files of one kind: each version of the patterns has a file of its own."""
     of_sort = where.glob(f"{name.partition('-')[0]}-*")
     for old in sorted(of_sort, key=lambda path: path.stat().st_mtime, reverse=True)[_MOST:]:
         old.unlink(missing_ok=True)

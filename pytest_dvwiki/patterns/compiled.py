@@ -71,7 +71,7 @@ def decode(data: bytes) -> Compiled:
     """Parse the content of the file.
 
     Raises:
-        ValueError: It is not such a file.
+        ValueError: The data is not the content of such a file.
     """
     return msgspec.json.decode(data, type=Compiled)
 

@@ -52,7 +52,7 @@ def check(source: str, *, needs_literal: bool = True, of_people: bool = True) ->
     Args:
         source: The expression.
         needs_literal: Whether it must contain a literal that a scan can look for.
-        of_people: Whether RE2 decides it, as an expression from people, and not `re`, as a built-in one.
+        of_people: Whether people gave the expression, so that RE2 decides it; `re` decides built-in expressions.
 
     Returns:
         The literals that a text must contain before the expression is tried.
@@ -135,7 +135,7 @@ class _Parser:
         low, high = self._repeat()
         if (low, high) == (1, 1):
             return part
-        # Lazy repetition is allowed: engines find candidates only. Not all of them know the possessive one.
+        # Lazy repetition is allowed: engines find candidates only. Not all of them know possessive repetition.
         self._take("?")
         if self.source[self.at : self.at + 1] in {"+", "*"}:
             raise ExpressionError(f"repeat of a repeat at {self.at}; put a group (?:…) between them")
@@ -147,7 +147,7 @@ class _Parser:
         if self._take("*"):
             return 0, None
         if self._take("+"):
-            # A literal that may repeat is no literal: the part after it is not adjacent.
+            # A literal that may repeat does not count as a literal: the part after it is not adjacent.
             return 1, None
         if self._take("?"):
             return 0, 1
@@ -239,7 +239,7 @@ def _literal(char: str) -> _Part:
 def _is_plain(char: str) -> bool:
     """Tell whether a scan can look for a character: it reads bytes, and knows the case of ASCII only.
 
-    A Latin-1 character may be encoded as Latin-1 or UTF-8, any later one only as UTF-8.
+    A Latin-1 character may be encoded as Latin-1 or UTF-8, any later character only as UTF-8.
     """
     return char.isascii() or (char > "\xff" and char.lower() == char.upper())
 

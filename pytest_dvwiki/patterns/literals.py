@@ -1,4 +1,4 @@
-"""Find the expressions of a registry that have all their literals in a message, and so are worth trying.
+"""Find the expressions of a registry whose literals are all in a message, and which are therefore worth trying.
 
 RE2 looks for the literals of all expressions at once, in microseconds per message. Building that set takes tens of
 milliseconds, so the first messages of a process are searched literal by literal.
@@ -21,7 +21,7 @@ _MOST_KNOWN = 4096
 """Number of sets of literals whose expressions are cached."""
 
 Fitting = dict[int, list[int]]
-"""For each entry number the numbers of its expressions whose literals are all present; both ascending."""
+"""Maps the number of each entry to the numbers of its expressions whose literals are all present; both ascending."""
 
 
 class Literals:
@@ -29,8 +29,8 @@ class Literals:
 
     Args:
         entries: The patterns, in their order of precedence.
-        triggers: For each trigger the numbers of the entries to try if it is found. A message that matches any entry
-            but a benign one contains a trigger.
+        triggers: Maps each trigger to the numbers of the entries to try if it is found. A message that matches any
+            entry but a benign one contains a trigger.
     """
 
     def __init__(self, entries: Sequence[RegistryEntry], triggers: Mapping[str, Sequence[int]]) -> None:
@@ -105,14 +105,14 @@ class _Set:
             self._matcher.Add(literal)
         self._matcher.Compile()
         self._owners: dict[str, list[tuple[int, int, Needs]]] = {}
-        """For each literal the expressions whose rarest it is: entry, position in it, and all sets they need."""
+        """Maps each literal to the expressions whose rarest set has it: entry, position in it, and all sets needed."""
         for number, at, sets in expressions:
             for literal in sets[0] if sets else ():
                 self._owners.setdefault(literal, []).append((number, at, sets))
         self._always = [(number, at) for number, at, sets in expressions if not sets]
         """Expressions of benign patterns that need no literal."""
         self._known: dict[tuple[int, ...], Fitting] = {}
-        """The messages of one cause hold the same literals, whatever their values."""
+        """Maps the literals found to the expressions: messages of one cause have the same literals."""
 
     def fitting(self, lowered: str) -> Fitting | None:
         """Return the expressions that may match; None if the automaton fails."""

@@ -194,7 +194,7 @@ class Matcher:
         return False
 
     def matches(self, message: str) -> Iterator[Hit]:
-        """Yield all patterns that match one message, the winner first."""
+        """Yield the hits of all patterns that match one message, the winner first."""
         for number, expressions in self._literals.fitting(_lowered(message)).items():
             rule = self._rules[number]
             groups = rule.decide(message, expressions)
@@ -277,7 +277,7 @@ class Matcher:
         certain = True
         for rule, groups in self._winners(message.text):
             if rule.pattern.tier == "benign":
-                # It overrides the patterns after it; alone it reports nothing.
+                # A benign pattern overrides the patterns after it; alone it reports nothing.
                 return None, certain
             if company(rule):
                 return Hit(rule.pattern, 0, message.text, groups, message.head), certain

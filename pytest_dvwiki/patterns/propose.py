@@ -103,7 +103,7 @@ def _expressions(examples: Sequence[str]) -> Iterator[str]:
     """Yield expressions within the contract, from the loosest to the strictest."""
     for keep_values in (False, True):
         words = _common(examples, keep_values=keep_values)
-        if not words:  # values alone are no pattern
+        if not words:  # values alone are not a pattern
             return
         for blank in (" ", r"\s+"):
             source = blank.join(words)

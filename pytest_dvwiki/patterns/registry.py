@@ -46,7 +46,7 @@ class Registry:
 
     Args:
         entries: The patterns, the first with the highest precedence.
-        replaced: The source of each replaced pattern, by id.
+        replaced: Maps the id of each replaced pattern to its source.
         chosen: The literals by which their messages are found; chosen at first use if None.
     """
 
@@ -58,7 +58,7 @@ class Registry:
     ) -> None:
         self.entries = _in_order(entries)
         self.replaced = dict(replaced or {})
-        """The file of the replaced pattern, by id."""
+        """Maps the id of each replaced pattern to its file."""
         self._triggers = chosen
         self._by_id = {entry.pattern.id: entry for entry in self.entries}
         self.hash = hashlib.sha256(msgspec.json.encode(self.patterns)).hexdigest()[:16]
@@ -139,7 +139,7 @@ def _is_there(name: str) -> bool:
 
 
 def precedence() -> tuple[str, ...]:
-    """Return the order in words: if several patterns match a message, the first in it wins."""
+    """Return the order in words: if several patterns match a message, the first in this order wins."""
     return (
         "benign patterns, wherever they are: such a message is not a failure",
         "the project's own patterns: the files of .agent/patterns by name, each from top to bottom",

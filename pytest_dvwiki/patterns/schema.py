@@ -65,7 +65,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Expressions; the pattern counts only if one of them matches some line of the same text (a warning that the
     tool raised to an error)."""
     noise: bool = False
-    """Whether such a line also occurs in tests that pass, so that alone it does not prove a failure."""
+    """Whether such a line also occurs in tests that pass, and alone therefore does not prove a failure."""
     cancelled_by: Canceller | None = None
     """What has to end well after such messages to cancel them, if nothing else failed. `run`: the run, which could not
     have got that far if they were real errors, or the test; `test`: only the test, which checks its own results."""
@@ -107,7 +107,7 @@ class RegistryEntry(msgspec.Struct, frozen=True):
 
 
 class Subtype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The first text of the wiki on a failure subtype, until the team improves it."""
+    """The initial text of the wiki on a failure subtype, until the team improves it."""
 
     id: str
     title: str

@@ -35,7 +35,7 @@ class Triggers(msgspec.Struct, frozen=True):
     """The literals that a scan looks for on behalf of a registry."""
 
     rules: dict[str, list[int]]
-    """For each trigger the numbers of the entries to try if it is found."""
+    """Maps each trigger to the numbers of the entries to try if it is found."""
     company: list[str]
     """Literals of the lines that patterns need besides their own messages."""
 
@@ -89,7 +89,7 @@ def triggers(needs: Iterable[Needs]) -> dict[str, list[int]]:
     """Choose the triggers.
 
     Args:
-        needs: The sets of literals of each expression in turn; empty for one that is never searched for.
+        needs: The sets of literals of each expression in turn; empty for an expression that is never searched for.
 
     Returns:
         For each trigger, in lower case, the positions of the expressions to try if it is found. No trigger is part of
