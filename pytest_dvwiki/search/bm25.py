@@ -25,7 +25,7 @@ _FIRST = 100
 _NO_WORD = "\0"
 """The only word of a document without words; no query contains it."""
 _SCORES = ("data", "indices", "indptr")
-"""The scores as the library makes them: those of a word and their documents begin and end where `indptr` says."""
+"""The scores as the library makes them: `indptr` gives the range of a word's scores and documents."""
 _FILES = (*_SCORES, "names", "name_ends", "lengths", "word_ids", "word_counts", "word_ends")
 DOCUMENTS = frozenset({"word_ids.npy", "word_counts.npy", "word_ends.npy"})
 """Files that only the method `documents` needs."""
@@ -42,7 +42,7 @@ def version() -> str:
 
 
 class Bm25:
-    """An index of documents; a document is known by its position, from 0, among those it was made from."""
+    """An index of documents; a document is known by its position, from 0, among those that the index was made from."""
 
     def __init__(self, arrays: dict[str, Any]) -> None:
         self._arrays = arrays

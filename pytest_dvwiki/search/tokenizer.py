@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VERSION = 1
-"""To be increased when the same text gives other words than before."""
+"""Incremented when the same text gives different words than before."""
 
 _WORD = re.compile(r"[^\W_]+(?:[_$.'-]+[^\W_]+)*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
@@ -42,7 +42,7 @@ def spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
 
 @lru_cache(maxsize=1 << 16)
 def _words(word: str) -> tuple[str, ...]:
-    """Return the search words for one word of a text; cached, since few words make up most of a wiki."""
+    """Return the search words for one word of a text; cached, because few words make up most of a wiki."""
     lower = word.lower()
     if len(word) > _LONGEST or lower in _STOP:
         return ()
