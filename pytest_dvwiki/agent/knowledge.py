@@ -59,7 +59,7 @@ class Knowledge:
         self._history = history or WikiHistory(layout)
         self._index = index
         self.passed_over: dict[str, str] = {}
-        """Pages that could not be read, each with the reason."""
+        """Maps the path of each page that could not be read to the reason."""
 
     def __enter__(self) -> Self:
         return self
@@ -105,7 +105,7 @@ class Knowledge:
     def all(self, category: str) -> list[PageSummary]:
         """Return the valid pages of a category, by name.
 
-        A page marked as stale is left out, except where it only cites code that is gone.
+        A page marked as stale is left out, unless it is stale only because it cites code that is gone.
         """
         listed = self._readable(self._history.page_cache.all(category))
         return [page for page in listed if page.metadata.get("stale") is not True or drifted(page)]
@@ -139,7 +139,7 @@ class Knowledge:
         """
         ranking = (path for path, _ in self.index.ranking(query) if path.partition("/")[0] in categories)
         hits = list(itertools.islice(ranking, _RANKED if among is None else None))
-        # A page that points to another one may match by what people wrote on it; the other one is then shown.
+        # A page that points to another page may match by what people wrote on it; the other page is then shown.
         pointers = self._history.page_cache.pointers()
         found = list(dict.fromkeys(self._keeper(path) if path in pointers else path for path in hits))
         wanted = self._history.page_cache.standing(categories, found) if among is None else among

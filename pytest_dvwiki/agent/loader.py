@@ -22,7 +22,7 @@ QUESTIONS: dict[str, Callable[[WikiQueryService], str]] = {
     "COVERAGE_HOLE_HISTORY": lambda wiki: wiki.get_coverage_history(top_k=_HOLES),
     "WIKI_PATTERN_SUMMARY": lambda wiki: wiki.get_pattern_summary(),
 }
-"""The placeholders, and the query that each makes."""
+"""Maps each placeholder to the query that fills it."""
 
 
 class PromptLoader:
@@ -30,7 +30,7 @@ class PromptLoader:
 
     Args:
         config: Which wiki to read, and the token budgets; a wiki that is not `enabled` is not read.
-        profile: Texts by placeholder: the caller's own ones, and defaults where the wiki has no answer.
+        profile: Texts by placeholder: the caller's own texts, and defaults where the wiki has no answer.
         followed: The same wiki, open, for a process that asks often.
     """
 

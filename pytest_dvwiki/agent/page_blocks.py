@@ -58,13 +58,13 @@ if TYPE_CHECKING:
 
 _WORD_LENGTH = 80
 _FIX_LENGTH = 300
-"""Maximum length of a fix; the advice of every pattern fits, since a cut one would be useless."""
+"""Maximum length of a fix; the advice of every pattern fits, because cut advice would be useless."""
 _TITLE_LENGTH = 200
 _RESOLUTION_LENGTH = 600
 _COMMAND_LENGTH = 500
 _CLARIFICATIONS = 3
 _LESSONS = 3
-"""Maximum number of lessons with a pattern; a topic has all of its own."""
+"""Maximum number of lessons shown with a pattern; a topic shows all its lessons."""
 _DATED = re.compile(r"- (\d{4}-\d\d-\d\d) \(")
 _logger = logging.getLogger(__name__)
 
@@ -242,7 +242,7 @@ class PageBlocks:
         return PromptBlock(header.removesuffix(" — "), (*_outdated(page), *self._of_hole(page)))
 
     def _of_hole(self, page: PageSummary) -> Iterator[str]:
-        """Yield sentences about a hole: since when it is open or what filled it, and a scenario that would fill it."""
+        """Yield sentences about a hole: how long it has been open, or what filled it, and a scenario to fill it."""
         hole = bins.hole(self._history.archive, page.text("covergroup"), page.text("bin"))
         if hole is not None:
             task_id, finished, newest = hole.rows[0]
@@ -276,7 +276,7 @@ class PageBlocks:
 
 
 def family(history: WikiHistory, page: PageSummary) -> list[PageSummary]:
-    """Return all pages of the cause of a page, the one that keeps it first."""
+    """Return all pages of the cause of a page; the page that keeps the cause comes first."""
     return history.page_cache.causes.pages_of(*page.fingerprints()) or [page]
 
 
@@ -297,7 +297,7 @@ def _reproduce_line(command: Command) -> tuple[str, ...]:
 
 
 def _first_date(clarifications: Iterable[str]) -> str | None:
-    """Return the date of the first clarification that has one."""
+    """Return the date of the first clarification that has a date."""
     return next((found[1] for line in clarifications if (found := _DATED.match(line))), None)
 
 

@@ -50,7 +50,7 @@ def gather(
         layout: Where the wiki is.
         query: Words to look for in the pages.
         test: A node id; the causes of its failures are shown. Without parameters it means all parameter sets, and a
-            test that runs others in a simulator means all of those.
+            test that runs others in a simulator means all of them.
         category: Only pages of this category, one of `CATEGORIES`.
         budget: Maximum number of tokens, as `tokens.counting` counts them.
         backend: How pages are searched, one of `backends.names()`; with `none` a query finds nothing.

@@ -52,8 +52,8 @@ class WikiQueryService:
         """Return known patterns by `hit_count`, for `{{KNOWN_ERROR_PATTERNS}}`.
 
         Args:
-            error_class: Only those that were seen mostly with this class.
-            failure_subtype: Only that of this subtype.
+            error_class: Only patterns that were seen mostly with this class.
+            failure_subtype: Only the pattern of this subtype.
             top_k: Maximum number of patterns.
         """
         wanted = {"error_class": error_class, "failure_subtype": failure_subtype}
@@ -63,8 +63,8 @@ class WikiQueryService:
         """Return known RTL bugs by confidence, then bugs of unknown origin, for `{{KNOWN_RTL_BUGS}}`.
 
         Args:
-            ip_type: Only those of this kind of design.
-            status: Only those with this status; `open` includes confirmed bugs, and closed ones that came back.
+            ip_type: Only bugs in this kind of design.
+            status: Only bugs with this status; `open` includes confirmed bugs, and closed ones that came back.
             top_k: Maximum number of bugs of either kind.
         """
         stati = OPEN if status == "open" else {status}
@@ -106,7 +106,7 @@ class WikiQueryService:
             query: Words; an identifier is found as a whole and by its parts.
             category: Only pages of this category: `bugs`, `patterns`, `coverage`, `specs` or `topics`.
             top_k: Maximum number of results.
-            filters: Only pages that pass these.
+            filters: Only pages that pass these filters.
 
         Raises:
             ValueError: There is no such category.
