@@ -51,7 +51,7 @@ def shown(layout: Layout, proposal: Proposal) -> str:
 
 
 def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
-    """Carry out a proposal, then write down that a person accepted it.
+    """Carry out a proposal, then record that a person accepted it.
 
     Args:
         layout: Where the wiki is.
@@ -63,7 +63,7 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
         What was done, in one line.
 
     Raises:
-        ReviewError: It cannot be read or carried out, or is decided already; nothing was changed.
+        ReviewError: The proposal cannot be read or carried out, or is already decided; nothing was changed.
         WikiError: The wiki cannot be written.
     """
     queue = ReviewQueue(layout)
@@ -76,10 +76,10 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
 
 
 def reject(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> Proposal:
-    """Write down that a person rejected a proposal, and end the lesson that it is about.
+    """Record that a person rejected a proposal, and end the lesson that it is about.
 
     Raises:
-        ReviewError: It cannot be read, or is decided already; nothing was changed.
+        ReviewError: The proposal cannot be read, or is already decided; nothing was changed.
         WikiError: The wiki cannot be written.
     """
     queue = ReviewQueue(layout)
@@ -93,7 +93,7 @@ def confirm(layout: Layout, name: str, *, by: str) -> str:
     """Set the status of an RTL bug that nobody has judged to `confirmed`, or accept what an agent wrote on a page.
 
     Raises:
-        ReviewError: There is no such page, it is judged already, or it cannot be edited.
+        ReviewError: There is no such page, it is already judged, or it cannot be edited.
         WikiError: The wiki cannot be written.
     """
     with WikiHistory(layout) as history:
@@ -194,4 +194,4 @@ _WAYS: Mapping[Kind, Callable[[Layout, Proposal, str], str]] = {
     "compiled": compiled.accept,
     "drift": _noted,
 }
-"""A function for each kind, which changes the wiki and returns what it did; it raises `ReviewError` to refuse."""
+"""Maps each kind to a function that changes the wiki and returns what it did, or raises `ReviewError` to refuse."""

@@ -1,6 +1,6 @@
 """Rolling up of old records: one file per month with the same records, byte for byte, sorted by id.
 
-The file of a month is on disk before the first single record is removed. A process killed in between leaves records
+The monthly file is on disk before the first single record is removed. A process killed in between leaves records
 twice, and each still counts once. A file that is not a readable record stays where it is.
 """
 
@@ -32,7 +32,7 @@ class Compacted:
     """The outcome of a roll-up."""
 
     months: dict[str, int]
-    """Number of records moved into the file of each month, by `YYYY/MM`."""
+    """Maps each month, as `YYYY/MM`, to the number of records moved into its monthly file."""
     left: list[str]
     """Files left as they are, each with the reason."""
 
@@ -77,7 +77,7 @@ def _months_before(tasks: Path, limit: date) -> Iterator[Path]:
 
 
 def _roll_up(folder: Path, tasks: Path, result: Compacted) -> None:
-    """Move the records in the folder of a month into its file."""
+    """Move the records in the folder of a month into the monthly file."""
     month = folder.parent / f"{folder.name}.yaml"
     place = folder.relative_to(tasks).as_posix()
     documents: dict[str, bytes] = {}

@@ -54,7 +54,7 @@ def accept(layout: Layout, proposal: Proposal, by: str) -> str:
 
 
 def _close_others(layout: Layout, accepted: Proposal, present: set[str], by: str) -> None:
-    """Reject the proposals of lessons that a page no longer has, since another one stands for them."""
+    """Reject the proposals of lessons that a page no longer has because another lesson replaced them."""
     queue = ReviewQueue(layout)
     for each in queue.pending():
         if each.kind == "compiled" and each.target.startswith(f"{accepted.target}#") and each.target not in present:
@@ -91,7 +91,7 @@ def _accepted(present: list[Lesson], lesson_id: str, given: list[Lesson]) -> lis
     """Return the lessons of a page, one of them as the person accepted it.
 
     Raises:
-        ReviewError: It is not there any more.
+        ReviewError: The page no longer has that lesson.
     """
     if all(each.id != lesson_id for each in present):
         raise ReviewError(f"there is no lesson {lesson_id} any more")

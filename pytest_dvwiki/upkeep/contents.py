@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 _INDEXED = re.compile(r"^\| \[[^\]]*\]\(([^)]+\.md)\)", re.MULTILINE)
 _ROW = re.compile(r"\| \[[^\]]*\]\((?P<file>[^)]+\.md)\) \| (?P<cells>.*) \|")
 _PEOPLE_S = {"bugs": {0, 1, 4}, "patterns": set[int](), "coverage": {0, 1, 2}, "specs": {0, 1}, "topics": {0, 1}}
-"""Columns of the table of each category that depend on keys people edit; column 0 follows the page's name."""
+"""Maps each category to the columns of its table that depend on keys people edit; column 0 follows the page's name."""
 
 
 def check_index(wiki: Path, page_cache: PageCache) -> Iterator[Finding]:
-    """Yield the pages missing from `index.md`, and those it lists that do not exist."""
+    """Yield the pages missing from `index.md`, and the pages in it that do not exist."""
     try:
         text = outside.read(wiki, "index.md").decode("utf-8", "replace")
     except OSError:

@@ -108,13 +108,13 @@ def _by_parser(source: str) -> set[str] | None:
         names: set[str] = set()
         tree.root.visit(lambda node: names.update(_of_node(node, parsing)))
     except (ImportError, AttributeError, RuntimeError, TypeError):
-        # pyslang is not installed, or its version has another API.
+        # pyslang is not installed, or its version has a different API.
         return None
     return names
 
 
 def _of_node(node: Any, parsing: Any) -> Iterator[str]:
-    """Yield the names that a node of pyslang's tree declares, and those in code that the preprocessor skipped there."""
+    """Yield the names that a node of pyslang's tree declares, and the names in code that the preprocessor skips."""
     kind = type(node).__name__
     if kind in _NAMED:
         name = node.name

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def version(path: Path) -> str:
-    """Return the version of a file, 12 hex digits of its bytes; empty if it does not exist."""
+    """Return the version of a file: 12 hex digits of the hash of its bytes; empty if it does not exist."""
     try:
         return hashlib.sha256(reading.read_bytes(path)).hexdigest()[:12]
     except FileNotFoundError:
@@ -31,7 +31,7 @@ def accept(layout: Layout, proposal: Proposal, _: str) -> str:
     """Make the check of a draft: the draft's file gets the check's name, with what a person edited in it.
 
     Raises:
-        ReviewError: It is not a check, or check or draft changed since it was proposed.
+        ReviewError: The draft is not a check, or the check or the draft changed since the proposal.
         WikiError: The check cannot be written.
     """
     check = layout.root / proposal.target

@@ -1,4 +1,4 @@
-"""Findings that follow from another one: only the finding that explains them is reported."""
+"""Findings that follow from another finding: only the finding that explains them is reported."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _CAUSES: dict[Kind, frozenset[Kind]] = {
     "index_behind": frozenset({"conflict", "unreadable"}),
     "record_changed": frozenset({"outdated"}),
 }
-"""For each kind, the kinds that explain it when both are found in the same place."""
+"""Maps each kind to the kinds that explain it when both are found in the same place."""
 
 
 def without_explained(found: Collection[Finding]) -> list[Finding]:
-    """Return the findings that no other finding explains; settling that other one settles both."""
+    """Return the findings that no other finding explains; settling these settles the others, too."""
     kinds_in: dict[str, set[Kind]] = {}
     for finding in found:
         kinds_in.setdefault(_place(finding), set()).add(finding.kind)
@@ -45,6 +45,6 @@ def without_explained(found: Collection[Finding]) -> list[Finding]:
 
 
 def _place(finding: Finding) -> str:
-    """Return the page of a finding; for a record its month, since a roll-up moves it into the file of that month."""
+    """Return the page of a finding; for a record its month, because a roll-up moves it into the monthly file."""
     found = _RECORD.match(finding.page)
     return found[0] if found else finding.page

@@ -57,7 +57,7 @@ REMEDIES: dict[Kind, str] = {
     "outdated": BUILD,
     "index_behind": BUILD,
 }
-"""Default remedy of each kind, for findings without one of their own."""
+"""Maps each kind to its default remedy, for findings without a remedy of their own."""
 WARNINGS: frozenset[Kind] = frozenset({"unseen", "drift_hint", "near_duplicate", "index_behind"})
 """Kinds that do not make the check fail: a person may look at them, but nothing is wrong with the wiki."""
 
@@ -69,7 +69,7 @@ class Finding:
     page: str
     """The file, relative to the wiki (`bugs/….md`, `../tasks/….yaml`)."""
     line: int
-    """From 1; 0 if it is about the whole file."""
+    """Line number from 1; 0 if the finding is about the whole file."""
     kind: Kind
     text: str
     """What is wrong, in one line."""

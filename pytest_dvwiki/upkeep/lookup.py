@@ -24,15 +24,15 @@ SHORTEST = 4
 _DIGITS = re.compile(rf"[0-9a-f]{{{SHORTEST},12}}")
 SHOWN = 3
 _NEAR = 0.7
-"""Lowest similarity of a suggested name; names of pages share their beginning, so it is high."""
+"""Lowest similarity of a suggested name; it is high because names of pages share their beginning."""
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")
 
 
 def commit_called(settings: Settings, digits: str) -> str:
-    """Return the first 12 digits of the commit that some digits mean.
+    """Return the first 12 digits of the commit whose hash begins with the given digits.
 
     Raises:
-        LookupError: They are too few, or git knows no such commit.
+        LookupError: There are too few digits, or git knows no such commit.
     """
     found = Repository.of(settings).commit(digits) if _COMMIT.fullmatch(digits) else None
     if not found:

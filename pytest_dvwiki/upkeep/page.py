@@ -42,7 +42,7 @@ class PageText:
 
     @classmethod
     def read(cls, wiki: Path, listed: PageSummary) -> PageText:
-        """Read a page of a wiki; a missing one, or a link that leads out of the wiki, gives an empty text."""
+        """Read a page of a wiki; a missing page, or a link that leads out of the wiki, gives an empty text."""
         try:
             raw = outside.read(wiki, listed.path).decode("utf-8", "replace")
         except OSError:

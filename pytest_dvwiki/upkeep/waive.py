@@ -28,8 +28,8 @@ def add(layout: Layout, match: Mapping[str, str], keys: Mapping[str, str], *, ca
 
     Args:
         layout: Where the file and the wiki are.
-        match: What it matches.
-        keys: Its other keys, without an id.
+        match: What the waiver matches.
+        keys: The other keys of the waiver, without an id.
         called: The name of the cause, for the id and the log.
         timeout: Seconds to wait for the lock.
 
