@@ -106,7 +106,7 @@ class EvidenceReader:
             self._broken_fixtures.keep(call.excinfo, self.failures_of(report))
 
     def read_attempt(self, report: pytest.TestReport, running: Running) -> None:
-        """Attach the evidence for an attempt to its report; pytest-retry shares one between first and last attempt."""
+        """Attach the evidence for an attempt to its report; pytest-retry reuses the first attempt's for the last."""
         attempt = copy(report)
         vars(attempt).pop(EVIDENCE, None)
         attempt.outcome = report.outcome if report.outcome in OUTCOMES else "failed"

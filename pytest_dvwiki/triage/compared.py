@@ -42,7 +42,7 @@ _VALUE = re.compile(
 _BITS = re.compile(r"(?=[01_]*[xzuw])[01xzuw_]{2,}", re.IGNORECASE)
 _NUMBER = re.compile(r"0x[0-9a-fA-F_]+")
 _PLAIN = 4
-"""Minimum number of bits that are not taken for a word, whatever they are compared with."""
+"""Number of bits from which on they are not taken for a word, whatever they are compared with."""
 _DIGITS = re.compile(r"(?=[0-9a-f]*[xz])[0-9a-fxz]+", re.IGNORECASE)
 _ENDS = re.compile(
     r"['\")\]\s]*(?:$|[,;:(|]|(?:got|but|actual|act|instead|expected|exp|vs|versus|Time|at|while)\b)", re.IGNORECASE
