@@ -114,10 +114,21 @@ class CauseRecords:
                     time=finished,
                     same_test=same or not tests,
                     other_sources=self._have_other_sources(moment, when),
+                    seed_had_passed=self._had_passed(moment, when),
                     is_dirty=bool(dirty),
                     fix_in_place=self._fix_in_place(moment, when),
                 )
         return None
+
+    def _had_passed(self, fixed: str, back: str) -> bool:
+        """Tell whether a test fails in a run with the seed with which it passed in the first run of a fix."""
+        row = self._db.execute(
+            "SELECT 1 FROM passed_again p JOIN failed f ON f.nodeid = p.nodeid AND f.simulator = p.simulator"
+            " AND f.config = p.config AND f.seed = p.seed AND f.fingerprint = p.fingerprint"
+            " WHERE p.moment = ? AND f.moment = ? AND p.fingerprint IN (SELECT value FROM json_each(?)) LIMIT 1",
+            (fixed, back, json_list(self._causes)),
+        ).fetchone()
+        return row is not None
 
     def _fix_in_place(self, fixed: str, back: str) -> bool | None:
         """Tell whether the sources of the run at `back` had the changes of the fix at `fixed`; None if unknown."""

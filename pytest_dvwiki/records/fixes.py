@@ -9,8 +9,8 @@ the same build configuration counts (`targets`). A fix is
 * `held` once three later runs passed one of its tests, the cause is absent from all of them, and the passes count; for
   a deterministic cause, which no seed can change (`kinds`), at the first pass;
 * `failed` if the cause returns before that in the same test on the same simulator. It stays `open` if its passes count,
-  or had the seed that failed, and the cause returns at another commit, or if the cause returns with uncommitted
-  changes: these may have brought it back.
+  or had the seed that failed or that fails now, and the cause returns at another commit, or if the cause returns with
+  uncommitted changes: these may have brought it back.
 
 A pass counts if it has the seed that failed, unless the test comes and goes with one seed or the stimulus generator was
 changed too. Passes with other seeds count once there are so many that chance explains them in less than 5 % of cases,
@@ -98,6 +98,8 @@ class Return(NamedTuple):
     """Whether a test failed on the simulator on which it had passed."""
     other_sources: bool = False
     """Whether the failure was at a commit other than that of the pass, or with other uncommitted changes."""
+    seed_had_passed: bool = False
+    """Whether a test failed with the seed with which it had passed after the fix."""
     is_dirty: bool = False
     """Whether the failing run had uncommitted changes."""
     fix_in_place: bool | None = None
@@ -324,8 +326,9 @@ def _with_passes(
     counts = state.past is None or len(runs) >= state.past.rate.runs_needed
     # After a pass with the seed that failed, or enough passes, other sources may have brought the cause back.
     passed = bool(runs) and (counts or state.seed_passed)
+    shown = returned is not None and returned.seed_had_passed and not (state.past and state.past.comes_and_goes)
     innocent = returned is not None and (
-        returned.is_dirty or returned.fix_in_place is False or (passed and returned.other_sources)
+        returned.is_dirty or returned.fix_in_place is False or ((passed or shown) and returned.other_sources)
     )
     failed = returned is not None and returned.same_test and not innocent
     note = state.fix.note

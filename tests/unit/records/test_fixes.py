@@ -105,6 +105,14 @@ def test_a_pass_with_the_sources_that_then_failed_counts_in_the_rate(tmp_path: P
     assert (state.past.rate.failed, state.past.rate.runs, state.fix.counts) == (2, 5, False)
 
 
+@pytest.mark.parametrize(("seed", "result"), [("7", "open"), ("8", "failed")])
+def test_a_seed_that_passed_after_a_fix_and_fails_at_a_later_commit_does_not_disprove_it(
+    tmp_path: Path, seed: str, result: str
+) -> None:
+    back = record(3, occurrence(tests=(failed(seed=seed),)))
+    assert _results(tmp_path, record(1, occurrence()), _other_seed(2), back) == [result]
+
+
 def test_what_held_by_the_number_of_passes_may_have_come_after_the_first_of_them(tmp_path: Path) -> None:
     runs = [_ran(tmp_path, 0, TEST), record(1, occurrence()), _other_seed(2)]
     runs += [_ran(tmp_path, number, TEST) for number in range(3, 6)]
