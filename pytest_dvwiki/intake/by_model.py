@@ -1,4 +1,4 @@
-"""A report in prose, read by a model, whose answer counts only if the report has the same words."""
+"""A report in prose, read by a model; an answer counts only if the report has the same words."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Failure(msgspec.Struct):
 
 
 def failures_by_model(text: str, model: Model) -> list[dict[str, str]]:
-    """Return the failures that a model finds in a report; values that the report does not have are left out.
+    """Return the failures that a model finds in a report; values that are not in the report are left out.
 
     Raises:
         ModelError: No backend answered, or the answer cannot be used.

@@ -1,7 +1,7 @@
 """Texts of an agent system, read as groups of fields: `error_class: x`, with or without padding and Markdown.
 
-A group is a section whose heading names one failure, a row of a table, an object of a JSON list, or fields up to the
-one that begins the next group.
+A group is a section whose heading names one failure, a row of a table, an object of a JSON list, or a sequence of
+fields that ends where another group begins.
 """
 
 from __future__ import annotations
@@ -65,19 +65,19 @@ NAMES = {
     "scenario": "scenario",
     "filled": "filled",
 }
-"""Field names by all their spellings. A line that starts neither a field nor a section continues the one before."""
+"""Maps each spelling of a field to its name. A line that starts neither field nor section continues the field above."""
 LONGEST = 200_000
-"""Maximum number of characters of a text that are read."""
+"""Maximum number of characters that are read of a text."""
 LONGEST_LINE = 4096
 MOST = 500
 """Maximum number of failures of a report that are archived, and of paragraphs of a section that are examined."""
 _LONGEST_TITLE = 300
 IDENTIFYING = frozenset({"error_class", "failure_subtype", "test", "primary", "bug_type", "fingerprint"})
-"""Fields that begin the next failure where they occur again with another value."""
+"""Fields that begin the next failure when they occur again with a different value."""
 _INHERITED = ("covergroup", "feature", "ip_type", "log", "seed", "test")
 """Fields of an object that also apply to the objects in its lists."""
 _COLUMNS = {"error": "primary", "failure": "primary", "cause": "symptom", "likely_cause": "symptom"}
-"""Further names of the columns of a table that has a column of tests."""
+"""Maps further column names to fields; used only in a table that has a column of tests."""
 _LONG = frozenset({"", "context", "primary", "rationale", "scenario", "symptom"})
 """Fields whose value may have several paragraphs."""
 _NOTHING = frozenset({"", "-", "none", "n/a", "na", "null", "nil", "no error", "no failure", "passed", "pass"})
@@ -103,11 +103,11 @@ FAILS = re.compile(r"\bfail(?:s|ed|ing|ures?)?\b", re.IGNORECASE)
 
 
 def groups(text: str | None, opening: frozenset[str] = IDENTIFYING) -> list[dict[str, str]]:
-    """Return the groups of fields in a text, in order; none if it has no fields.
+    """Return the groups of fields in a text, in order; an empty list if the text has no fields.
 
     Args:
         text: JSON, or Markdown with fields, headings, tables and fences.
-        opening: The fields that begin the next group if the present one has another value for them.
+        opening: The fields that begin the next group if the current group has a different value for them.
     """
     if not text:
         return []
@@ -126,7 +126,7 @@ def _json(text: str) -> list[dict[str, str]] | None:
 
 
 def _objects(value: Any, inherited: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Yield the fields of an object, with those of the objects in it, then those of each object in its lists."""
+    """Yield the fields of an object and its nested objects as one group, then a group for each object in its lists."""
     if isinstance(value, list):
         for each in value:
             yield from _objects(each, inherited)
@@ -150,7 +150,7 @@ def _objects(value: Any, inherited: Mapping[str, str]) -> Iterator[dict[str, str
 
 
 def _cleaned(group: Mapping[str, str]) -> dict[str, str]:
-    """Return a group without empty fields; a `type` counts only if it gives an origin."""
+    """Return a group without empty fields; a `type` is kept only if it gives an origin."""
     kept = {name: value for name, value in group.items() if word(value).lower() not in _NOTHING or name == "status"}
     kind = kept.pop("type", "")
     return ({"bug_type": kind} if _FAULT.match(word(kind)) else {}) | kept
@@ -164,9 +164,9 @@ class _Markdown:
         self._found: list[dict[str, str]] = []
         self._group: dict[str, str] = {}
         self._spelled: dict[str, str] = {}
-        """The spelling of each field of the group."""
+        """Maps each field of the current group to its spelling in the text."""
         self._is_headed = False
-        """Whether the group began with a heading; a paragraph in it then describes the failure."""
+        """Whether the group began with a heading; a paragraph below the heading then describes the failure."""
         self._is_page = False
         """Whether the group is the frontmatter of a page, which belongs to the heading below it."""
         self._name = ""
@@ -215,7 +215,7 @@ class _Markdown:
             self._lines.append(line)
 
     def _begin(self, name: str, spelled: str, first: str) -> None:
-        """Begin a field, and before it another group if this one has the field already."""
+        """Begin a field; begin another group first if the field opens groups and has a different value in this one."""
         self._end_field()
         old = self._group.get(name, "")
         again = old and self._spelled.get(name) == spelled and name in self._opening
@@ -237,7 +237,7 @@ class _Markdown:
         self._group, self._spelled, self._is_headed = {}, {}, False
 
     def _heading(self, title: str) -> None:
-        """End a field; begin another group if the heading is that of one failure, or a field if it names one."""
+        """End a field; begin another group if the heading is about one failure, or a field if it names a field."""
         self._end_field()
         group = of_heading(title)
         if group is not None:
@@ -266,7 +266,7 @@ class _Markdown:
         return end + 1
 
     def _table(self, rows: Sequence[Sequence[str]]) -> None:
-        """Read a table: with fields as columns each row is a group; fields as rows are part of the present one."""
+        """Read a table: each row is a group if the columns are fields, and otherwise a field of the current group."""
         header, *rest = rows
         rest = [row for row in rest if not all(_RULE.fullmatch(cell) or not cell for cell in row)]
         named = [re.sub(r"[ -]", "_", word(cell).lower()) for cell in header]
@@ -278,7 +278,7 @@ class _Markdown:
                 return
             self._flush()
             for row in rest:
-                # Of two columns of one field the first counts.
+                # If two columns give the same field, the first one counts.
                 cells = [(name, word(cell)) for name, cell in zip(columns, row, strict=False) if name]
                 self._found.append(_cleaned(dict(reversed(cells))))
             return
@@ -298,8 +298,8 @@ def _cells(row: str) -> list[str]:
 
 
 def of_heading(title: str) -> dict[str, str] | None:
-    """Return the text of the heading of one failure; None for any other heading."""
-    # A bare number may be that of any section.
+    """Return the fields in a heading that is about one failure; None for any other heading."""
+    # A bare number may belong to any section.
     numbered, bug, test = _NUMBERED.match(title), _BUG.match(title), TEST.search(title)
     if not (numbered or bug or test):
         return None

@@ -37,7 +37,7 @@ _logger = logging.getLogger(__name__)
 def tells_of_failure(group: Mapping[str, str]) -> bool:
     """Tell whether a group of fields is about a failure: it has a label, a message or an origin.
 
-    What a report calls passed is not a failure.
+    A group that the report calls passed is not a failure.
     """
     status = word(group.get("status", "")).lower()
     if PASSES.match(status) or status in {"ok", "skipped", "success"}:
@@ -47,13 +47,13 @@ def tells_of_failure(group: Mapping[str, str]) -> bool:
 
 
 def same_failure(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Tell whether two groups are about one failure: they agree in all fields that name it, and share at least one."""
+    """Tell whether two groups are about the same failure: they agree in all naming fields, and share at least one."""
     shared = [name for name in _NAMING if name in one and name in other]
     return bool(shared) and all(word(one[name]).lower() == word(other[name]).lower() for name in shared)
 
 
 def with_judgements(failures: list[dict[str, str]], judged: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """Return failures with the judgements of a classification, matched by their names, else by their order.
+    """Return failures with the judgements of a classification, matched by name or else by order.
 
     Without failures, each judgement with an origin or a label counts as one.
     """
@@ -110,15 +110,15 @@ def _hole(row: dict[str, str]) -> BinRow:
 
 
 def origin(values: Mapping[str, str]) -> Origin:
-    """Return the origin that a classification states; UNKNOWN if it states no known one."""
+    """Return the origin that a classification states; UNKNOWN if it states none, or an unknown one."""
     stated = word(values.get("bug_type", ""))
-    # What follows it, as in `RTL_BUG (confidence: 92%)`, adds to it and does not contradict it.
+    # Text after the origin, as in `RTL_BUG (confidence: 92%)`, adds to it and does not contradict it.
     kind = re.sub(r"[ -]", "_", re.split(r"\s*[(,;:]", stated)[0].lower())
     found: OriginType = _ORIGINS.get(kind, "UNKNOWN")
     sure = values.get("confidence") or stated.lower().partition("confidence")[2].lstrip(" :=")
     reasons: list[str] = []
     for line in values.get("rationale", "").splitlines():
-        # A line that goes on in the middle of a sentence was wrapped.
+        # A line that begins in the middle of a sentence was wrapped.
         if reasons and line.strip()[:1].islower():
             reasons[-1] += f" {line.strip()}"
         elif text := without_bullet(line):

@@ -1,8 +1,8 @@
 """Import of a wiki in the layout of the specification: its counters become records, its text goes to the pages.
 
 Such a wiki has pages of bugs, patterns, coverage bins and clarifications, with counters in their frontmatter. Here
-each count is a record. Where a page gives the day of a run, the record has it; the other runs count on the last day on
-which the page was seen, and their records are called undated.
+each counted run becomes a record. Where a page gives the day of a run, the record has that day; the other runs count on
+the day on which the page was last seen, and their records are called undated.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.config import WikiConfig
 
 FOLDERS = ("bugs", "patterns", "coverage", "specs")
-"""Bugs come first: their runs are among those that the patterns count."""
+"""Folders of such a wiki, in the order of import. Bugs come first, because patterns count the runs of bugs too."""
 MOST_RUNS = 1000
-"""Maximum number of runs that the counter of one page becomes."""
+"""Maximum number of runs that are made from the counter of one page."""
 _DAY = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _DAYS = ("last_updated", "last_seen")
 _ROW = re.compile(r"\|\s*(\d{4}-\d\d-\d\d)\s*\|([^|\n]*)\|([^|\n]*)\|([^|\n]*)\|?\s*")
@@ -53,19 +53,19 @@ _OF_RECORDS = frozenset({"Evidence", "Classification Rationale", "Related Patter
 
 @dataclass(slots=True)
 class ForeignPage:
-    """A page of the other wiki, and what becomes of it."""
+    """A page of the other wiki, and what is made from it."""
 
     path: str
-    """In that wiki."""
+    """Path of the page in the other wiki."""
     data: bytes
     metadata: dict[str, Any]
     records: list[RunRecord] = field(default_factory=list)
     page: str = ""
-    """The page here, if its name is known before the records are there."""
+    """Path of the page in this wiki, if it is known before the records are written."""
     cause: str = ""
     """The fingerprint of the bug."""
     notes: list[str] = field(default_factory=list)
-    """What could not be taken over as it is."""
+    """What could not be imported unchanged."""
 
     def text(self, key: str) -> str:
         """Return the value of a key as one line; empty if there is none."""
@@ -73,7 +73,7 @@ class ForeignPage:
         return "" if value is None else one_line(redact(str(value)))
 
     def day(self, *keys: str) -> str:
-        """Return the day in the first of some keys that holds one; today if none does."""
+        """Return the day in the first of these keys that holds a day; today if none does."""
         return next((day for key in keys if _DAY.fullmatch(day := self.text(key)[:10])), today().isoformat())
 
     def section(self, heading: str) -> str:
@@ -82,7 +82,7 @@ class ForeignPage:
 
     @property
     def summary(self) -> str:
-        """Return how it is imported, in one line."""
+        """Return one line that says how the page is imported."""
         made = count(len(self.records), "run") if self.records else "its text"
         fixes = sum(len(record.fixes) for record in self.records)
         return "; ".join([made + (f", {fixes} with a fix as reported" if fixes else ""), *self.notes])
@@ -96,7 +96,7 @@ def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list
     """Read a wiki in the layout of the specification; nothing is written.
 
     Args:
-        folder: Its folder, or that of its project.
+        folder: The folder of the wiki, or of its project.
         config: The target wiki.
 
     Returns:
@@ -133,7 +133,7 @@ def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list
 
 
 def take_over(found: Sequence[ForeignPage], layout: Layout) -> tuple[int, list[str]]:
-    """Write the records and the text of another wiki; what is on record or written already stays as it is.
+    """Write the records and the text of another wiki; records and text that exist already stay as they are.
 
     Returns:
         The number of records that are new, and a line for each page whose text could not be written.
@@ -167,7 +167,7 @@ def _page_of(layout: Layout, cause: str) -> str:
 
 
 def _record(page: ForeignPage, name: str, day: str, number: int = 0, **parts: Any) -> RunRecord:
-    """Return a record; the same page gives the same names again."""
+    """Return a record; the same page gives the same record names each time."""
     minute, second = divmod(number, 60)
     moment = f"{day}T{minute // 60:02}:{minute % 60:02}:{second:02}Z"
     task_id = task_id_of(name, "import", f"{page.path}\n{name}\n{number}")
@@ -203,7 +203,7 @@ def _pattern(page: ForeignPage, config: WikiConfig, before: Sequence[ForeignPage
 
 
 def _add_undated(page: ForeignPage, name: str, seen: Occurrence, named: int) -> None:
-    """Add the runs that the counter has and no page names: one on the first day, the others on the last."""
+    """Add the counted runs that no page names: one on the first day if no record is so old, the others on the last."""
     hits = page.metadata.get("hit_count")
     wanted = hits if isinstance(hits, int) and hits > 0 else named or 1
     if wanted > MOST_RUNS:
@@ -309,7 +309,7 @@ def _text_of(page: ForeignPage) -> Callable[[bytes | None], bytes | None]:
 
 
 def _sections(page: ForeignPage) -> Iterator[tuple[str, str]]:
-    """Yield the sections of people's text."""
+    """Yield heading and text of each section that people wrote."""
     body = pages.read(page.data).body
     for line in body.splitlines():
         heading = parts.heading_of(line)

@@ -1,4 +1,4 @@
-"""The lessons of a session's transcript, taken before its record is written, and put on pages after that."""
+"""The lessons of a session's transcript: taken before its record is written, and put on pages afterwards."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Learning:
     def read(self, transcript: str, texts: Sequence[str | None]) -> str:
         """Take the lessons, unless an earlier call did; return the text that the record has to keep, if any.
 
-        A transcript that no model could read is kept, and the next call with it tries again.
+        A transcript that no model could read is kept, and the next call with the same transcript tries again.
         """
         from pytest_dvwiki.librarian import lessons  # noqa: PLC0415  # only a transcript needs the librarian
         from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415
@@ -49,7 +49,7 @@ class Learning:
         return self._found.text if self._found.drafts or self.problem else ""
 
     def learn(self) -> list[str]:
-        """Put the lessons on their pages, and return these; the record that they cite has been written already."""
+        """Put the lessons on their pages, and return the pages; the record that they cite has been written already."""
         if self._found is None or self.problem:
             return []
         from pytest_dvwiki.librarian import lessons  # noqa: PLC0415  # as above

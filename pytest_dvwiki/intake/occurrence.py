@@ -30,10 +30,10 @@ _LOG_LINE = re.compile(r"(.+?):(\d+)")
 
 
 def task_id_of(name: str, kind: str, content: str) -> str:
-    """Return the name of a record: the same report gives the same name again.
+    """Return the name of a record; the same report always gives the same name.
 
     Args:
-        name: The name that the caller, or the other wiki, gives the task.
+        name: The name that the caller or the other wiki gives to the task.
         kind: What was reported.
         content: What distinguishes the report from others.
     """
@@ -45,7 +45,7 @@ def occurrence_of(values: Mapping[str, str], lines: Sequence[str], origin: Origi
     """Return a failure as it is archived, without secrets and machine-specific paths.
 
     Args:
-        values: What is said about it, by the names of fields.
+        values: Maps names of fields to what the report says.
         lines: Its message, and what surrounds it.
         origin: Where the fault lies.
         config: The wiki.
@@ -56,7 +56,7 @@ def occurrence_of(values: Mapping[str, str], lines: Sequence[str], origin: Origi
     error_class = word(values.get("error_class", "")) or UNKNOWN
     subtype = word(values.get("failure_subtype", "")) or UNKNOWN
     tests = _tests(values)
-    # Without a message, failures of two tests are not known to be one.
+    # Without a message, failures of two tests are not known to have the same cause.
     primary = kept[0].strip() if kept else " in ".join([f"{error_class} {subtype}", *(test.nodeid for test in tests)])
     given = word(values.get("fingerprint", ""))
     is_given = _FINGERPRINT.fullmatch(given) is not None
@@ -87,7 +87,7 @@ def _text(values: Mapping[str, str], name: str) -> str | None:
 
 
 def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:
-    """Return the tests that are named, on lines or between commas; only a single one is known to have the seed."""
+    """Return the tests that are named, one per line or separated by commas; a seed counts only if there is one test."""
     named = [redact(word(name)) for line in values.get("test", "").splitlines() for name in _COMMA.split(line)]
     names = [name for name in dict.fromkeys(named) if name]
     seed = redact(word(values.get("seed", ""))) or None
@@ -95,7 +95,7 @@ def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:
 
 
 def _log(path: str, root: PurePath) -> LogReference | None:
-    """Return a log as records name it: relative to the root, or by the last two parts of its path."""
+    """Return a log as records name it: relative to the root, or by the last two parts of a path outside the root."""
     if not path:
         return None
     found = _LOG_LINE.fullmatch(path)

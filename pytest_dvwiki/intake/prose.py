@@ -1,4 +1,4 @@
-"""Failures that a report mentions in prose, found by rules: by the messages and labels that it quotes."""
+"""Failures that a report mentions in prose, found by rules in the messages and labels that it quotes."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _BULLET = re.compile(r"\s*(?:[-*+>]|\d+[.)])\s+")
 def failures_in_prose(
     text: str, classify: Callable[[str], Verdict | None], *, only_headed: bool = False
 ) -> list[dict[str, str]]:
-    """Return the failures in the parts of a text without fields: those whose message or label it quotes.
+    """Return the failures in those parts of a text that have no fields, if the text quotes their message or label.
 
-    What it calls fixed or passed, and what it only supposes, is left out.
+    What the text calls fixed or passed, and what it only supposes, is left out.
 
     Args:
         text: The text.
-        classify: Returns the verdict on a message; None if it is no failure.
+        classify: Returns the verdict on a message; None if the message is not a failure.
         only_headed: Whether only sections whose heading names one failure count, for a text with fields elsewhere.
     """
     found: list[dict[str, str]] = []
@@ -68,7 +68,7 @@ def failures_in_prose(
 
 
 def _of_block(block: Block, classify: Callable[[str], Verdict | None]) -> dict[str, str]:
-    """Return the fields of the failure in a paragraph with the fences after it; nothing if it quotes none."""
+    """Return the fields of the failure that a paragraph and the fences after it quote; empty if they quote none."""
     prose = "\n".join(line for line, quoted in block if not quoted)
     plain = [_BULLET.sub("", line) for line in prose.splitlines()]
     quoted = [line for line, is_quoted in block if is_quoted]
@@ -97,7 +97,7 @@ def _of_block(block: Block, classify: Callable[[str], Verdict | None]) -> dict[s
 
 
 def _sections(text: str) -> list[tuple[dict[str, str] | None, list[Block]]]:
-    """Return the sections of a text: the title in the heading of one failure, and the paragraphs below it.
+    """Return the sections of a text: what the heading says about one failure (else None), and the paragraphs below it.
 
     A fence belongs to the paragraph before it.
     """
@@ -122,7 +122,7 @@ def _sections(text: str) -> list[tuple[dict[str, str] | None, list[Block]]]:
         elif not line.strip():
             is_new = True
         elif is_new and blocks and line.startswith(("    ", "\t")):
-            # Text that is indented this far is code, as in a fence.
+            # Text that is indented this far is code, like text in a fence.
             blocks[-1].append((line.strip(), True))
         else:
             if is_new or (_BULLET.match(line) and not line.startswith(" ")):

@@ -1,4 +1,4 @@
-"""Archiving of what an agent system found: each call becomes a record of its own, and pages follow from records."""
+"""Archiving of what an agent system found: each call becomes a record, and pages are made from the records."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ class WikiIngestResult:
     """The result of archiving a session; paths are relative to the wiki. Everything is empty if it failed."""
 
     task_id: str
-    """As the caller gave it."""
+    """The task id as the caller gave it."""
     pages_created: list[str] = field(default_factory=list)
     pages_updated: list[str] = field(default_factory=list)
     log_entry: str = ""
-    """The line of `log.md`."""
+    """The line about the call in `log.md`."""
     index_updated: bool = False
     search_index_updated: bool = False
     lessons: list[str] = field(default_factory=list)
     """The page of each lesson that a transcript added or confirmed."""
     problem: str = ""
-    """Why no lessons were taken from a transcript; the same call again tries it once more."""
+    """Why no lessons were taken from a transcript; the same call, repeated, tries again."""
 
 
 class WikiIngestService:
@@ -72,7 +72,7 @@ class WikiIngestService:
     raised. The same call with the same arguments counts once. Texts are read by rules, and secrets in them are masked.
 
     Args:
-        wiki_config: Which wiki. Its `enabled` and `auto_ingest` are not checked here but by the caller.
+        wiki_config: The wiki. The caller checks its `enabled` and `auto_ingest`; this class does not.
         llm: A model that reads reports in which the rules find no failure, and takes lessons from transcripts;
             None for rules alone.
     """
@@ -91,15 +91,15 @@ class WikiIngestService:
         task_id: str,
         transcript: str | None = None,
     ) -> Coroutine[Any, Any, WikiIngestResult]:
-        """Archive the findings of one session: its failures, their origins, and coverage holes; without any, nothing.
+        """Archive the findings of one session, if it has any: failures, their origins, and coverage holes.
 
         Args:
-            session_report: Read like the failure summary, and kept as evidence. What it calls passed proves nothing.
+            session_report: Read like the failure summary, and kept as evidence. A pass that it states proves nothing.
             failure_summary: Fields such as `error_class`, `failure_subtype`, `primary`, `test`, `seed`, `log`.
             classification: Fields such as `bug_type`, `confidence`, `rationale`.
             coverage_summary: Fields `covergroup`, `bin`, `action_class`, `scenario`, `priority`, `filled`.
             task_id: The caller's task id.
-            transcript: The full session, from which lessons are taken: by the model, or those that it lists itself.
+            transcript: The full session. The model takes lessons from it; without a model, lessons listed in it count.
         """
         texts = (session_report, failure_summary, classification, coverage_summary)
 
@@ -112,7 +112,7 @@ class WikiIngestService:
         """Do the work of `ingest_session` at once.
 
         Raises:
-            ModelError: The report is prose, and no model answered: it is kept, and the next call reads it again.
+            ModelError: The report is prose, and no model answered. It is kept, and the next call reads it again.
             WikiError: The wiki could not be written.
         """
         done = self.archive_session(texts, task_id)
@@ -130,7 +130,7 @@ class WikiIngestService:
             None if the texts mention no failure and no coverage hole.
 
         Raises:
-            ModelError: The report is prose, and no model answered: it is kept, and the next call reads it again.
+            ModelError: The report is prose, and no model answered. It is kept, and the next call reads it again.
             WikiError: The wiki could not be written.
         """
         done = self._archive_session(texts, task_id)
@@ -172,7 +172,7 @@ class WikiIngestService:
         return done
 
     def _with_lessons(self, result: WikiIngestResult, transcript: str, texts: Texts) -> WikiIngestResult:
-        """Archive a transcript that has lessons, then put these on their pages; they cite its record."""
+        """Archive a transcript that has lessons, then put them on their pages; they cite the transcript's record."""
         given = {"transcript": transcript}
         learning = Learning(self.config.layout, _identity_of("transcript", result.task_id, given), self.llm)
         kept = learning.read(transcript, texts)
@@ -226,7 +226,7 @@ class WikiIngestService:
 
         Args:
             classification_result: Text, mapping or object with `bug_type`, `confidence`, `rationale`, `error_class`,
-                `failure_subtype`; a `fingerprint` names the known cause it is about.
+                `failure_subtype`; a `fingerprint` names the known cause that the bug belongs to.
             evidence: Lines of the log; the first one describes the failure.
             task_id: The caller's task id.
             log_path: Path of the log, with `:` and a line number if known.
@@ -254,14 +254,14 @@ class WikiIngestService:
         filled: bool,  # noqa: FBT001 (the specification's signature)
         task_id: str,
     ) -> Coroutine[Any, Any, None]:
-        """Make or update `coverage/{covergroup}_{bin}.md`.
+        """Make or update the page `coverage/{covergroup}_{bin}.md`.
 
         Args:
             covergroup: Name of the covergroup.
             bin_name: Name of one of its bins.
             action_class: `actionable`, `protocol_blocked`, `design_excluded` or `needs_investigation`.
-            scenario: What would fill the bin, or did.
-            filled: Whether it is covered now.
+            scenario: What would fill the bin, or what filled it.
+            filled: Whether the bin is covered now.
             task_id: The caller's task id.
 
         Raises:
@@ -284,7 +284,7 @@ class WikiIngestService:
     def ingest_spec_clarification(
         self, feature: str, clarification_type: str, text: str, spec_section: str | None, task_id: str
     ) -> Coroutine[Any, Any, str]:
-        """Make `specs/{feature}_clarification.md`, or add to it.
+        """Make the page `specs/{feature}_clarification.md`, or add to it.
 
         Args:
             feature: Feature of the design, as named in the verification plan.
@@ -381,10 +381,10 @@ class Done:
     """The outcome of a call."""
 
     identity: str
-    """The name of its record."""
+    """The name of the call's record."""
     result: WikiIngestResult
     pages: Mapping[str, str]
-    """Path of the page of each fingerprint."""
+    """Maps each fingerprint to the path of its page."""
     refused: Sequence[tuple[str, str]]
     """Pages that were left alone, each with the reason."""
     was_known: bool
@@ -397,7 +397,7 @@ async def _wait(future: Future[_Result]) -> _Result:
 
 
 def _identity_of(kind: str, task_id: str, arguments: Mapping[str, Any]) -> str:
-    """Return the name of the record of a call: the caller's task id, and a hash that the same call has again."""
+    """Return the name of a call's record: the caller's task id, and a hash that is the same for the same call."""
     return task_id_of(task_id, kind, json.dumps([kind, task_id, arguments], sort_keys=True, default=str))
 
 
@@ -416,7 +416,7 @@ def _known(layout: Layout, identity: str) -> RunRecord | None:
 
 
 def _moment(layout: Layout, coverage: Sequence[BinRow]) -> str:
-    """Return the present time, or a second after the newest report on one of the bins, so that their order stays."""
+    """Return the present time, or if later, a second after the newest report on a bin: reports stay in order."""
     if not coverage:
         return now()
     with WikiHistory(layout) as history:

@@ -48,12 +48,12 @@ class SessionReader:
         """Return each failure as fields, with `error_class` and `failure_subtype` where they are known.
 
         Args:
-            report: The session's report; a failure that the summary has too is one.
+            report: The session's report; a failure that is also in the summary counts once.
             failure_summary: The failures as an analyser gives them.
             classification: What is said about the failures' origins.
 
         Raises:
-            ModelError: The report is prose that the rules find nothing in, and the model gave no answer.
+            ModelError: The report is prose in which the rules find nothing, and the model gave no answer.
         """
         found = [group for group in groups(failure_summary) if tells_of_failure(group)]
         summed = len(found)
@@ -76,7 +76,7 @@ class SessionReader:
         return [self._named(each) for each in with_judgements(found[:MOST], groups(classification)[:MOST])]
 
     def _named(self, failure: dict[str, str]) -> dict[str, str]:
-        """Return a failure with the label of its message if it states none, and with its cause if that is on record."""
+        """Return a failure with the label of its message if it states none, and its cause if that is on record."""
         lines = lines_of(failure)
         verdict = self._verdict("\n".join(lines)) if lines else None
         if verdict is None:
@@ -108,8 +108,8 @@ class SessionReader:
 def lines_of(failure: Mapping[str, str]) -> list[str]:
     """Return the lines of a failure: its message, and what surrounds it.
 
-    Where no message is quoted, the symptom stands for it, else the title; without any, only the label and the test tell
-    failures apart.
+    Where no message is quoted, the symptom stands for it, else the title; without either, only the label and the test
+    tell failures apart.
     """
     primary, symptom, title = (failure.get(name, "") for name in ("primary", "symptom", "title"))
     context = [without_bullet(line) for line in failure.get("context", "").splitlines()]
