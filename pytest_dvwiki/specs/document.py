@@ -39,7 +39,7 @@ _EXPRESSION = re.compile(
 _OTHER_PATTERN = re.compile(r"file|name|glob|keyword|item|waiver", re.IGNORECASE)
 _PREFIXED = re.compile(r"""(["'`])regex:(.+?)\1""")
 _METADATA = frozenset({"value", "source_file", "line_number", "matched_content", "parsed_fields"})
-"""Fields that each extraction has."""
+"""Fields that every extraction has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ class Block:
 
 
 def sections_of(text: str) -> dict[str, str]:
-    """Return the text of each of the four sections that is there, by its heading."""
+    """Return the four sections, as far as they are present: a mapping from heading to text."""
     return by_heading(re.split(rf"^## ({'|'.join(map(re.escape, HEADINGS))})[ \t]*$", text, flags=re.MULTILINE))
 
 
 def by_heading(pieces: Sequence[str]) -> dict[str, str]:
-    """Return the text under each heading of a text that was split at them; of two equal headings the first."""
+    """Return the text below each heading, from a text split at its headings; of equal headings the first counts."""
     found: dict[str, str] = {}
     for heading, body in zip(pieces[1::2], pieces[2::2], strict=True):
         found.setdefault(heading, body)
@@ -86,7 +86,7 @@ def waivers_of(section: str) -> list[Entry]:
 
 
 def scenarios_of(section: str) -> list[Entry]:
-    """Return the scenarios of section 4: headings, and lines in bold type, that begin with this word."""
+    """Return the scenarios of section 4: headings, and lines in bold type, that begin with "Scenario"."""
     found = [*_SCENARIO.finditer(section)]
     starts = sorted({each.start() for each in (*found, *_HEADING.finditer(section))})
     ends = [next((start for start in starts if start > each.start()), len(section)) for each in found]
@@ -115,7 +115,7 @@ def _bold(section: str) -> list[Entry]:
 
 
 def named_items(text: str, items: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Return the items that a text names by number or name, and the numbers in it that no item has."""
+    """Return the items that a text names by number or title, and the numbers in the text that no item has."""
     numbers: dict[str, None] = {}
     for found in _ITEMS.finditer(text):
         for first, last in _RANGE.findall(found[1]):
@@ -129,7 +129,7 @@ def named_items(text: str, items: list[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def keywords_of(waiver: Entry) -> list[str]:
-    """Return the keywords of a waiver, which are in quotes or code spans on a line of that name."""
+    """Return the keywords of a waiver: the quoted texts and code spans after `keywords:`, else a list with commas."""
     found = re.search(r"keywords?(?:\*\*)?:(.*(?:\n[ \t]+(?![ \t]*[-*]).*)*)", waiver.text, re.IGNORECASE)
     if found is None:
         return []
@@ -138,7 +138,7 @@ def keywords_of(waiver: Entry) -> list[str]:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """Return the blocks of code; one in which another begins was not closed."""
+    """Return the blocks of code; a block counts as not closed if another begins in it."""
     found: list[Block] = []
     fence = language = ""
     first, lines = 0, list[str]()
@@ -159,7 +159,7 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def check_items(section: str) -> list[Any] | None:
-    """Return the list `items` of section 4, unchanged; None if there is no such block."""
+    """Return the list `items` of section 4, unchanged; None if no YAML block has this list."""
     for block in blocks_of(section):
         if block.language not in {"yaml", "yml"}:
             continue
@@ -173,7 +173,7 @@ def check_items(section: str) -> list[Any] | None:
 
 
 def expressions_of(text: str) -> list[str]:
-    """Return the regular expressions of a text: after a label, after `regex:`, in blocks, and those of items."""
+    """Return the regular expressions of a text: after a label, after `regex:`, in blocks, and in items."""
     found = [expression for _, expression in _PREFIXED.findall(text)]
     for label, rest in _EXPRESSION.findall(text):
         if not _OTHER_PATTERN.search(label):
@@ -209,7 +209,7 @@ class Fields:
                     self._examples |= {*_paths(node)}
 
     def has(self, reference: str) -> bool:
-        """Tell whether a field is defined, by itself or in its group."""
+        """Tell whether a field is defined, either alone or in its group."""
         *groups, name = reference.split(".")
         if reference in self._examples | self._listed:
             return True

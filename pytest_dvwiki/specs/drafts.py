@@ -33,16 +33,16 @@ _REASON = "Accepted for this test: every violation stays visible."
 
 
 class DraftError(Exception):
-    """A specification from which no check can be made; its text is the reason."""
+    """A specification from which no check can be made; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A check that is made of a specification."""
+    """A check that is made from a specification."""
 
     document: dict[str, Any]
     items: tuple[str, ...]
-    """The names of its items, in order."""
+    """The names of the check's items, in order."""
     without: tuple[str, ...]
     """The items of section 2 for which the specification has no expression."""
 
@@ -53,7 +53,7 @@ class Draft:
         return [*self.items] if listed is None else [each["name"] for each in listed if each.get("pattern", True)]
 
     def missing_with(self, names: Iterable[str]) -> frozenset[str]:
-        """Return these items and those that are read from the files that they name, which are missing too."""
+        """Return these items, and the items that are looked for in files named by them, which are then missing too."""
         found = set(names)
         for each in self.document.get("items", ()):
             if each.get("from") in found:
@@ -62,7 +62,7 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """Return the text of the file, with the parts left out as comments."""
+        """Return the text of the file; comments name the items that are left out."""
         notes = [f"# no expression was given, so this is not checked: {each}\n" for each in self.without]
         return "".join(notes) + yamlio.dump(self.document)
 
@@ -102,14 +102,14 @@ def draft(text: str, outline: Outline, folder: Path) -> Draft:
 
 
 def _seen_from(folder: Path, entry: str, home: Path) -> str:
-    """Return an entry of `input_files` for a check in another folder than the item's."""
+    """Return an entry of the item's `input_files` as a check in this folder has to write it."""
     if folder == home or entry.startswith(("/", "${")):
         return entry
     return os.path.relpath(home / entry, folder)
 
 
 def scenarios(made: Draft, outline: Outline, spec: str) -> dict[str, dict[str, Any]]:
-    """Return the test configurations by their names: checks with the results that they must have.
+    """Return the test configurations, each a check with the results that it must have, by name.
 
     Args:
         made: The draft check.
@@ -139,7 +139,10 @@ def scenarios(made: Draft, outline: Outline, spec: str) -> dict[str, dict[str, A
 
 
 def _waivers(sections: dict[str, str], names: Sequence[str]) -> list[str]:
-    """Return waivers for what section 3 accepts: a keyword that is in no other item's name, or else the names."""
+    """Return waivers for what section 3 accepts: for each entry a keyword that matches no other item, or item names.
+
+    If section 3 accepts no item of the check, the last item is waived.
+    """
     items = document.items_of(sections.get(document.HEADINGS[1], ""))
     entries = document.waivers_of(sections.get(document.HEADINGS[2], ""))
     for_entry = [
@@ -156,7 +159,7 @@ def _waivers(sections: dict[str, str], names: Sequence[str]) -> list[str]:
 
 
 def _as_in(keyword: str, titles: Sequence[str]) -> str:
-    """Return a keyword in the spelling of a name that holds it; empty if none does."""
+    """Return a keyword as the first title that contains it spells it; empty if no title does."""
     places = ((title, title.casefold().find(keyword.casefold())) for title in titles)
     return next((title[at : at + len(keyword)] for title, at in places if at >= 0), "")
 
@@ -169,13 +172,13 @@ def _accepted(waivers: Sequence[str], names: Iterable[str]) -> set[str]:
 def _expected(
     made: Draft, waivers: Sequence[str], *, has_misfits: bool, mode: Sequence[str] | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the results that a test configuration may have: all items there, or those missing that a waiver is for.
+    """Yield the results that a test configuration may have: no item is missing, or the items that one waiver accepts.
 
     Args:
         made: The draft check.
         waivers: What section 3 accepts.
         has_misfits: Whether no value fits its pattern.
-        mode: The configuration's own waivers, or the reason of a global one; None if it has none.
+        mode: The configuration's own waivers, or the reason of its global waiver; None if it has no waiver.
     """
     names = set(made.items)
     misfits = set(made.with_pattern) if has_misfits else set()

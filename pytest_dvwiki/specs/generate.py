@@ -65,8 +65,8 @@ class SpecGenerator:
 
     Args:
         layout: The project: its text files, and the wiki whose review queue gets the drafts.
-        model: The model; None if there is none, which is an error only where a round has to be made.
-        model_name: The model in the settings; results of another one are not reused.
+        model: The model; None if there is none, which is an error only if a round has to run.
+        model_name: The model in the settings; results of other models are not reused.
         activity: Called with each line of progress.
         debug: Folder for the files of the rounds; None for a hidden one beside the specification.
     """
@@ -125,11 +125,11 @@ class SpecGenerator:
             return [*pool.map(one, items, homes)]
 
     def generate(self, item: Path, output: Path | None = None) -> SpecResult:
-        """Make the specification of an item, from the first round that is missing.
+        """Make the specification of an item, and run the rounds that have no usable result yet.
 
         Args:
-            item: Its file.
-            output: Folder for the resulting files; the item's own if there is none.
+            item: The file of the item.
+            output: Folder for the resulting files; None for the folder of the item.
         """
         item = _plain(item)
         if item.name.endswith(SUFFIX):
@@ -150,10 +150,10 @@ class SpecGenerator:
             return _failed(item, WRONG_INPUT, reading.described(error))
 
     def _rounds(self, work: _Work) -> None:
-        """Run the rounds, except those whose results are there.
+        """Run the rounds that have no usable result yet.
 
         Raises:
-            ModelError: No model answered; the rounds before stay.
+            ModelError: No model answered; the results of earlier rounds are kept.
             WikiError: The files of a round cannot be written.
         """
         disk.replace(work.kept.folder / "config.yaml", prompts.configuration(work.outline).encode())
@@ -275,7 +275,7 @@ class _Work:
     tokens_out: int = 0
     warnings: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
-    """Files that were left alone, as errors."""
+    """An error message for each file that was left alone."""
     artifacts: dict[str, Any] = field(default_factory=dict)
 
     def warn(self, text: str, tell: Callable[[str], None]) -> None:
@@ -290,14 +290,14 @@ class _Work:
         return prompts.filled(text, self.name, self.outline) + "\n"
 
     def write(self, name: str, text: str) -> Path | None:
-        """Write a file with its mark; one that a person wrote or edited is left alone.
+        """Write a file with its mark; a file that a person wrote or edited is left alone.
 
         Returns:
             The file; None if it was left alone.
         """
         path = self.folder / name
         mark, is_ours = _mark(path)
-        if mark != _digest(text):  # an edited file that was made of the same text has nothing new to get
+        if mark != _digest(text):  # an edited file that was made from the same text needs no update
             if path.exists() and not is_ours:
                 self.left.append(f"{path}: somebody edited it, so it was left alone; move it away to get the new one")
                 return None
@@ -327,7 +327,7 @@ class _Work:
 
 
 def _plain(path: Path) -> Path:
-    """Return the absolute path of a file without `..`, by which two files can be compared."""
+    """Return the absolute path of a file without `..`; such paths can be compared."""
     return Path(os.path.abspath(path))  # noqa: PTH100  # `Path.absolute` keeps `..`
 
 
@@ -344,7 +344,7 @@ def _failed(item: Path, exit_status: int, error: str) -> SpecResult:
 
 
 def _marked(path: Path, text: str) -> str:
-    """Return the text of a file with a mark by which an edit is noticed."""
+    """Return the text of a file with a mark that reveals later edits."""
     digest = _digest(text)
     if path.suffix == ".md":
         return f"{text}\n<!-- made by dvwiki spec, {digest} -->\n"
@@ -356,7 +356,7 @@ def _digest(text: str) -> str:
 
 
 def _mark(path: Path) -> tuple[str, bool]:
-    """Return the mark of a file, and whether the file is as it was written; an empty mark if it has none."""
+    """Return the mark of a file, empty if it has none, and whether the file is unchanged since it was written."""
     try:
         text = reading.read_text(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""The prompts of the five rounds, made of text files that a project can replace."""
+"""The prompts of the five rounds, made from text files that a project can replace."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SECTION = re.compile(r"^(?=## [1-4]\.)", re.MULTILINE)
 
 
 class TextsError(Exception):
-    """A text file that lacks a part; its text names file, part and remedy."""
+    """A text file that lacks a part; the message names file, part and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +38,16 @@ class Round:
 
     number: int
     name: str
-    """Its answer is between tags of this name."""
+    """Name of the round, and of the tags around its answer."""
     title: str
     task: str
     system: tuple[str, ...]
-    """The parts of the system prompt; none for all of it."""
+    """The parts of the system prompt that the round gets; empty for the whole prompt."""
     guidance: tuple[str, ...]
 
     @property
     def step(self) -> str:
-        """Return the name by which the settings can choose a model for it."""
+        """Return the name by which the settings can choose a model for the round."""
         return f"spec.{self.name}"
 
 
@@ -106,7 +106,7 @@ class Texts:
 
     @classmethod
     def load(cls, folder: Path | None = None) -> Texts:
-        """Read the files of a project, and those of the package where it has none.
+        """Read the text files of a project, or those of the package where the project has none.
 
         Args:
             folder: The project's folder.
@@ -143,7 +143,7 @@ class Texts:
             each: The round.
             name: Name of the item.
             outline: The item.
-            results: The results of the rounds before it, by their names.
+            results: Maps the name of each earlier round to its result.
         """
         above, *sections = _SECTION.split(self.template)
         starts = f"## {each.number - 1}."
@@ -160,7 +160,7 @@ class Texts:
 
 
 def _parts(text: str) -> dict[str, str]:
-    """Return the parts of a text by their headings; of two with the same heading the first."""
+    """Return the text of each part by its heading; of parts with equal headings the first counts."""
     return document.by_heading(_PART.split(text))
 
 
@@ -213,7 +213,7 @@ def _earlier(each: Round, results: Mapping[str, str]) -> list[str]:
 
 
 def summary(text: str) -> str:
-    """Return the start of a section, cut at a line, with how much was left out."""
+    """Return the start of a section, cut at a line, with a note on how much is left out."""
     if len(text) <= SUMMARY:
         return text
     kept = text[: SUMMARY - _NOTE].rpartition("\n")[0] or text[: SUMMARY - _NOTE]
@@ -221,10 +221,10 @@ def summary(text: str) -> str:
 
 
 def extracted(text: str, tag: str) -> tuple[str, str]:
-    """Return the text between the first tags of a name, and a warning.
+    """Return the text between the first pair of tags with a name, and a warning.
 
     Returns:
-        The whole text, with a warning, if there are no such tags; an empty warning if there is one pair.
+        The whole text, with a warning, if there are no such tags; the warning is empty if there is one pair.
     """
     found = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
     if not found:

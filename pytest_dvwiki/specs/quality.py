@@ -19,7 +19,7 @@ _OPEN = re.compile(r"\{TODO\b|\bTODO:")
 
 
 def issues(text: str) -> list[str]:
-    """Return what is wrong with a specification, one line each; empty if it passes."""
+    """Return what is wrong with a specification, one line for each problem; empty if it passes."""
     return [*dict.fromkeys((*_form(text), *_content(text)))]
 
 

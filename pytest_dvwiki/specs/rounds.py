@@ -1,4 +1,4 @@
-"""The files of the rounds of one item, so that a later call continues where an earlier one ended."""
+"""The files of the rounds of one item, with which a later call continues where an earlier call ended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 CACHE = ".resume_cache"
 LEAST = 100
-"""Minimum number of bytes of a result; a smaller one is damaged."""
+"""Minimum number of bytes of a result; a smaller result is damaged."""
 _DAY = 86_400
 _OURS = re.compile(r".+-[0-9a-f]{12}")
 
@@ -36,14 +36,14 @@ class RoundFiles:
 
     @classmethod
     def of(cls, parent: Path, name: str, outline: Outline, texts: Texts, model: str) -> RoundFiles:
-        """Return the folder for an item, the texts and the model: if one of these differs, it is another folder."""
+        """Return the folder for an item, the texts and the model: if one of these differs, so does the folder."""
         files = "\0".join(entry for entry, _ in outline.input_files)
         parts = (configuration(outline), files, texts.system, texts.guidance, texts.template, model)
         digest = hashlib.sha256("\0\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
         return cls(parent / f"{name}-{digest[:12]}")
 
     def result(self, each: Round, system: str, prompt: str) -> str | None:
-        """Return the result of a round, which the same prompts gave or a person edited; None if it has to be made."""
+        """Return the result of a round if the same prompts gave it or a person edited it; None if it has to run."""
         result = self._text(each, each.name)
         if result is None or len(result.encode()) < LEAST:
             return None
@@ -53,10 +53,10 @@ class RoundFiles:
         return result.strip() if is_edited or is_same else None
 
     def keep(self, each: Round, *, system: str, prompt: str, response: str, result: str) -> None:
-        """Write the files of a round; the result is the last, so that a round that was killed has none.
+        """Write the files of a round; the result is written last, so that a round that was killed has none.
 
         Raises:
-            WikiError: They cannot be written.
+            WikiError: The files cannot be written.
         """
         self._path(each, each.name).unlink(missing_ok=True)
         for kind, text in (("system_prompt", system), ("prompt", prompt), ("response", response), (each.name, result)):
