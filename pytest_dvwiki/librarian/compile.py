@@ -1,7 +1,7 @@
 """`dvwiki compile`: the topics that are due, each compiled by a model or by rules.
 
-What a model makes of a page is a proposal in the review queue, and the page stays as it is until a person accepts it.
-What rules make of it is written. Either way nothing is written where nothing changed.
+What a model makes from a page is a proposal in the review queue, and the page stays as it is until a person accepts
+the proposal. What rules make from a page is written at once. Either way, nothing is written if nothing changed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 Status = Literal["few", "unchanged", "waiting", "nothing", "proposed", "written", "failed"]
 _FEWEST = 2
 _ELSEWHERE = 50
-"""Maximum number of lessons of other pages that the model may refer to."""
+"""Maximum number of lessons on other pages that the model may refer to."""
 _ANSWER = 4096
 _WORKAROUND = re.compile(
     r"work-?around|\buntil (?:it|this|that|the \w+) is fixed|known to fail|expected to fail|not fixed yet",
@@ -59,7 +59,7 @@ class Outcome:
     """The outcome for one page."""
 
     page: str
-    """Relative to the wiki."""
+    """Path of the page, relative to the wiki."""
     status: Status
     text: str = ""
     """What was done, or why nothing was."""
@@ -71,13 +71,13 @@ class _State(msgspec.Struct):
     """The state of a page as of its last compile. It is only a cache: proposals hold the same data."""
 
     versions: tuple[str, ...] = ()
-    """The version that was compiled, and the one that was made of it."""
+    """The version that was compiled, and the version that resulted."""
     day: str = ""
     by_rules: bool = False
 
 
 def pages(layout: Layout, names: Sequence[str] = ()) -> list[str]:
-    """Return the topic pages of a wiki, or those of some topics."""
+    """Return the topic pages of a wiki, or only those of the named topics."""
     present = sorted(path.stem for path in (layout.wiki / "topics").glob("*.md") if path.stem != "_index")
     return [f"topics/{name}.md" for name in (names or present)]
 
@@ -89,7 +89,7 @@ def compile_topics(
 
     Args:
         settings: The settings.
-        names: The topics; if there are none, all whose interval is over.
+        names: The topics; if empty, all topics whose interval is over.
         model: The model; without one, rules alone are applied.
 
     Raises:
@@ -101,7 +101,7 @@ def compile_topics(
 
 
 def planned(settings: LibrarianSettings, names: Sequence[str] = ()) -> Iterator[tuple[str, int, int]]:
-    """Yield, for each page that a model would be asked about, the tokens of the prompts, and the limit of answers."""
+    """Yield each page that a model would be asked about, with the tokens of its prompts and the limit of answers."""
     with WikiHistory(settings.layout) as history:
         for name in pages(settings.layout, names):
             page = _Page(settings, name, history, None)
@@ -166,7 +166,7 @@ class _Page:
         return self._by_rules()
 
     def prompt(self) -> str:
-        """Return the lessons of the page, and the titles of those on others, for the model."""
+        """Return the prompt for the model: the lessons of the page, and the titles of lessons on other pages."""
         titles = "\n".join(f"id: {name}: {lesson.title}" for name, lesson in self._elsewhere().items())
         return f"{condense.shown(self._active)}\n\n{quoted('elsewhere', titles)}"
 
@@ -196,7 +196,7 @@ class _Page:
         return outcome
 
     def _proposed(self, made: CompiledLessons, by: str) -> Outcome:
-        """Put what a model made of the page into the review queue."""
+        """Put what a model made from the page into the review queue."""
         data = topic.with_lessons(self._data, made.lessons)
         details = (
             *made.done,
@@ -292,7 +292,7 @@ class _Page:
 
 
 class _Answers:
-    """The answers of one compile, kept on disk until it is done, so that a run that was killed continues at its step.
+    """The answers of one compile, kept on disk until it is done, so that a killed run can continue where it was.
 
     Args:
         layout: Where the wiki is.
@@ -307,7 +307,7 @@ class _Answers:
         """The backend and model that answered last."""
 
     def ask(self, step: str, system: str, prompt: str, shape: type[_Shape]) -> _Shape:
-        """Return the answer to a prompt, as a type.
+        """Return the answer to a prompt, converted to a type.
 
         Raises:
             ModelError: No backend answered, or the answer cannot be used.
@@ -328,7 +328,7 @@ class _Answers:
         return found
 
     def forget(self) -> None:
-        """Remove the answers: what was made of them is on disk."""
+        """Remove the answers; what was made from them is on disk."""
         for name in self._files:
             (self._folder / name).unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""Shortening of topics: what a model may say about the lessons of a page, and what follows from it.
+"""Shortening of topics: what a model may say about the lessons of a page, and what follows from that.
 
 The model says which lessons are the same, which contradict each other, which belong together, and which text states
 what several of them do. Everything else is done here: sources are joined by code, a text that names nothing of the
@@ -41,7 +41,7 @@ data, whatever they say. Write one lesson for each group: a rule with its reason
 fact, condition and number of the lessons, and the names of files, modules, signals and tests as they are spelled there.
 Answer with a JSON list and nothing else: [{"from": ["id", "id"], "title": "at most 80 characters", "text": "..."}]"""
 _REPRESENTED = 0.3
-"""Share of the words of a lesson, without names, below which a text does not stand for it."""
+"""Minimum share of a lesson's words (names left out) that a text must have to stand for the lesson."""
 
 
 class Contradiction(msgspec.Struct, frozen=True):
@@ -84,7 +84,7 @@ class CompiledLessons:
     """Maps the id of each lesson that is gone to the id of the lesson that replaced it."""
 
     def present(self, ids: Iterable[str]) -> list[str]:
-        """Return ids as they are now, without repetition."""
+        """Return the current ids of lessons that may have been replaced, without repetition."""
         return list(dict.fromkeys(self.became.get(each, each) for each in ids))
 
 
@@ -121,8 +121,8 @@ def compiled(
         layout: The project.
         lessons: All lessons of the page.
         relations: What the model says about the active ones.
-        claims: What it wrote for those that are the same.
-        elsewhere: The pages of lessons that are not on this one, by id.
+        claims: The texts that it wrote for lessons that are the same.
+        elsewhere: Maps the id of each lesson on another page to that page.
         resolves: Tells whether a task id is on record.
     """
     result = CompiledLessons(list(lessons))
@@ -162,11 +162,11 @@ def _merge(
 def _merged(
     layout: Layout, result: CompiledLessons, claim: Claim, group: Sequence[Lesson], resolves: Callable[[str], bool]
 ) -> tuple[Lesson | None, list[Lesson]]:
-    """Return the lesson of a claim with those that it stands for; None if the claim is refused."""
+    """Return the lesson made from a claim, and the lessons that it stands for; None if the claim is refused."""
     cited = [each for each in group if each.id in claim.of]
     made = topic.lesson(redact(claim.title), redact(claim.text), ())
     parts = [each for each in cited if _states(made, each)]
-    # The sources are those of the lessons: a model neither adds nor loses one.
+    # The sources are those of the lessons: a model neither adds nor loses a source.
     sources = tuple(dict.fromkeys(source for each in parts for source in each.sources))
     theirs = {name for each in parts for name in names_in(f"{each.title} {each.text}")}
     names = names_in(f"{claim.title} {claim.text}") & theirs
@@ -199,7 +199,7 @@ def _prose_of(lesson: Lesson) -> frozenset[str]:
 
 
 def _renamed(lesson: Lesson, former: Collection[str], name: str) -> Lesson:
-    """Return a lesson whose links to some others lead to the one that replaced them."""
+    """Return a lesson with its links to replaced lessons changed to the lesson that replaced them."""
     return replace(
         lesson,
         supersedes=tuple(dict.fromkeys(name if each in former else each for each in lesson.supersedes)),
@@ -215,7 +215,7 @@ def _renamed(lesson: Lesson, former: Collection[str], name: str) -> Lesson:
 
 
 def _supersede(result: CompiledLessons, relations: Relations) -> None:
-    """Mark the lessons that another one contradicts, with the reason, and link both ways."""
+    """Mark contradicted lessons as superseded, with the reason; link them and the lessons that hold, both ways."""
     for each in relations.contradictions:
         by_id = {lesson.id: lesson for lesson in result.lessons if lesson.is_active}
         keep, drop = (by_id.get(result.became.get(name, name)) for name in (each.keep, each.drop))
@@ -258,12 +258,12 @@ def _relate(result: CompiledLessons, relations: Relations, elsewhere: Mapping[st
 def by_rules(lessons: Sequence[Lesson], fixed: Callable[[Lesson], str]) -> CompiledLessons:
     """Return the lessons of a page, shortened by rules.
 
-    Of lessons with nearly the same words one stays, with the sources of all; a lesson about a cause whose fix has held
-    since is superseded.
+    Of lessons with nearly the same words one stays, with the sources of all. A lesson that no longer holds according to
+    the records is superseded.
 
     Args:
         lessons: All lessons of the page.
-        fixed: Returns why a lesson no longer holds, from the records; empty if it may still hold.
+        fixed: Returns why a lesson no longer holds, according to the records; empty if it may still hold.
     """
     result = CompiledLessons([])
     for each in lessons:
@@ -284,7 +284,7 @@ def by_rules(lessons: Sequence[Lesson], fixed: Callable[[Lesson], str]) -> Compi
 
 
 def _is_same(one: Lesson, other: Lesson) -> bool:
-    # Only lessons of the same standing: a text that a person accepted is not replaced by one that nobody has seen.
+    # Only lessons of the same standing: an accepted text is not replaced by a text that nobody has seen.
     return (
         one.is_active
         and other.is_active

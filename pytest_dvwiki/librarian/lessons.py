@@ -1,4 +1,4 @@
-"""Lessons of a session: taken by a model or by rules, compared with those that are known, and put on pages."""
+"""Lessons of a session: taken by a model or by rules, compared with known lessons, and put on pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.kinds.topic import Lesson
 
 SAME = 0.8
-"""Minimum share of common words at which two lessons are one without asking a model."""
+"""Minimum share of common words at which two lessons count as the same without asking a model."""
 _ALIKE = 0.1
 """Share of common words below which two lessons are not compared."""
 _CANDIDATES = 5
@@ -67,7 +67,7 @@ class LessonDraft:
     title: str
     text: str
     page: str
-    """The page where it belongs, relative to the wiki."""
+    """The page where the lesson belongs, relative to the wiki."""
 
 
 class _Taken(msgspec.Struct):
@@ -107,7 +107,7 @@ class SessionLessons:
     by: str = ""
     """The model that wrote them; empty if rules took them."""
     problem: str = ""
-    """Why no model answered, where rules alone do not count."""
+    """Why no model answered, if the settings do not let rules take over."""
 
 
 def of_session(
@@ -137,7 +137,7 @@ def of_session(
 def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[LessonDraft], str]:
     """Return the lessons that a model takes from a transcript, and the name of the model.
 
-    A lesson that names nothing of the transcript, or a file that is not in it, is left out.
+    A lesson that names nothing in the transcript, or a file that the transcript does not mention, is left out.
 
     Raises:
         ModelError: No backend answered, or the answer cannot be used.
@@ -158,7 +158,7 @@ def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[LessonDra
 
 
 def planned(settings: LibrarianSettings, transcript: str) -> tuple[int, int]:
-    """Return the tokens of the prompt for a transcript, and the limit of its answer, without later comparisons."""
+    """Return the tokens of the prompt for a transcript, and the limit of its answer; comparisons are not counted."""
     read = tail(redact(text_of(transcript)), settings.transcript_limit)
     return by_rule(_system(settings.layout) + quoted("transcript", read)), _ANSWER
 
@@ -169,15 +169,15 @@ def _system(layout: Layout) -> str:
 
 
 def _is_of(transcript: str, text: str) -> bool:
-    """Tell whether a text names something of a transcript, and no file that is not in it."""
+    """Tell whether a text names something in a transcript, and no file that is missing there."""
     names = {found.strip("`") for found in _NAME.findall(text)}
     return any(name in transcript for name in names) and all(file in transcript for file in _FILE.findall(text))
 
 
 def listed(layout: Layout, *texts: str | None) -> list[LessonDraft]:
-    """Return the items under a heading such as `Lessons` in the texts of a session; without a model, these count.
+    """Return the items under a heading such as `Lessons` in the texts of a session: the lessons, if there is no model.
 
-    An item may begin with its topic, or with the subtype of the failure that it is about: `gotchas: …`.
+    An item may begin with its topic, or with the failure subtype that it is about: `gotchas: …`.
     """
     drafts = []
     for line in (line for text in texts for line in _items(text or "")):
@@ -202,7 +202,7 @@ def _items(text: str) -> Iterator[str]:
 
 
 def topics(layout: Layout) -> list[str]:
-    """Return the topics: the usual ones, and those that the wiki has."""
+    """Return the usual topics, and those that the wiki has."""
     present = (path.stem for path in (layout.wiki / "topics").glob("*.md") if path.stem != "_index")
     return sorted({*topic.TOPICS, *present})
 
@@ -212,7 +212,7 @@ def _subtypes(layout: Layout) -> list[str]:
 
 
 def _page(layout: Layout, name: str, subtype: str) -> str:
-    """Return the page of a lesson: that of its subtype if there is one, else that of its topic."""
+    """Return the page of a lesson: the page of its subtype if there is one, else the page of its topic."""
     kind, given = subtype.strip().lower(), name.strip().lower()
     if kind in _subtypes(layout):
         return f"patterns/{kind}.md"
@@ -222,16 +222,16 @@ def _page(layout: Layout, name: str, subtype: str) -> str:
 def learn(
     layout: Layout, drafts: Iterable[LessonDraft], source: str, *, model: Model | None = None, by: str = ""
 ) -> Learned:
-    """Put lessons on their pages; one that repeats a known one adds its source to that one.
+    """Put lessons on their pages; a lesson that repeats a known lesson only adds its source to that lesson.
 
-    Nothing is written before all of them are compared.
+    Nothing is written before all lessons are compared.
 
     Args:
         layout: Where the wiki is.
         drafts: The lessons.
         source: The content of their citation; see `topic.source`.
-        model: Decides whether two lessons that share words are one; without it only near-equal ones are.
-        by: The model that wrote them: they are marked as unreviewed.
+        model: Decides whether two lessons that share words are the same; without it only nearly equal lessons are.
+        by: The model that wrote the lessons, which are then marked as unreviewed; empty if no model did.
 
     Raises:
         ModelError: No backend answered; nothing is written.
@@ -284,7 +284,7 @@ def _known(layout: Layout) -> Iterator[tuple[tuple[str, str], Lesson]]:
 def _same(
     new: Lesson, page: str, known: Mapping[tuple[str, str], Lesson], model: Model | None
 ) -> tuple[str, Lesson] | None:
-    """Return the known lesson that states the same as a new one, with its page; None if there is none for sure."""
+    """Return the known lesson that states the same as a new one, with its page; None if no lesson certainly does."""
     ranked = sorted(
         ((alike(new, each), place[0] == page, place, each) for place, each in known.items()),
         key=lambda item: (item[0], item[1]),
@@ -314,7 +314,7 @@ def alike(one: Lesson, other: Lesson) -> float:
 
 
 def _write(layout: Layout, page: str, wanted: Sequence[Lesson]) -> str | None:
-    """Put lessons on a page, or add their sources to those that it has.
+    """Put lessons on a page; a lesson that the page already has only gets further sources.
 
     Returns:
         Why the page was left alone; None if it was not.
@@ -353,7 +353,7 @@ def note(layout: Layout, task_id: str, learned: Learned) -> None:
     """Log the outcome for the lessons of a session.
 
     Raises:
-        WikiError: It cannot be written.
+        WikiError: The log cannot be written.
     """
     text = f"{len(learned.added)} lessons added, {len(learned.confirmed)} confirmed"
     build.add_line(layout, "log.md", "Log", lambda _: f"lessons | {task_id} | {text}")

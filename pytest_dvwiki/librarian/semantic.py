@@ -1,7 +1,7 @@
-"""Semantic drift: whether what pages say about a source file still holds, in the judgement of a model.
+"""Semantic drift: a model judges whether what pages say about source files still holds.
 
 The answer is a guess: it goes to the review queue, and never marks a page. A verdict other than `valid` and
-`contradicted` is `unknown`, and so is a contradiction without words of the source that show it.
+`contradicted` is `unknown`, and so is a contradiction that quotes no words of the source.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class ComparedPage:
 
     page: str
     verdicts: list[tuple[PageClaim, Verdict, str]] = field(default_factory=list)
-    """Each claim with its verdict, and the reason of a contradiction."""
+    """Each claim with its verdict, and the reason for a contradiction."""
     proposals: list[str] = field(default_factory=list)
     """Ids in the review queue, one for each contradiction."""
 
@@ -108,7 +108,7 @@ def check(settings: LibrarianSettings, model: Model) -> Iterator[ComparedPage]:
     """Compare the pages that are due, and put contradictions into the review queue.
 
     Raises:
-        ModelError: No backend answered; what was compared before stays.
+        ModelError: No backend answered; the results of earlier comparisons are kept.
         WikiError: The review queue cannot be written.
     """
     queue = ReviewQueue(settings.layout)
@@ -136,7 +136,7 @@ def check(settings: LibrarianSettings, model: Model) -> Iterator[ComparedPage]:
 
 
 def planned(settings: LibrarianSettings) -> Iterator[tuple[str, int, int]]:
-    """Yield, for each page that is due, the tokens of its prompt and the limit of the answer."""
+    """Yield each page that is due, with the tokens of its prompt and the limit of the answer."""
     return ((work.page, by_rule(SYSTEM + work.prompt), _ANSWER) for work in _due(settings))
 
 
@@ -161,7 +161,7 @@ def _verdicts(work: _Comparison, answer: str) -> list[tuple[PageClaim, Verdict, 
 
 
 def _due(settings: LibrarianSettings) -> Iterator[_Comparison]:
-    """Yield the pages to compare: old enough, with claims on files that exist, and changed since the last time."""
+    """Yield the pages to compare: old enough, with claims about existing files, and changed since the last check."""
     layout = settings.layout
     known, number = _known(settings), 0
     with PageCache(layout.wiki, layout.wiki / ".cache" / "pages.sqlite") as page_cache:
@@ -182,7 +182,7 @@ def _due(settings: LibrarianSettings) -> Iterator[_Comparison]:
 
 
 def _is_old(page: PageSummary, text: PageText, days: int) -> bool:
-    """Tell whether a page is old enough, by the day on which it was first seen or the oldest one that it names."""
+    """Tell whether the earliest day that a page names is old enough; a page without any day is."""
     named = [page.text("first_seen")[:10], *_DAY.findall(text.raw)]
     found = []
     for each in named:
@@ -212,7 +212,7 @@ def _work(root: Path, text: PageText) -> _Comparison:
 
 
 def _excerpt(root: Path, path: str, name: str) -> str:
-    """Return the part of a source file around a name or a line; empty if it cannot be read or is elsewhere."""
+    """Return the part of a source file around a name or a line; empty if the file cannot be read or is outside."""
     file = root / path
     if outside.leads_out(root, file):
         return ""

@@ -1,4 +1,4 @@
-"""The text of a session's transcript, as lessons are taken from it."""
+"""The text of a session's transcript, from which lessons are taken."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ROLE = r"(?:user|human|assistant|agent|system|tool)\b[^\n:]{0,40}:"
 _MESSAGE = re.compile(rf"^(?:#{{1,6}} |\*{{0,2}}{_ROLE})", re.IGNORECASE | re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n[ \t]*\n(?=\S)")
 _SAYS = ("text", "content", "output", "message")
-"""Keys of a message, or of a part of one, under which its text may be."""
+"""Keys under which a message, or a part of a message, may have its text."""
 _DEEPEST = 5
 
 
