@@ -30,7 +30,7 @@ class CallError(Exception):
 
     Args:
         reason: Why.
-        again: Whether the same call may succeed later.
+        again: Whether the same call may succeed if it is made again.
     """
 
     def __init__(self, reason: str, *, again: bool) -> None:
@@ -40,7 +40,7 @@ class CallError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A prompt, and how it is to be answered."""
+    """A prompt, with the model and the limit of the answer."""
 
     prompt: str
     system: str
@@ -56,17 +56,17 @@ def call(backend: Backend, layout: Layout, client: Any, request: Request) -> Ans
         backend: The backend.
         layout: The project.
         client: The client that `client_of` made for it.
-        request: What it is asked.
+        request: The prompt, with the model and the limit of the answer.
 
     Raises:
-        CallError: It gave no whole answer.
+        CallError: The backend gave no complete answer.
     """
     if backend.kind == "command":
         return _run(backend, layout, request)
     ask = _openai if backend.kind == "openai" else _anthropic
     try:
         text, is_whole, used = ask(client, backend, request)
-    except Exception as error:  # the libraries raise errors of their own and those of the libraries that they use
+    except Exception as error:  # the libraries also raise errors of the libraries that they use
         raise _explained(error) from error
     if not is_whole:
         raise CallError(f"the answer was cut off after {request.limit} tokens", again=False)
@@ -106,7 +106,7 @@ def client_of(backend: Backend) -> Any:
         if not given["api_key"]:
             raise CallError(f"the variable {backend.key}, which should hold the key, is not set", again=False)
     elif backend.url:
-        # The library's own key belongs to its own server: another server gets only the key that the entry names.
+        # The library's default key is for its own server: another server gets only the key that the entry names.
         given["api_key"] = "none"
     try:
         return Client(max_retries=0, timeout=backend.timeout, **given)
@@ -116,7 +116,7 @@ def client_of(backend: Backend) -> Any:
 
 def _openai(client: Any, backend: Backend, request: Request) -> tuple[Any, bool, tuple[int, int]]:
     system = [{"role": "system", "content": request.system}] if request.system else []
-    # OpenAI's own server no longer takes `max_tokens`; most others know nothing else.
+    # OpenAI's own server no longer takes `max_tokens`; most other servers take nothing else.
     limit = {"max_tokens" if backend.url else "max_completion_tokens": request.limit}
     messages = [*system, {"role": "user", "content": request.prompt}]
     done = client.chat.completions.create(model=request.model, messages=messages, **limit)
@@ -151,7 +151,7 @@ def _run(backend: Backend, layout: Layout, request: Request) -> Answer:
     """Run a command with the prompt on stdin, in an empty folder: an agent's tools find nothing there to change.
 
     Raises:
-        CallError: It cannot be run, failed, took too long or printed nothing.
+        CallError: The command cannot be run, failed, took too long or printed nothing.
     """
     text = f"{request.system}\n\n{request.prompt}" if request.system else request.prompt
     places = {"{root}": str(layout.root), "{model}": request.model}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WAITS = (1.0, 2.0)
 """Seconds between the attempts at one backend."""
 _MOST_LOG = 1 << 20
-"""Size in bytes at which a new log is begun; the old one is kept beside it."""
+"""Size in bytes at which a new log is begun; the old log is kept beside the new one."""
 
 
 class Clock(Protocol):
@@ -58,7 +58,7 @@ class Reporter:
     """Passes events on to a callback and to a log file.
 
     Args:
-        log: The file; it is written only where its folder exists.
+        log: The file; it is written only if its folder exists.
         activity: The callback.
     """
 
@@ -69,7 +69,7 @@ class Reporter:
     def __call__(self, kind: EventKind, step: str, text: str, **more: Any) -> None:
         """Report one event, with its secrets masked; see `Event`."""
         event = Event(kind, step, " ".join(redact(text).split()), **more)
-        # A log that cannot be written stops nothing.
+        # A log that cannot be written must not stop the work.
         with suppress(OSError):
             if self._log.exists() and self._log.stat().st_size > _MOST_LOG:
                 self._log.replace(self._log.with_name(f"{self._log.name}.1"))
@@ -80,12 +80,12 @@ class Reporter:
 
 
 class Client:
-    """A model behind one or several backends. It may be used by several threads at once.
+    """A model that one or several backends provide. Several threads may use it at once.
 
     Args:
         settings: The settings; `backends` is not empty.
         report: Called with each stage and attempt.
-        clock: The clock; the module `time`.
+        clock: The clock; by default the module `time`.
     """
 
     def __init__(self, settings: LibrarianSettings, report: Reporter, clock: Clock = time) -> None:
@@ -94,7 +94,7 @@ class Client:
         self._clock = clock
         self._lock = threading.Lock()
         self._backends = list(settings.backends)
-        """Those that failed are at the end."""
+        """The backends in the order in which they are tried; those that failed are at the end."""
         self._clients: dict[int, Any] = {}
         self._calls = 0
         self._tokens = 0
@@ -127,7 +127,7 @@ class Client:
 
         Raises:
             LimitError: The run has used up its calls or tokens.
-            CallError: It gave no answer.
+            CallError: The backend gave no answer.
         """
         size = by_rule(f"{request.system}{request.prompt}")
         for number, wait in enumerate((*WAITS, None), start=1):
@@ -160,7 +160,7 @@ class Client:
         """Reserve a call and its tokens, and wait until the rate allows it.
 
         Raises:
-            LimitError: None is left.
+            LimitError: No call is left, or too few tokens.
         """
         limits = self._settings
         with self._lock:
@@ -180,6 +180,6 @@ class Client:
             self._clock.sleep(turn - now)
 
     def _count(self, reserved: int, used: int) -> None:
-        """Replace the tokens that were reserved for a call by those that it used."""
+        """Replace the tokens that were reserved for a call with the tokens that it used."""
         with self._lock:
             self._tokens += used - reserved

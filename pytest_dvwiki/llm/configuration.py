@@ -24,33 +24,33 @@ _DEFAULT = "default"
 
 
 class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One entry of `backends:`, as `- openai: {model: small, url: …}`."""
+    """One entry of `backends:`, such as `- openai: {model: small, url: …}`."""
 
     kind: BackendKind = "none"
     run: str | tuple[str, ...] = ""
     """The command of kind `command`, as a line or as its words; `{root}` and `{model}` stand for the project's folder
     and the model."""
     url: str = ""
-    """The server, if it is not the library's own."""
+    """The URL of the server; empty for the library's default."""
     key: str = ""
-    """The variable of the environment that holds the key, if it is not the library's own."""
+    """The environment variable that holds the key; empty for the library's default."""
     model: str | dict[str, str] = ""
-    """The model, or one for each step with `default` for the others."""
+    """The model, or a mapping from steps to models with `default` for the other steps."""
     timeout: float = 120.0
     """Seconds until a call counts as failed."""
     price: tuple[float, float] | None = None
-    """What a million tokens of prompts and a million tokens of answers cost; without it no cost is given."""
+    """What a million tokens of prompts and a million tokens of answers cost; without a price, no cost is given."""
 
     def words(self) -> list[str]:
         """Return the words of the command.
 
         Raises:
-            ValueError: A quotation in it does not end.
+            ValueError: A quotation in the command is not closed.
         """
         return shlex.split(self.run) if isinstance(self.run, str) else list(self.run)
 
     def model_for(self, step: str) -> str:
-        """Return the model for a step: its own, that of the steps before the first dot, or the default."""
+        """Return the model for a step: by its full name, by its part before the first dot, or by default."""
         if isinstance(self.model, str):
             return self.model
         return next(filter(None, map(self.model.get, (step, step.partition(".")[0], _DEFAULT))), "")
@@ -66,9 +66,9 @@ class LibrarianSettings:
 
     layout: Layout
     backends: tuple[Backend, ...] = ()
-    """In the order in which they are tried; `none`, and what follows it, is not among them."""
+    """The backends in the order in which they are tried; `none` and the entries after it are left out."""
     rules: bool = True
-    """Whether rules take over where no backend answers: `none` is listed, or nothing is."""
+    """Whether rules take over if no backend answers: true if `none` is listed, or nothing at all."""
     threshold: int = option("int", default=5, help="Minimum number of lessons that a topic needs to be compiled.")
     interval: int = option(
         "int", default=1, help="Minimum number of days between two compiles of a topic that the command does not name."
@@ -94,7 +94,7 @@ class LibrarianSettings:
 
     @property
     def log(self) -> Path:
-        """Return the file of the librarian's activity; ignored by git."""
+        """Return the log file of the librarian's activity, which git ignores."""
         return self.layout.wiki / ".cache" / "librarian.log"
 
     @classmethod
@@ -124,7 +124,7 @@ OPTIONS = options_of(LibrarianSettings)
 
 
 def _backends(given: object, where: str) -> Iterator[Backend]:
-    """Yield the backends of a list, each of them a word or a mapping with one key.
+    """Yield the backends of a list; each entry is a word or a mapping with one key.
 
     Raises:
         SettingsError: An entry cannot be used.
@@ -151,7 +151,7 @@ def _check(backend: Backend, here: str) -> None:
     """Refuse a backend that can never answer.
 
     Raises:
-        SettingsError: It lacks what its kind needs.
+        SettingsError: The backend lacks a key that its kind needs, or a value cannot be used.
     """
     needed = {"command": "run", "openai": "model", "anthropic": "model"}.get(backend.kind)
     if needed and not getattr(backend, needed):

@@ -15,10 +15,10 @@ _FENCED = re.compile(r"^```\w*[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILIN
 
 
 class ModelError(Exception):
-    """No backend answered; the text names each one and the reason.
+    """No backend answered; the message names each backend and the reason.
 
     Args:
-        text: The text.
+        text: The message.
         rules: Whether the settings list `none` after these backends: the caller then continues with rules alone.
     """
 
@@ -32,7 +32,7 @@ class AnswerError(ModelError):
 
 
 class LimitError(ModelError):
-    """The run has used up its calls or its tokens; what is done stays, and the next run goes on."""
+    """The run has used up its calls or its tokens; finished work is kept, and the next run goes on from there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Model(Protocol):
             prompt: The prompt.
             system: The system prompt.
             step: What the caller is doing; the settings may choose the model by it.
-            max_tokens: The longest answer; one that was cut off there is an error, not an answer.
+            max_tokens: Maximum number of tokens of the answer; an answer that was cut off there is an error.
 
         Raises:
             ModelError: No backend answered.
@@ -94,7 +94,7 @@ class Model(Protocol):
 
 
 def quoted(tag: str, text: str) -> str:
-    """Return text from outside between XML tags; no tag of that name inside the text can end it."""
+    """Return untrusted text between XML tags; no tag of that name inside the text can end the quotation."""
     inside = re.sub(rf"<(?=\s*/?\s*{re.escape(tag)})", "&lt;", text, flags=re.IGNORECASE)
     return f"<{tag}>\n{inside}\n</{tag}>"
 
@@ -107,7 +107,7 @@ def parsed(text: str, shape: type[Shape]) -> Shape:
         shape: The type that it must have, as msgspec checks it.
 
     Raises:
-        AnswerError: There is none, or it has another shape.
+        AnswerError: There is no JSON document, or it has a different shape.
     """
     fenced = _FENCED.findall(text)
     try:
