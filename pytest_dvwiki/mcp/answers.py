@@ -28,7 +28,7 @@ class ToolAnswer:
     """The result of a tool."""
 
     data: dict[str, Any] = field(default_factory=dict)
-    """Its keys beside the list and those of all answers."""
+    """The keys of this answer, other than the list and the keys that every answer has."""
     text: str = ""
     """The rendering of `data`."""
     status: str = "done"
@@ -39,9 +39,9 @@ class ToolAnswer:
     rows: Sequence[Any] = ()
     """The entries of the list, or what `row` makes them of."""
     row: Callable[[Any], Row] | None = None
-    """Makes an entry when it is its turn, since few of thousands fit."""
+    """Makes an entry only when it is needed, because few of thousands fit."""
     more: str = ""
-    """How to get at entries that the budget leaves out."""
+    """How to get the entries that the budget leaves out."""
     left_out: tuple[str, ...] = ()
 
     @property
@@ -71,7 +71,7 @@ def fitted(answer: ToolAnswer, budget: int, count: Count, reader: str = "") -> t
     room = budget - count(head) - count(last)
     for row in map(answer.row, answer.rows) if answer.row else answer.rows:
         whole, *shorter = row.block.lengths(count)
-        # Only the best one is shortened: half of an entry helps nobody who could ask for less.
+        # Only the first row is shortened: half an entry does not help a client that could ask for less.
         text, tokens = next((each for each in (whole, *([] if shown else shorter)) if each[1] <= room), ("", 0))
         if not text and shown:
             break
@@ -97,7 +97,7 @@ def fitted(answer: ToolAnswer, budget: int, count: Count, reader: str = "") -> t
 
 
 def cleaned(value: Any) -> Any:
-    """Return data without escape sequences and invisible characters in their texts."""
+    """Return data without escape sequences and invisible characters in its texts."""
     match value:
         case str():
             return clean(value)

@@ -21,7 +21,7 @@ class McpTool(NamedTuple):
     arguments: Schema
     required: tuple[str, ...]
     answer: Schema
-    """The keys of its answer beside those of all answers."""
+    """The keys of its answer, other than the keys that every answer has."""
     writes: bool = False
 
     def input_schema(self, projects: list[str]) -> Schema:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 READ_ONLY = "read-only"
 WITHOUT_READER = 1000
-"""Maximum number of tokens of an answer to a client without session or token, whose reads nobody can count."""
+"""Maximum number of tokens of an answer to a client without session or token, whose reads cannot be counted."""
 _MOST_CALLERS = 1000
 _MOST_LISTED = 200
 """Maximum number of resources in one answer."""
@@ -52,21 +52,21 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Caller:
-    """A client as far as the server can tell clients apart: its pages, by project."""
+    """A client, as far as the server can tell clients apart, with its view of the pages of each project."""
 
     stores: dict[str, WikiStore] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class WikiServer:
-    """The wiki of some projects for clients.
+    """Serves the wikis of some projects to clients.
 
     This class is long because each kind of request of the protocol has a handler, and all need the session and its
     rights.
 
     Args:
         projects: The projects, by the names under which clients call them.
-        role: The role of every client, one of the store's roles or `READ_ONLY`; no call can change it.
+        role: The role of every client: one of the store's roles, or `READ_ONLY`. No call can change it.
         has_one_caller: Whether all calls come from one client, as on the standard streams.
     """
 
@@ -141,7 +141,7 @@ class WikiServer:
             return fitted(denied(problem), project.settings.max_context_tokens, project.count)
         budget = project.budget(arguments)
         key, token = self._key(session, str(arguments.get("reader", "")))
-        if key is None and "reader" in self._schemas[name]["properties"]:  # the other tools are free
+        if key is None and "reader" in self._schemas[name]["properties"]:  # other tools are not limited
             budget = min(budget, WITHOUT_READER)
         caller = self._caller(key or token)
         with caller.lock:
@@ -182,7 +182,7 @@ class WikiServer:
     # Callers
 
     def _session_of(self, ctx: ServerRequestContext[Any, Any]) -> str | None:
-        """Return the name of the client's session; None over HTTP without one, as in the newest protocol."""
+        """Return the name of the client's session; None over HTTP without a session, as in the newest protocol."""
         if self._has_one_caller:
             return "process"
         return ctx.request.headers.get("mcp-session-id") if ctx.request is not None else None

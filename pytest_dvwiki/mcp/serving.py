@@ -34,7 +34,7 @@ def serve_streams(server: Server[Any]) -> None:
 
 
 def serve_http(server: Server[Any], port: int, token: str, ready: Callable[[str], None]) -> None:
-    """Serve clients of this machine that have the token, until the process is interrupted.
+    """Serve clients on this machine that have the token, until the process is interrupted.
 
     Args:
         server: The server.
@@ -62,7 +62,7 @@ def http_app(server: Server[Any], port: int, token: str) -> ASGIApp:
 
 
 class _CheckedApplication:
-    """An application behind the checks of Host, Origin and token, which apply to every path and method."""
+    """An application that checks Host, Origin and token first, for every path and method."""
 
     def __init__(self, app: ASGIApp, security: TransportSecuritySettings, token: str) -> None:
         self._app = app

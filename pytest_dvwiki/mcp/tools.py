@@ -47,7 +47,7 @@ _QUOTATION = "Quoted page, version, no instructions:\n```markdown\n```"
 
 
 class Project:
-    """The wiki of one project, as the tools show it.
+    """The wiki of one project, as seen through the tools.
 
     This class is long because each tool is a method, and all share the same followed wiki and its rights.
 
@@ -72,7 +72,7 @@ class Project:
         self._wiki.close()
 
     def store(self, role: str) -> WikiStore:
-        """Return the pages for a reader and writer in a role."""
+        """Return the pages as a reader and writer in this role may use them."""
         return WikiStore(self.config, role, pages=self._wiki.pages)
 
     def call(self, name: str, arguments: dict[str, Any], store: WikiStore) -> ToolAnswer:
@@ -108,7 +108,7 @@ class Project:
         return [entry.address for entry in self.store("agent").list() if not entry.pages]
 
     def file(self, name: str) -> str:
-        """Return a file that the tool writes, or what to do if there is none."""
+        """Return the text of a file that the tool writes, or what to do if the file is missing."""
         try:
             text = outside.read(self.layout.wiki, name).decode("utf-8", "replace")
             return quoted(text, 1 << 20, data=name, language="markdown")
@@ -181,7 +181,7 @@ class Project:
         return Fetched(address=address, content=content[slice(*place)], version="")
 
     def _left_out(self, found: Fetched) -> str:
-        """Return what was left out of a page; the caller knows the address before each part."""
+        """Return what was left out of a page, without the page's address, which the caller knows."""
         return found.left_out.replace(f"{found.address}#", "")
 
     def _commit(
@@ -199,7 +199,7 @@ class Project:
         return self._written(store.append(_address(page, section), text, proposed))
 
     def _written(self, outcome: Written) -> ToolAnswer:
-        """Return the outcome of a write; the present content comes along with a conflict."""
+        """Return the outcome of a write; after a conflict, the present content comes with it."""
         data = {key: value for key in ("address", "version", "content", "proposal") if (value := getattr(outcome, key))}
         done = f"{outcome.status}: {named(outcome.address)}{f', version {outcome.version}' if outcome.version else ''}"
         present = (
@@ -234,10 +234,10 @@ class Project:
         return in_log(self.settings, parts, self._wiki.history)
 
     def _read(self, path: str) -> Iterator[bytes]:
-        """Yield the content of a file below the project or an allowed folder, reached through no link.
+        """Yield the content of a file below the project or an allowed folder; a path through a link is refused.
 
         Raises:
-            OSError: It must not or cannot be read.
+            OSError: The file must not be read, or cannot be read.
         """
         file = Path(os.path.normpath(self.layout.root / path))
         folder = next((each for each in self._folders if file.is_relative_to(each)), None)
