@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.checks.schema import Expected
 
 _LONGEST = 1000
-"""Maximum number of characters of a text that is kept."""
+"""Maximum number of characters that are kept of a text."""
 _NAMED = 3
 _TAGS = {"violation": "[WAIVED_AS_INFO]", "reason": "[WAIVED_INFO]", "unused": "[WAIVER]"}
 
@@ -38,9 +38,9 @@ class ResultLine:
     matched_content: str | None = None
     parsed_fields: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
-    """Why it is missing or extra, a part of a sentence."""
+    """Why the item is missing or extra, as part of a sentence."""
     waiver: str = ""
-    """The waiver that accepts it."""
+    """The waiver that accepts the violation."""
     tag: str = ""
 
     @property
@@ -79,7 +79,7 @@ class CheckResult:
     is_empty: bool
     """Whether the check names nothing to check."""
     expected: tuple[Expected, ...] = ()
-    """The results that are right; none if every violation is a failure."""
+    """The results that are right; empty if every violation is a failure."""
 
     @property
     def status(self) -> Literal["PASS", "FAIL"]:
@@ -88,7 +88,7 @@ class CheckResult:
 
     @property
     def violations(self) -> tuple[ResultLine, ...]:
-        """Return what is missing or extra and not waived."""
+        """Return what is missing or extra, and not waived."""
         return (*self.missing, *self.extra)
 
     @property
@@ -129,9 +129,9 @@ def check(path: Path, *, root: Path, environment: Mapping[str, str]) -> CheckRes
     """Run a check.
 
     Args:
-        path: Its file.
+        path: The file of the check.
         root: Folder to which the names of files in the result, and in errors, are relative.
-        environment: The variables for the names of input files.
+        environment: The environment variables that names of input files may use.
 
     Raises:
         CheckError: The check cannot be run.
@@ -214,7 +214,7 @@ class _Extraction:
         self._unreadable: list[ResultLine] = []
 
     def entries(self) -> Iterator[tuple[Expectation | None, ResultLine]]:
-        """Yield the extractions of each item, or that there is none, and the files that cannot be read."""
+        """Yield the extractions of each item, or a line that it is missing, and then the files that cannot be read."""
         groups: dict[str | None, list[Expectation]] = {}
         for item in self._checked.items:
             groups.setdefault(item.source, []).append(item)
@@ -253,11 +253,11 @@ class _Extraction:
                 # A tool writes names relative to where it runs: mostly the folder of its log, or that of the check.
                 folders = (Path(entry.source_file).parent, self._checked.path.parent)
                 there = (folder / named for folder in folders)
-                # A name that is too long raises nothing here.
+                # `os.path.isfile` raises nothing if a name is too long.
                 yield next((path for path in there if os.path.isfile(path)), folders[0] / named)  # noqa: PTH113
 
     def _read(self, file: Path, items: Sequence[Expectation]) -> bool:
-        """Look for items in a file, and tell whether it can be read; the first line with an item counts."""
+        """Look for items in a file, and tell whether it can be read; the first line that matches an item counts."""
         left = list(items)
         try:
             for number, line in lines_of(file):
@@ -295,7 +295,7 @@ def _extracted(item: Expectation, line: str) -> ResultLine | None:
 def _waive(
     checked: Check, violations: Sequence[ResultLine]
 ) -> tuple[list[ResultLine], list[ResultLine], list[ResultLine]]:
-    """Return the waived violations with the reasons, the waivers that accept none, and the violations that are left."""
+    """Return the waived violations with the reasons, the waivers that accept nothing, and the violations not waived."""
     source = str(checked.path)
     waivers = checked.waivers or ()
 

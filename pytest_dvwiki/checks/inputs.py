@@ -25,7 +25,7 @@ _MOST_FILES = 1000
 
 
 class InputError(Exception):
-    """A file that cannot be read to its end; its text is the reason."""
+    """A file that cannot be read to its end; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Input:
 
 
 def inputs_of(check: Check, environment: Mapping[str, str]) -> list[Input]:
-    """Return the input files of a check; names are relative to its own folder.
+    """Return the input files of a check; names are relative to the folder of the check.
 
     Raises:
         CheckError: A variable is not set, or a glob matches too many files.
@@ -47,7 +47,7 @@ def inputs_of(check: Check, environment: Mapping[str, str]) -> list[Input]:
         unset = next((name for name in _VARIABLE.findall(entry) if not environment.get(name)), None)
         if unset is not None:
             raise CheckError(f"{check.path}:{line}: the variable {unset} is not set; export it, or write the path out")
-        # `[` is an ordinary character, as in all globs of the project; so is every character of a variable.
+        # `[` is an ordinary character, as in all globs of the project; so is every character of a variable's value.
         parts = _VARIABLE.split(entry.replace("[", "[[]"))
         parts[1::2] = [glob.escape(environment[name]) for name in parts[1::2]]
         matches = glob.iglob(os.path.join(glob.escape(str(check.path.parent)), "".join(parts)), recursive=True)  # noqa: PTH118, PTH207  # a glob
@@ -60,7 +60,7 @@ def inputs_of(check: Check, environment: Mapping[str, str]) -> list[Input]:
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of a file: of what a compressed one holds, in UTF-8, else Latin-1.
+    """Yield the numbered lines of a file, read as UTF-8 or else Latin-1; a compressed file is unpacked first.
 
     Raises:
         InputError: The file cannot be read to its end.

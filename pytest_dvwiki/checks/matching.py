@@ -19,8 +19,8 @@ _SPECIAL = frozenset("*?")
 class ValuePattern:
     """The alternatives, separated by `|`, of which a value must match one.
 
-    An alternative with `*` or `?` is a glob for the whole value, any other a text that the value contains. `regex:`
-    makes all that follows it one expression, which may match anywhere.
+    An alternative with `*` or `?` is a glob for the whole value; any other is a text that the value must contain.
+    `regex:` makes everything after it one expression, which may match anywhere.
 
     Raises:
         ExpressionError: An alternative is empty, or RE2 does not accept the expression.
@@ -54,7 +54,7 @@ def _search(alternative: str) -> Expression | str:
 
 
 def search_for(waiver: str) -> Expression:
-    """Return the search of a waiver: a glob for the whole text, or by `regex:` an expression from the text's start.
+    """Return the search of a waiver: a glob for the whole text, or, after `regex:`, an expression from its start.
 
     Raises:
         ExpressionError: RE2 does not accept the expression.
@@ -72,10 +72,10 @@ class LineWaiver:
 
     text: str
     line: int
-    """Its line in the file of the check."""
+    """Line of the entry in the file of the check."""
     search: Expression | None
-    """Finds the names and values that it accepts; None for a reason, which is compared with nothing."""
+    """Finds the names and values that the waiver accepts; None for a reason, which is compared with nothing."""
 
     def accepts(self, texts: Iterable[str]) -> bool:
-        """Tell whether it accepts one of the texts."""
+        """Tell whether the waiver accepts one of the texts."""
         return any(text == self.text or (self.search is not None and self.search.search(text)) for text in texts)

@@ -22,7 +22,7 @@ NOT_APPLICABLE = "N/A"
 OUTLINE_KEYS = ("description", "input_files", "requirements", "waivers")
 KEYS = (*OUTLINE_KEYS, "items", "expected")
 LISTS = ("found", "missing", "extra", "waived", "unused_waivers")
-"""The lists of a result, of which an expected one may name the entries."""
+"""The lists of a result; an expected result may name their entries."""
 ITEM_KEYS = ("name", "match", "required", "from", "pattern")
 _LISTS = {"requirements": "pattern_items", "waivers": "waive_items"}
 _VALUE = "value"
@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 
 class CheckError(Exception):
-    """A check that cannot be run; its text names file, line and remedy."""
+    """A check that cannot be run; the message names file, line and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ class Expectation:
 
     name: str
     match: Expression | None = None
-    """Extracts the value and fields from a line; None if the item is found where one of its files is not empty."""
+    """Extracts the value and fields from a line; None if the item is found when one of its files is not empty."""
     names: tuple[str, ...] = ()
     """The fields that the expression extracts, without the value."""
     required: tuple[str, ...] = ()
     """The fields that must not be empty."""
     source: str | None = None
-    """The item whose `path`, or else value, is the file to read; None for the input files."""
+    """The item whose `path` (or else value) names the file to read; None for the input files."""
     pattern: ValuePattern | None = None
     """The pattern that the value must match."""
 
@@ -61,7 +61,7 @@ class Outline:
     path: Path
     description: str
     input_files: tuple[tuple[str, int], ...]
-    """The entries, each with its line in the file."""
+    """The entries, each with its line in the file of the check."""
     patterns: tuple[ValuePattern, ...] | None
     """None for N/A."""
     waivers: tuple[LineWaiver, ...] | None
@@ -91,7 +91,7 @@ class Check(Outline):
 
     items: tuple[Expectation, ...]
     expected: tuple[Expected, ...] = ()
-    """The results that are right; none if every violation is a failure."""
+    """The results that are right; empty if every violation is a failure."""
 
 
 def load_check(path: Path) -> Check:
@@ -109,10 +109,10 @@ def parse_check(text: str, path: Path) -> Check:
 
     Args:
         text: The text.
-        path: The file that it is, or will be.
+        path: The file in which the text is, or will be.
 
     Raises:
-        CheckError: It is not a check.
+        CheckError: The text is not a check.
     """
     document, reader = _parsed(text, path)
     return reader.check(document)
@@ -203,7 +203,7 @@ class _CheckReader:
             yield Expected(str(case.get("when", "")), case["status"], tuple(lists))
 
     def _counted(self, key: str, block: Any) -> tuple[int | None, Sequence[str]]:
-        """Return number and list of `requirements` or `waivers`; the number is None for N/A."""
+        """Return the number and the list of `requirements` or `waivers`; the number is None for N/A."""
         name = _LISTS[key]
         if block is None:
             return None, ()

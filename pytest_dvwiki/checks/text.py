@@ -15,7 +15,7 @@ _NOTHING = "the check names neither items nor input_files, so nothing was checke
 def lines(result: CheckResult) -> Iterator[str]:
     """Yield the violations first, each with the line that it is about, then the rest.
 
-    The first line names the failure; none below it has a word by which logs report failures.
+    The first line names the failure; no other line has a word by which logs report failures.
     """
     if result.expected and not result.is_right:
         number = len(result.expected)
@@ -34,7 +34,7 @@ def lines(result: CheckResult) -> Iterator[str]:
 
 
 def notes(result: CheckResult) -> Iterator[str]:
-    """Yield what a person should know about a check that passes: waivers without use, reasons, an empty check."""
+    """Yield what a person should know about a check that passes: unused waivers, reasons, an empty check."""
     if result.is_empty:
         yield f"[CHECK] {result.file}: {_NOTHING}"
     if result.expectation is not None:
