@@ -58,9 +58,9 @@ Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED"]
 """The state of a cause: its news in the newest runs, or that its tests pass again."""
 WEEK = timedelta(days=7)
 _SHOWN = (Seen, SeenOn, Regressed, Beside, FixedBy, Came, Infrastructure, Tracked, Accepted, Reproduce, Unseeded)
-"""The statements that are shown."""
+"""The kinds of statements that are shown."""
 WHY = (Regressed, FixedBy, Came, Infrastructure)
-"""Those of them that say why it is in its state."""
+"""The kinds of statements that say why a cause is in its state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,12 @@ class AttentionItem:
 
     @property
     def tests(self) -> int:
-        """Return the number of tests that failed with it last."""
+        """Return the number of tests in which the cause occurred last."""
         return len(self.cause.tests)
 
     @property
     def extent(self) -> str:
-        """Return how many tests failed with it last, if that is on record, and since when it has been in this state."""
+        """Return in how many tests the cause occurred last, if on record, and since when it has been in this state."""
         tests = f"{count(self.tests, 'test')}, " if self.tests else ""
         return f"{tests}since {self.since}"
 
@@ -101,16 +101,16 @@ class AttentionItem:
 
     @property
     def first_cause(self) -> str:
-        """Return its message on one line."""
+        """Return the message of the cause on one line."""
         return " ".join(clean(self.cause.occurrence.primary).split())
 
     @property
     def command(self) -> str:
-        """Return the command that runs it again; empty if there is none."""
+        """Return the command that reproduces the cause; empty if there is none."""
         return from_anywhere(self.cause.command) if self.cause.command is not None else ""
 
     def sentences(self, style: Style, kinds: tuple[type, ...] = _SHOWN) -> list[str]:
-        """Return the sentences about it, in reading order, without the command."""
+        """Return the sentences about the cause, in reading order, without the command."""
         stated = (text(each, style) for each in statements(self.cause) if isinstance(each, kinds))
         return [sentence(words) for words in stated if words]
 
@@ -126,11 +126,11 @@ class Attention:
     before: Totals | None
     """The totals of the previous run of the same name."""
     runs: int
-    """Number of runs since then."""
+    """Number of runs from `since` on."""
     news: tuple[AttentionItem, ...]
-    """The causes with news since then, by word, the one with the most failing tests first."""
+    """The causes with news from `since` on, the cause with the most failing tests first."""
     open: tuple[PageSummary, ...]
-    """The pages of causes that are open and do not pass, the most recently seen first."""
+    """The pages of open causes whose tests do not pass, the most recently seen first."""
     expiring: tuple[Waiver, ...]
     """The waivers that end within a week, the first to end first."""
     expired: tuple[Waiver, ...]
@@ -169,7 +169,7 @@ class ProjectData:
 
     @cached_property
     def people(self) -> People:
-        """Return the owners and authors in the repository; git is asked for some seconds only."""
+        """Return the owners and authors in the repository; all queries to git share a limit of a few seconds."""
         return People(Git(self.layout.root))
 
     def attention(self, day: date, since: date | None = None) -> Attention:
@@ -177,7 +177,7 @@ class ProjectData:
 
         Args:
             day: The present day.
-            since: News count from this day on; from the day before if None.
+            since: The first day whose news count; None for the day before `day`.
         """
         since = since or day - timedelta(days=1)
         archive, begin = self.history.archive, since.isoformat()
@@ -212,7 +212,7 @@ class ProjectData:
         yield from sorted(found.values(), key=lambda each: (-each.tests, each.cause.name))
 
     def item(self, cause: Cause, since: str) -> AttentionItem | None:
-        """Return a cause with its state and who should look; None if it neither failed nor passed again since a day."""
+        """Return a cause with its state and lookers; None if it neither failed nor passed again from `since` on."""
         found = state_of(cause, self.history.archive, since)
         if found is None:
             return None
@@ -231,8 +231,9 @@ class ProjectData:
     def lookers(self, cause: Cause) -> tuple[Looker, ...]:
         """Return who should look at a cause.
 
-        The owner on its page; else who owns what changed when it came, and the author of the one commit; else who owns
-        the file that reports it or its test, or changed that file last.
+        This is the owner on the cause's page. Without one it is the author of the only commit with which the cause may
+        have come, and the owners of what changed then. Else it is whoever owns the file that reports the cause or the
+        file of its test, or changed that file last.
         """
         pages = self.history.bug_pages(cause.name) if cause.page is not None else []
         owner = next((page.text("owner") for page in pages if page.text("owner")), "")
@@ -272,7 +273,7 @@ class ProjectData:
 
 
 def _files(cause: Cause) -> list[str]:
-    """Return the file that reports a cause, if known, and that of a failing test, preferably the one of its command."""
+    """Return the file that reports a cause, if known, and the file of a failing test, preferably the command's."""
     place = cause.occurrence.place
     chosen = (
         (cause.command.test,) if cause.command is not None and cause.command.test in cause.tests else cause.tests[:1]
@@ -282,12 +283,12 @@ def _files(cause: Cause) -> list[str]:
 
 
 def state_of(cause: Cause, archive: Archive, since: str) -> tuple[Word, str] | None:
-    """Return the state of a cause, and the time since which it has been in it.
+    """Return the state of a cause, and the time at which the state began.
 
     Args:
         cause: A cause on record.
         archive: The records.
-        since: A day; None is returned for a cause that neither failed nor passed again since then.
+        since: A day; a cause that neither failed nor passed again since that day has no state (None).
     """
     history = cause.history
     if history is None:

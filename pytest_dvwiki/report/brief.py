@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.pipeline import Archived
 
 NEWS = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
-"""The words for causes, in the order in which they are shown."""
+"""The words for the news of a cause, in the order in which causes are shown."""
 
 _MOST_TESTS = 5
 
@@ -38,9 +38,9 @@ class Brief:
     """The sentences about it, in reading order."""
     command: str = ""
     page: str = ""
-    """Path of its page relative to the root; empty if there is none on disk."""
+    """Path of its page, relative to the root; empty if no page is on disk."""
     file: str = ""
-    """File that reported it, else that of its first test; relative to the root, empty if it is not there."""
+    """File that reported it, else the file of a test; relative to the root, empty if none of them is in the project."""
     line: int | None = None
 
 
@@ -51,7 +51,7 @@ def briefs_of(archived: Archived, root: Path) -> list[Brief]:
 
 
 def headline(causes: Sequence[Brief | Cause]) -> str:
-    """Return the numbers of causes and of failed tests behind them, and how many are new or known."""
+    """Return the numbers of causes and of tests that failed, and how many causes are new or known."""
     if not causes:
         return "no failure"
     tests = {test for cause in causes for test in cause.tests}
@@ -66,7 +66,7 @@ def news_of(words: Iterable[str]) -> str:
 
 
 def tests_of(brief: Brief) -> str:
-    """Return the names of some tests, and how many there are; empty if there is none."""
+    """Return the number of tests and the names of some; empty if there are no tests."""
     if not brief.tests:
         return ""
     more = f", +{len(brief.tests) - _MOST_TESTS}" if len(brief.tests) > _MOST_TESTS else ""

@@ -51,23 +51,23 @@ class _Exported:
     body: str
     description: str
     is_draft: bool
-    """Whether it holds text of a model or an agent that nobody accepted."""
+    """Whether the page holds text of a model or an agent that nobody has accepted."""
 
     @property
     def title(self) -> str:
-        """Return its title, or its name."""
+        """Return the page's title, or its name if it has no title."""
         return one_line(plain(self.page.title)) or self.page.name
 
     @property
     def is_over(self) -> bool:
-        """Tell whether it is kept for its history: replaced, out of date, closed or filled."""
+        """Tell whether the page is kept only for its history: replaced, out of date, closed or filled."""
         page = self.page
         over = page.metadata.get("stale") is True or page.metadata.get("filled") is True
         return over or bool(page.leads_to) or is_pointer(page) or page.status in _DONE
 
     @property
     def facts(self) -> str:
-        """Return its type and status, how often it was seen, and when last."""
+        """Return the page's type and status, the number of runs in which it was seen, and its last date."""
         page = self.page
         kind = effective_type(page) if page.category == "bugs" else ""
         status = "filled" if page.metadata.get("filled") is True else page.status or page.text("action_class")
@@ -109,12 +109,12 @@ def okf(layout: Layout, folder: Path) -> MadeFiles:
 
 
 def llms(layout: Layout, file: Path, base: str = "") -> int:
-    """Write llms.txt: the pages of the wiki by category, those that are done with as optional.
+    """Write llms.txt: the pages of the wiki by category; pages kept only for their history are listed as optional.
 
     Args:
         layout: The project.
         file: The file.
-        base: What links begin with in place of the path from the file to the wiki.
+        base: What links begin with; if empty, the path from the file to the wiki.
 
     Returns:
         The number of pages.
@@ -148,7 +148,7 @@ def llms(layout: Layout, file: Path, base: str = "") -> int:
 
 
 def _exported(layout: Layout) -> Iterator[tuple[str, Iterator[_Exported]]]:
-    """Yield the categories, each with its pages that can be read, those that were seen most first."""
+    """Yield the categories, each with its readable pages, the pages that were seen in the most runs first."""
     with PageCache(layout.wiki, layout.wiki / ".cache" / "pages.sqlite") as cache:
         cache.refresh()
         found = {
@@ -160,7 +160,7 @@ def _exported(layout: Layout) -> Iterator[tuple[str, Iterator[_Exported]]]:
 
 
 def _read(layout: Layout, found: Iterable[PageSummary], written: dict[str, str]) -> Iterator[_Exported]:
-    """Yield those of some pages that can be read."""
+    """Yield the pages that can be read."""
     for page in found:
         try:
             data = outside.read(layout.wiki, page.path)

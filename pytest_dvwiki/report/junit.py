@@ -1,4 +1,4 @@
-"""Output for readers of JUnit XML: properties of a failed test, completed after pytest wrote its file."""
+"""Output for readers of JUnit XML: the properties of a failed test, completed after pytest has written its file."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _PAIR = re.compile(
 def completed(xml: str, causes_of: Callable[[str], Sequence[Brief]]) -> str:
     """Return the text of a file with the page of each cause.
 
-    The cause given when the report was made is replaced by that of the whole run, which may be another one: a failure
-    can only follow from that of another test.
+    The cause that was named when the report was made gives way to the cause that the whole run shows. The two may
+    differ: the failure may only be a consequence of another test's failure.
 
     Args:
         xml: The file as pytest wrote it.

@@ -44,7 +44,7 @@ class MadeFiles:
         return found if isinstance(found, dict) else {}
 
     def is_current(self, path: str, key: str) -> bool:
-        """Tell whether a page was made with this key before; if so, keep it."""
+        """Tell whether an earlier call made a page with this key; if so, keep the page."""
         if self._before.get(path) != key or not (self.folder / path).is_file():
             return False
         self.keys[path] = key
@@ -60,7 +60,7 @@ class MadeFiles:
         self.keys[path] = key
 
     def _replace(self, file: Path, data: bytes) -> None:
-        """Replace a file whole; a link is replaced, and its target stays.
+        """Replace a file as a whole; a link is replaced, and its target stays.
 
         Raises:
             WikiError: Its folder is a link that leads out of this one.
@@ -68,7 +68,7 @@ class MadeFiles:
         file.parent.mkdir(parents=True, exist_ok=True)
         if outside.leads_out(self.folder, file.parent):
             raise WikiError(f"{file.parent} is a link that leads out of the folder; remove it")
-        # Not synced to the disk, as records are: it can be made again.
+        # Unlike a record, the file is not synced to the disk: it can be made again.
         temporary = file.with_name(f".{secrets.token_hex(8)}.tmp")
         temporary.write_bytes(data)
         temporary.replace(file)

@@ -1,4 +1,4 @@
-"""The templates of the report, by Jinja2 with every value cleaned and escaped."""
+"""The templates of the report, rendered by Jinja2 with every value cleaned and escaped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def environment() -> Environment:
         MissingError: Jinja2 is not installed.
     """
     try:
-        # Only reports need it.
+        # Only reports need Jinja2.
         from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise MissingError(error.name) from None

@@ -54,7 +54,7 @@ _EXCERPT_LINES = 14
 _RIGHT = 80
 """Column at which the origin ends, if the terminal is that wide."""
 _BARE_CHECKS = ("AssertionError ", "AssertionError: assert ")
-"""How an assertion without a text of its own is reported: only its values are known then, not what was compared."""
+"""Beginnings of the message of an assertion without a text of its own, which does not say what was compared."""
 _ORIGINS: dict[OriginType, str] = {
     "RTL_BUG": "RTL bug",
     "TB_BUG": "testbench bug",
@@ -95,12 +95,12 @@ class Session:
     """The user's current folder; the root if None."""
     notes: tuple[str, ...] = ()
     journal: Path | None = None
-    """The journal's path, for the case that the wiki could not be written."""
+    """The path of the journal, shown if the wiki could not be written."""
     noise: tuple[Result, ...] = ()
     hidden: tuple[Result, ...] = ()
-    """cocotb tests that failed in tests which passed."""
+    """The cocotb tests that failed inside pytest tests that passed."""
     committed: str = ""
-    """The commit of what was written, with its branch; empty if there is none."""
+    """The commit that contains what was written, with its branch; empty if there is no such commit."""
 
 
 def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
@@ -153,7 +153,7 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 
 
 def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width: int) -> Iterator[Line]:
-    """Yield the first causes, those that came at one place in the history together."""
+    """Yield the lines of the first causes; those that came at one place in the history are together."""
     groups = {onset: number for onset, number in Counter(map(_onset, causes)).items() if onset and number > 1}
     causes = _grouped(causes, groups)
     for cause in causes[:_MOST_CAUSES]:
@@ -170,7 +170,7 @@ def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width:
 
 
 def _onset(cause: Cause) -> tuple[str, ...]:
-    """Return how and where a cause came, for the heading of several causes; nothing if no pass is on record."""
+    """Return how and where a cause came, for a heading above several causes; empty if no pass is on record."""
     found = cause.first_bad
     if found is None:
         return ()
@@ -306,7 +306,7 @@ def _detail(cause: Cause, width: int) -> Iterator[Line]:
 
 
 def _passes(session: Session, width: int) -> Iterator[Line]:
-    """Yield known causes whose tests pass in this run, and what explains that."""
+    """Yield the known causes whose tests pass in this run, and what explains the passes."""
     for each in session.archived.passed:
         yield Line("")
         yield Line(f"{each.word:<10} {each.cause.label if each.cause is not None else each.name}", _MARKUP[each.word])

@@ -1,7 +1,7 @@
 """Charts of values over runs, drawn by pygal as SVG elements of a page.
 
-The policy of the pages forbids styles and scripts in them. So the style that pygal puts into each picture is written
-once, as a file, with the colours of the page; its script is left out, and each value is a title of its shape.
+The policy of the pages forbids styles and scripts in them. Therefore the style that pygal puts into each picture is
+written once, as a file, with the colours of the page. Its script is left out, and each shape has its value as a title.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pygal.style import Style
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-# It installs an import finder of which Python 3.11 warns at each later import of a missing module.
+# pygal installs an import finder about which Python 3.11 warns at each later import of a missing module.
 sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__module__ != pygal.__name__]
 
 _MOST_SERIES = 4
@@ -43,7 +43,7 @@ _STYLE = Style(
     value_colors=_COLOURS,
 )
 _MARKS = 5
-"""Labels on the horizontal axis."""
+"""Number of labels on the horizontal axis."""
 
 
 class ChartRow(NamedTuple):
@@ -58,8 +58,8 @@ class Chart:
     """Values over runs.
 
     Args:
-        key: Names the colours, in the style of the site.
-        title: What it shows, in words.
+        key: Name of the chart's colours in the style of the site.
+        title: What the chart shows, in words.
         series: The kinds of values, in words.
         rows: The values from left to right.
         unit: Appended to values. Percentages are a line, which ends at 100; numbers are stacked columns.
@@ -127,7 +127,7 @@ class Chart:
 
     @property
     def _lowest(self) -> float:
-        """Return where the axis of percentages begins: below the lowest, with room under a line near the top."""
+        """Return where the axis of percentages begins: at or below the lowest value, with room below 100."""
         lowest = min((value for row in self.rows for value in row.values if value is not None), default=0.0)
         step = 10 if lowest < 90 else 2  # noqa: PLR2004
         return max(0, min(100 - step, lowest // step * step))

@@ -33,7 +33,7 @@ _WORDS: tuple[Word, ...] = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A cause on record: all that share a page are one, with their sums over all runs."""
+    """A cause on record, with its sums over all runs; causes that share a page count as one."""
 
     name: str
     fingerprints: tuple[str, ...]
@@ -45,24 +45,24 @@ class Known:
     runs: int
     tests: int
     hours: float
-    """How long its failing tests ran."""
+    """Hours for which its failing tests ran."""
     first: str
     last: str
     owners: tuple[str, ...]
 
     @property
     def url(self) -> str:
-        """Return the path of its page in the site."""
+        """Return the path of the cause's page in the site."""
         return f"causes/{self.name.replace('/', '-')}.html"
 
     @property
     def is_open(self) -> bool:
-        """Tell whether it is open and its tests do not pass."""
+        """Tell whether the cause is open and its tests do not pass."""
         return self.page is not None and is_open(self.page)
 
     @property
     def state(self) -> str:
-        """Return its status as the index of the wiki shows it."""
+        """Return the status of the cause as the index of the wiki shows it."""
         if self.page is None:
             return "no page"
         passes = self.page.text("passes_since")
@@ -76,10 +76,10 @@ class Recovery:
     name: str
     newest: RunRow
     failing_since: str
-    """The first of the failing runs that no failure-free run has followed; empty if the newest run is free of them."""
+    """When the first failing run after all failure-free runs ended; empty if the newest run is failure-free."""
     failing_runs: int
     hours: tuple[float, ...]
-    """The hours of each earlier stretch of failing runs, from its first run to the failure-free run after it."""
+    """Hours of each earlier stretch of failing runs: from the end of its first run until a failure-free run ended."""
 
     @property
     def median(self) -> float | None:
@@ -171,7 +171,7 @@ class Data:
         return {name: each for each in self.causes for name in each.fingerprints}
 
     def known_of(self, cause: Cause) -> Known | None:
-        """Return a cause with its sums; None if it is not on record."""
+        """Return a cause together with its sums; None if the cause is not on record."""
         return self.by_fingerprint.get(cause.name) or self.by_fingerprint.get(cause.occurrence.fingerprint)
 
     @cached_property
@@ -210,12 +210,12 @@ class Data:
 
     @cached_property
     def tests(self) -> list[overview.TestRow]:
-        """Return the tests that failed most in the newest runs."""
+        """Return the tests that failed most often in the newest runs."""
         return overview.tests_by_runs(self.archive, self.newest_runs, MOST_TESTS)
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the regressions, the one with the most of the newest runs first."""
+        """Return the names of the regressions, the name with the most of the newest runs first."""
         return [name for name, _ in Counter(run.name for run in self.newest_runs).most_common(_MOST_NAMES)]
 
     def charts(self, name: str) -> list[Chart]:
@@ -278,7 +278,7 @@ class Data:
 
     @property
     def owned(self) -> list[tuple[str, list[Known]]]:
-        """Return the open causes of each owner, the owner of most first."""
+        """Return the open causes of each owner, the owner of the most causes first."""
         found: dict[str, list[Known]] = defaultdict(list)
         for each in self.open:
             for owner in each.owners or ("",):
@@ -292,7 +292,7 @@ class Data:
 
     @property
     def hours_lost(self) -> float:
-        """Return how long they ran."""
+        """Return for how many hours the failing tests of all causes ran, in all runs."""
         return sum(each.seconds for each in self._seen) / _HOUR
 
 

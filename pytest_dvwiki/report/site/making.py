@@ -68,7 +68,7 @@ class Made:
 
     pages: int
     written: int
-    """Pages that are new or differ."""
+    """Number of pages that are new or changed."""
     seconds: float
 
 
@@ -93,7 +93,7 @@ def make(layout: Layout, folder: Path, day: date) -> Made:
 
 
 class _Site:
-    """One making of the site.
+    """One build of the site.
 
     This class is long because each kind of page has a method, and all share the data and the addresses of the other
     pages.
@@ -110,7 +110,7 @@ class _Site:
         )
         self._search: list[tuple[str, str, str, str]] = []
         self._test_urls: dict[str, str] = {}
-        """Where each test that failed stands, on the page of the newest month in which it did."""
+        """Maps each test that failed to its address, on the page of the newest month in which it failed."""
 
     def make(self) -> None:
         """Write all pages."""
@@ -139,7 +139,7 @@ class _Site:
 
     @cached_property
     def _base(self) -> str:
-        """Return what every page depends on."""
+        """Return a key made of all that every page depends on."""
         parts = [TOOL, *(path.read_text(encoding="utf-8") for path in sorted((TEMPLATES / "site").iterdir()))]
         return _hash(*parts)
 
@@ -273,7 +273,7 @@ class _Site:
     # Pages of the wiki
 
     def _stat(self, page: str) -> str:
-        """Return a key that differs between the versions of a page."""
+        """Return a key that is different for each version of a page."""
         if not page:
             return ""
         try:
@@ -331,8 +331,8 @@ class _Site:
 def evidence(occurrence: Occurrence) -> list[tuple[str, bool]]:
     """Return the lines of an excerpt, each with whether it belongs to the first cause.
 
-    The message of a cause may join several lines, or be a part of one. Where no line holds it as it is, the place and
-    the type that were put around it are left out.
+    The message of a cause may join several lines, or be a part of one. If no line holds the message as it is, the
+    search leaves out the place and the type that were added to it.
     """
     lines = clean(occurrence.excerpt).expandtabs().strip("\n").split("\n") if occurrence.excerpt.strip() else []
     message = " ".join(clean(occurrence.primary).split())
@@ -347,7 +347,7 @@ def evidence(occurrence: Occurrence) -> list[tuple[str, bool]]:
 
 
 def _place(message: str, lines: Sequence[str]) -> tuple[int, int]:
-    """Return the first line that holds a message, and the line after its last one; equal if there is none."""
+    """Return the index of a message's first line, and the index after its last line; both are 0 if it is absent."""
     for begin, line in enumerate(lines):
         end, joined = begin + 1, line
         while joined and joined != message and message.startswith(joined) and end < len(lines):
@@ -388,7 +388,7 @@ def _chunks(base: str, rows: Sequence[_Row], most: int) -> list[tuple[str, list[
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """The sums of the runs of a month."""
+    """The sums over the runs of a month."""
 
     month: str
     runs: int

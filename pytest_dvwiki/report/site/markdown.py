@@ -1,6 +1,6 @@
-"""The wiki's pages as HTML: Markdown is rendered by markdown-it-py, and what comes out is sanitised by nh3.
+"""The wiki's pages as HTML: markdown-it-py renders the Markdown, and nh3 sanitises the result.
 
-People write pages and logs are quoted in them, so nothing in a page is trusted: no script, style, picture or form is
+People write pages, and pages quote logs. Therefore nothing in a page is trusted: no script, style, picture or form is
 left, and links lead to other pages of the wiki or to the web.
 """
 
@@ -29,7 +29,7 @@ _SCHEMES = {"http", "https", "mailto"}
 _HEADING = re.compile(r"<h1>.*?</h1>", re.DOTALL)
 _TABLE = re.compile(r"</?table>")
 _CITED = re.compile(r"<a\b.*?</a>|\btasks/([A-Za-z0-9_.-]+)\.yaml\b(?![^<>]*>)", re.DOTALL)
-"""A link with its text, in which no other link may be, or a citation in the text, not in a tag."""
+"""A link with its text, which cannot contain another link, or a citation in the text and not in a tag."""
 
 
 class Rendered(NamedTuple):
@@ -38,7 +38,7 @@ class Rendered(NamedTuple):
     title: str
     metadata: dict[str, str]
     html: str
-    """Sanitised."""
+    """The body, sanitised."""
     has_heading: bool
     dangling: bool
     """Whether a link in it leads to no page of the site."""
@@ -47,7 +47,7 @@ class Rendered(NamedTuple):
 @functools.cache
 def _engines() -> tuple[Callable[[str], str], Callable[..., str]]:
     try:
-        # Only the site needs them.
+        # Only the site needs these packages.
         import nh3  # noqa: PLC0415
         from markdown_it import MarkdownIt  # noqa: PLC0415
     except ModuleNotFoundError as error:
@@ -103,7 +103,7 @@ def _in_frame(number: Iterator[int], found: re.Match[str]) -> str:
 
 
 def address(page: str, target: str, known: Collection[str]) -> str | None:
-    """Return where a link of a page leads to in the site; None if it leads out of the site and not to the web."""
+    """Return where a link of a page leads; None if it leads neither to a page of the site nor to the web."""
     try:
         parts = urlsplit(target)
     except ValueError:

@@ -50,7 +50,7 @@ class Server(ThreadingHTTPServer):
 
 
 class _SiteHandler(SimpleHTTPRequestHandler):
-    """Answers with a file of the site; each page gets the version that it shows, by which it notices a newer one."""
+    """Answers with a file of the site; each page carries its version, with which it notices a newer one."""
 
     server: Server
 
@@ -63,7 +63,7 @@ class _SiteHandler(SimpleHTTPRequestHandler):
         self.send_error(403, "ask for 127.0.0.1")
         return False
 
-    def do_GET(self) -> None:  # the name that http.server calls
+    def do_GET(self) -> None:  # the name of the method that http.server calls
         path = self.path.partition("?")[0]
         if path == _VERSION:
             self._answer(f"window.dvwikiVersion = {self.server.version};\n".encode(), "text/javascript")
