@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is not None:
         return _run([*argv])  # `list` is a command's module here
-    # In a process of its own most of the time goes into imports. Garbage collection among them takes a tenth of that
+    # In a process of its own most of the time goes into imports. Garbage collection during them takes a tenth of that
     # time, and the collection at exit another tenth.
     gc.set_threshold(_GARBAGE)
     for stream in (sys.stdout, sys.stderr):
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def module_of(command: str) -> str:
-    """Return the name of a command's module: `import` is a keyword of Python, so that one has another name."""
+    """Return the name of a command's module; that of `import`, a keyword of Python, has another name."""
     return f"{__name__}.{'import_wiki' if command == 'import' else command}"
 
 

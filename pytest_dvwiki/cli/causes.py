@@ -1,4 +1,4 @@
-"""Causes that commands name: by the page, or by the fingerprint or its first digits."""
+"""The causes that commands name, by a page, by a fingerprint or by its first digits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
         known = aggregate.fingerprints(history.archive)
         page = next(iter(pages_called(history.page_cache, name, ("bugs",))), None)
         asked = next(iter(page.fingerprints()), name) if page else name.lower()
-        # One fingerprint may have several causes; then it does not say which one is meant.
+        # A fingerprint may have several causes; then it does not tell which cause is meant.
         found = [each for each in known if each == asked or (not page and each.startswith(f"{asked}/"))]
         if not found and len(asked) >= SHORTEST:
             found = [each for each in known if each.startswith(asked)]

@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the content if nobody else has written meanwhile.
 
     Returns:
-        1 if it was refused; the reason says what to do, and a conflict prints the present content.
+        1 if the write was refused; the reason says what to do, and after a conflict the present content is printed.
     """
     with writing():
         outcome = store_of(args).commit(args.address, text_of(args.file), args.version)

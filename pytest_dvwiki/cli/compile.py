@@ -1,4 +1,4 @@
-"""`dvwiki compile`: makes topics shorter, by a model or by rules."""
+"""`dvwiki compile`: makes topics shorter, with a model or by rules."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the context; nothing if nothing is known."""
     settings = settings_of(args)
     if not settings.layout.wiki.is_dir():
-        # No error, since scripts need their prompt without a wiki too; a hint, since the folder may be the wrong one.
+        # Not an error, because scripts need a prompt without a wiki, too; a hint, as the folder may be the wrong one.
         print(f"dvwiki context: {without_wiki(settings.layout)}", file=sys.stderr)
     kinds = {"--template": args.template, "--log": args.log, "--newest": args.newest}
     chosen = [name for name, value in kinds.items() if value]

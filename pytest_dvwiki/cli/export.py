@@ -1,4 +1,4 @@
-"""`dvwiki export`: the wiki for other tools and as a site."""
+"""`dvwiki export`: exports the wiki for other tools, or as a site."""
 
 from __future__ import annotations
 

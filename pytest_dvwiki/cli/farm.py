@@ -40,7 +40,7 @@ def farm_of(args: argparse.Namespace, *, files: int, size: int) -> Farm:
     Args:
         args: Parsed options.
         files: Number of files.
-        size: Their bytes on disk.
+        size: Total size of the files on disk, in bytes.
     """
     from pytest_dvwiki.pipeline.farm import Farm  # noqa: PLC0415
 

@@ -91,7 +91,7 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, 
 
 
 def _commits(repository: Repository, given: str | None) -> dict[str, Any]:
-    """Return the fields of a row that describe the commits of a fix; the first commit is the last one without the fix.
+    """Return the fields of a row that describe the commits of a fix: from the last commit without it to the fix itself.
 
     Raises:
         UsageError: git does not know a commit.

@@ -1,4 +1,4 @@
-"""`dvwiki gate`: combines the gate's decisions on the runs of several shards."""
+"""`dvwiki gate`: combines the decisions of the gate on the runs of several shards."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def joined(records: Sequence[RunRecord]) -> Gate:
-    """Return the decision on several runs; it is refused if that on one of them is, or if they differ."""
+    """Return the decision on several runs; it is refused if a run's is refused or missing, or modes or bases differ."""
     gates = [record.gate for record in records if record.gate is not None]
     refused = next((f"{each.task_id} was made without --dvwiki-gate" for each in records if each.gate is None), "")
     if not refused and len({(gate.mode, gate.base) for gate in gates}) > 1:

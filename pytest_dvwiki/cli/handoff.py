@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Note the handoff, and name the role that has the work now; return 1 if it was refused."""
+    """Record the handoff, and name the role that has the work now; return 1 if the handoff was refused."""
     with writing():
         outcome = store_of(args).handoff(args.target, args.summary, args.task)
     return answer(args, outcome, f"{outcome.by} -> {outcome.to}, handoff {outcome.step} of at most {outcome.max_steps}")

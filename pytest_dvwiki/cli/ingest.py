@@ -1,4 +1,4 @@
-"""`dvwiki ingest`: archives what was left by runs outside pytest, or by runs before the plugin was installed."""
+"""`dvwiki ingest`: archives the files that runs left outside pytest, or before the plugin was installed."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
     """Archive one run per folder, or a single one for all files.
 
     Returns:
-        1 if a file could not be read, or the wiki could not be written.
+        1 if a file could not be read, or if the wiki could not be written.
     """
     if args.transcript:
         from pytest_dvwiki.cli.transcript import ingest_transcript  # noqa: PLC0415
@@ -166,9 +166,9 @@ class _Ingest:
         self._templates = _templates(self._settings)
         self._problems = 0
         self._several = False
-        """Whether the call reads several runs; a cause that they share is then shown once."""
+        """Whether the call reads several runs; it then shows a cause that they share only once."""
         self._shown: set[str] = set()
-        """Fingerprints of the causes that were shown."""
+        """Fingerprints of the causes that this call has shown."""
         self._causes: dict[str, Cause] = {}
         """The causes of the runs, for the summary."""
         self._ends: Counter[str] = Counter()
@@ -256,7 +256,7 @@ class _Ingest:
         print(redact(f"dvwiki ingest: {text}"), file=sys.stderr)
 
     def _ingest_run(self, group: Group, logs: Sequence[Artefact]) -> None:
-        """Archive one run, unless one of its files cannot be read: the complete run would count again later."""
+        """Archive one run, but not if a file of it cannot be read: the complete run would count again later."""
         # Empty files are all equal, so they cannot identify a run. Logs that were only found beside results identify
         # it only if there is nothing else.
         filled = [artefact for artefact in (*group.artefacts, *logs) if artefact.path.stat().st_size]
@@ -308,7 +308,7 @@ class _Ingest:
     def _elsewhere(
         self, files: Sequence[Artefact]
     ) -> Callable[[Sequence[Artefact]], Iterator[ReadLog | OSError]] | None:
-        """Return the reader of logs in other processes; None if this process reads them."""
+        """Return a function that reads logs in other processes; None if this process reads them."""
         from pytest_dvwiki.pipeline.read_logs import read_logs  # noqa: PLC0415
 
         logs = [file for file in files if file.kind == "log"]
@@ -319,12 +319,12 @@ class _Ingest:
         return lambda some: read_logs(some, self._services.registry, self._templates, farm)
 
     def _class_of(self, text: str) -> str | None:
-        """Return the error class of the failure in a text; None without a failure."""
+        """Return the error class of the failure in a text; None if there is no failure."""
         verdict = self._services.text_classifier.classify_text(text)
         return verdict.error_class if verdict is not None else None
 
     def _take_records(self, group: Group) -> None:
-        """Archive the records of runs that were archived elsewhere, unchanged."""
+        """Archive the records of runs that were archived elsewhere; the records stay as they are."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.records import store  # noqa: PLC0415
 
@@ -353,7 +353,7 @@ class _Ingest:
         if known is not None and known != record:
             self._complain(f"{file.shown}: another record is called {record.task_id}; a record never changes")
             return "not archived"
-        # The lists of tests are two folders above a record, and one above the file of a month.
+        # The lists of tests are two folders above a record, and one folder above a monthly file.
         named = {suite for suite in (record.suite, *(each.suite for each in record.suites)) if suite}
         found = ((suite, store.read_suite(folder, suite)) for suite in named for folder in file.path.parents[1:3])
         lists = [names for suite, names in found if names and store.suite_id(names) == suite]
@@ -515,7 +515,7 @@ class _Ingest:
         Args:
             group: The files of the run.
             run: The run as read from the files.
-            without_tests: Number of its tests that only stand for logs that name no test and hold no failure.
+            without_tests: Number of tests that stand for logs without the name of a test and without a failure.
         """
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
@@ -555,7 +555,7 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 
 def _templates(settings: Settings) -> list[PathTemplate]:
-    """Return the templates for paths of logs, `ingest: {path: …}` of project.yaml, one or a list.
+    """Return the templates for paths of logs: one, or a list, in `ingest: {path: …}` of project.yaml.
 
     Raises:
         UsageError: The block or a template cannot be used.
@@ -592,7 +592,7 @@ def _vcs(settings: Settings, commit: str | None) -> Vcs:
 
 
 def _digest(files: Sequence[Artefact], run_id: str) -> str:
-    """Return six hex digits made from a run's id and the contents of its files, whatever their order and names."""
+    """Return six hex digits made from a run's id and the contents of its files, whatever the files' order and names."""
     return hashlib.sha256("".join((*sorted(file.sha256 for file in files), run_id)).encode()).hexdigest()[:6]
 
 

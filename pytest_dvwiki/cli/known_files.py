@@ -18,8 +18,8 @@ class KnownFiles:
 
     Args:
         settings: Where the wiki is.
-        run_id: The id of the run that left the files, if they do not give it.
-        commit: The commit that they come from, if known.
+        run_id: The id of the run that left the files, for files that do not give one.
+        commit: The commit that the files come from, if known.
     """
 
     def __init__(self, settings: Settings, run_id: RunId, commit: str | None) -> None:
@@ -28,7 +28,7 @@ class KnownFiles:
         self._commit = commit
 
     def run_of_reports(self, reports: Sequence[Artefact]) -> str | None:
-        """Return the run that has exactly these coverage reports; all reports together decide what is a hole."""
+        """Return the run with exactly these coverage reports: only all reports together decide what is a hole."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.model import WRITTEN  # noqa: PLC0415
 
@@ -47,10 +47,10 @@ class KnownFiles:
         return pipeline.known_artefacts({file.sha256 for file in files}, self._settings)
 
     def runs_of(self, files: Sequence[Artefact]) -> dict[Path, str]:
-        """Return the archived run of each file that belongs to one; equal contents of another run count as new."""
+        """Map files to the archived runs that they belong to; a file that only equals another run's counts as new."""
         found = self.on_record(files)
         known = {file.path: runs[0] for file in files if (runs := self._runs(file, found))}
-        # A file that was archived with one of these runs, and is again beside its files, belongs to that run.
+        # A file that was archived with one of these runs, and is here again beside that run's files, belongs to it.
         again = set(known.values())
         for file in files:
             beside = [run.task_id for run in found.get(file.sha256, ()) if run.task_id in again]

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Do the upkeep, and commit what it changed.
 
     Returns:
-        1 if another process is doing it, or if git refused the commit.
+        1 if another process is doing the upkeep, or if git refused the commit.
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def record_of_now(name: str, repository: Repository, **parts: Any) -> RunRecord:
-    """Return a record with the present time that belongs to no run.
+    """Return a record of the present time, which belongs to no run.
 
     Args:
         name: The command's name, the first part of the task id.
@@ -50,7 +50,7 @@ def required_text(text: str, where: str, advice: str) -> str:
 
 
 def user_of(root: Path) -> str:
-    """Return the name by which git knows the user, else that of the account."""
+    """Return the name by which git knows the user, else the name of the account."""
     from pytest_dvwiki.capture.git.command import git  # noqa: PLC0415
     from pytest_dvwiki.redact import redact  # noqa: PLC0415
 

@@ -114,7 +114,7 @@ def _folder(folder: Path) -> Path:
 
 
 def _named(found: Iterable[Settings]) -> Iterable[tuple[str, Settings]]:
-    """Yield each project with the name by which clients call it: its folder's, numbered if another has the same."""
+    """Yield the projects, each with its name for clients: the name of its folder, numbered if it is taken."""
     taken: set[str] = set()
     for settings in found:
         name = base = settings.layout.root.name or "project"

@@ -105,7 +105,7 @@ def _undo(args: argparse.Namespace, settings: Settings, reason: str | None) -> i
 
 
 def _counted(kept: PageSummary, other: PageSummary, page: PageSummary) -> str:
-    """Return the runs of the page that stays and where they come from; a run that had both causes counts once."""
+    """Return the number of runs of the page that stays, and how it adds up; a run that had both causes counts once."""
     runs = [each.metadata.get("hit_count") for each in (kept, other, page)]
     before, taken_in, now = (number if isinstance(number, int) else 0 for number in runs)
     both = max(0, before + taken_in - now)

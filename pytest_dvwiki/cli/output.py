@@ -23,7 +23,7 @@ class _Cleaned:
 
     def write(self, text: str) -> int:
         start = LINE_START if text.startswith(LINE_START) else ""
-        # Show names that are not UTF-8 with escaped bytes.
+        # Names that are not UTF-8 are shown with escaped bytes.
         rest = text.removeprefix(start).encode("utf-8", "backslashreplace").decode()
         self._stream.write(f"{start}{clean(rest)}")
         return len(text)

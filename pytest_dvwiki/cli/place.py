@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_place(parser: argparse.ArgumentParser, default: str | None = None) -> None:
-    """Add the options that locate the wiki; an action of a command that has them, too, gives `argparse.SUPPRESS`."""
+    """Add the options that locate the wiki; `argparse.SUPPRESS` is for an action whose command has them, too."""
     parser.add_argument(
         "--root",
         type=Path,

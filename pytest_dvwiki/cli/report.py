@@ -26,7 +26,7 @@ def since_of(args: argparse.Namespace) -> date | None:
     """Return the first day of the news; None for yesterday.
 
     Raises:
-        UsageError: It is not a day.
+        UsageError: The option's value is not a day.
     """
     try:
         return date.fromisoformat(args.since) if args.since else None

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the commands; causes without one are named on the error output.
+    """Print the commands; causes without a command are named on standard error.
 
     Returns:
         1 if a cause has no command that can be run as it stands.

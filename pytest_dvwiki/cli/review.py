@@ -1,4 +1,4 @@
-"""`dvwiki review`: what waits for review, and the decisions."""
+"""`dvwiki review`: lists what waits for review, and records decisions."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _listed(args: argparse.Namespace, layout: Layout, queue: ReviewQueue) -> int
 
 
 def _edited(proposal: Proposal) -> str:
-    """Return the text of a proposal as a person changed it in an editor."""
+    """Return the text of a proposal after a person changed it in an editor."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor:
         raise UsageError("set EDITOR to your editor, or give the new text with --file")

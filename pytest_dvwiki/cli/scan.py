@@ -34,7 +34,7 @@ _WIDEST = 160
 _INDENT = " " * 6
 _SLOWEST = "python"
 _LARGE = 50_000_000
-"""Bytes above which the slowest engine is reported."""
+"""Size of the logs in bytes above which a run on the slowest engine is reported."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +73,7 @@ class _Cause:
     hits: int = 0
     logs: int = 0
     failed: int = 0
-    """Number of logs whose first cause it is."""
+    """Number of logs whose first cause is this one."""
 
 
 @dataclass(slots=True)
@@ -131,7 +131,7 @@ def check_engine() -> str:
     """Return the name of the engine that finds the lines of interest in a large log.
 
     Raises:
-        UsageError: The environment asks for an engine that is not available; with reason and remedy.
+        UsageError: The environment asks for an engine that is not available; the message has the reason and the remedy.
     """
     from pytest_dvwiki.patterns.engines import VARIABLE, EngineError, load  # noqa: PLC0415
 
@@ -147,7 +147,7 @@ def _ingest(args: argparse.Namespace) -> int:
     parser = argparse.ArgumentParser()
     ingest.add_arguments(parser)
     options = argparse.Namespace(**vars(parser.parse_args([])) | vars(args))
-    # With JSON output the report of the archive goes to standard error, so that standard output stays valid JSON.
+    # With JSON output the report of the archive goes to standard error; standard output thus stays valid JSON.
     if args.format == "text":
         print()
         return ingest.run(options)

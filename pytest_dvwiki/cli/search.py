@@ -26,7 +26,7 @@ _CHOSEN_BY: dict[str, Callable[[Facets], str]] = {
     "label": lambda page: " / ".join(filter(None, (page.error_class, page.failure_subtype))),
     "ip_type": lambda page: page.ip_type,
 }
-"""How to get the value that each filter compares."""
+"""Maps the name of each filter to the function that returns what the filter compares."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -109,7 +109,7 @@ def index_of(settings: Settings) -> WikiSearchIndex:
 
 
 def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
-    """Return the reason for no results: a value that no page has, with the existing ones, or the words."""
+    """Return why nothing was found: a filter's value that no page has, with the existing values, or the words."""
     from pytest_dvwiki.wiki.review import FOLDER  # noqa: PLC0415
     from pytest_dvwiki.wiki.text.notes import UNREVIEWED  # noqa: PLC0415
 
@@ -127,7 +127,7 @@ def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
 
 
 def _status(result: SearchResult) -> list[str]:
-    """Return what a reader needs to know first about a page, such as type, status and age."""
+    """Return what a reader first needs to know about a page, such as its type, status and age."""
     from pytest_dvwiki.runs import today  # noqa: PLC0415
     from pytest_dvwiki.wiki.age import tag  # noqa: PLC0415
     from pytest_dvwiki.wiki.finding.search import shown_status  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`dvwiki serve`: shows the report in a browser of this machine, and follows changes."""
+"""`dvwiki serve`: shows the report in a browser on this machine, and follows changes."""
 
 from __future__ import annotations
 

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class ReportError(Exception):
-    """A report that was not archived; the message follows the name of its file."""
+    """A report that was not archived; its message is printed after the name of the file."""
 
 
 class SessionReports:
     """The readers of reports: rules, and the project's model if it has one."""
 
     def __init__(self, settings: Settings) -> None:
-        # What readers of reports warn of, with the name of the command as all other problems.
+        # Warnings of the readers begin with the name of the command, like all other problems.
         logging.basicConfig(format="dvwiki ingest: %(message)s")
         model = connect(librarian_settings(settings), print_event)
         self._service = WikiIngestService(WikiConfig.of(settings), model)

@@ -23,7 +23,7 @@ ADDRESS = "category/page, or category/page#Heading for a part of it, or a sectio
 
 
 def add_store(parser: argparse.ArgumentParser, *, writes: bool = True) -> None:
-    """Add the options that every one of these commands has."""
+    """Add the options that each of these commands has."""
     if writes:
         parser.add_argument(
             "--role", default="agent", help="the role that writes, one of schema.yaml (default: %(default)s)"
@@ -67,7 +67,7 @@ def print_json(value: object) -> None:
 
 
 def entry_line(entry: PageEntry) -> str:
-    """Return a page of a list in one line."""
+    """Return one line about a page, for a list."""
     if entry.pages:
         return f"{entry.address}  {entry.summary}"
     facts = (entry.status, f"{entry.words} words", entry.last_author and f"by {entry.last_author}", entry.version)
@@ -78,7 +78,7 @@ def answer(args: argparse.Namespace, outcome: Written | HandedOff, done: str) ->
     """Print the outcome of a write; the present content of a conflict goes to standard output.
 
     Returns:
-        0 if it was done or waits for a person, 1 if it was refused.
+        0 if the write was done or waits for a person, 1 if it was refused.
     """
     is_refused = outcome.status in {"conflict", "denied"}
     if args.format == "json":

@@ -26,7 +26,7 @@ def ingest_transcript(args: argparse.Namespace) -> int:
     """Archive a session and its lessons.
 
     Returns:
-        1 if a model was needed and none answered; the same call then tries it again.
+        1 if a model was needed and none answered; the same call, made again, tries once more.
     """
     from pytest_dvwiki.intake.service import WikiIngestService  # noqa: PLC0415  # only for this option
     from pytest_dvwiki.librarian.lessons import planned  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`dvwiki waivers`: lists the waivers, what each matched last, and when it expires."""
+"""`dvwiki waivers`: lists the waivers, with what each matched last and when it expires."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class _Records:
     unknown: tuple[CauseHistory, ...]
     """Causes that no pattern in force matches, the most frequent first."""
     rare: int
-    """Number of further ones, seen in too few runs."""
+    """Number of further causes that no pattern matches, seen in too few runs."""
     known: tuple[str, ...]
     """First causes of all failures that a pattern matches."""
 
@@ -117,7 +117,7 @@ def _read(archive: Archive, registry: Registry, min_runs: int) -> _Records:
         cause = aggregate.cause(archive, (fingerprint,))
         if cause is None:
             continue
-        # A record keeps the verdict of its time; a pattern may have been added since.
+        # A record keeps the verdict of its time; a pattern may have been added later.
         if cause.newest.pattern is not None or matcher.hits(f"{cause.newest.excerpt}\n{cause.newest.primary}\n"):
             known.append(cause.newest.primary)
         elif cause.runs < min_runs:

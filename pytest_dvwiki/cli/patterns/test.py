@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     """Check the patterns, and print the problems.
 
     Returns:
-        1 if there are any.
+        1 if there are problems.
     """
     from pytest_dvwiki.patterns.check import Checker  # noqa: PLC0415  # the registry loads with it
 

@@ -9,7 +9,7 @@ from pytest_dvwiki.cli import UsageError
 
 
 def require_bare_name(name: str) -> None:
-    """Check that a file is plain text, by its name.
+    """Check by its name that a file is plain text.
 
     Raises:
         UsageError: It is compressed, or an archive.

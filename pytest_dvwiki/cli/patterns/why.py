@@ -1,4 +1,4 @@
-"""`dvwiki patterns why`: which patterns match which lines of a log, which one won, and by which rule."""
+"""`dvwiki patterns why`: which patterns match which lines of a log, which pattern won, and by which rule."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _hits(text: str, registry: Registry) -> list[Hit]:
     from pytest_dvwiki.patterns.matcher import Matcher  # noqa: PLC0415
     from pytest_dvwiki.patterns.registry import Registry as Patterns  # noqa: PLC0415
 
-    # A matcher of the full registry drops benign messages, so one without benign patterns is used to list them.
+    # A matcher of the full registry drops benign messages; a matcher without benign patterns lists them.
     return Matcher(Patterns([entry for entry in registry.entries if entry.pattern.tier != "benign"])).hits(text)
 
 

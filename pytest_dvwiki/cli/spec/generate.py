@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
     """Make the specifications.
 
     Returns:
-        0 if all are done, 1 if one needs review, 2 for wrong input, 3 if no model could be reached; the highest
-        of them.
+        0 if all are done, 1 if one needs review, 2 for wrong input, 3 if no model could be reached. With several
+        specifications, the highest of these.
     """
     from pytest_dvwiki.specs.generate import SpecGenerator  # noqa: PLC0415
     from pytest_dvwiki.specs.rounds import CACHE, clean  # noqa: PLC0415
