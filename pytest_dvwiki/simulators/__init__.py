@@ -1,8 +1,9 @@
 """HDL tools and all facts about them: one module per tool, found because it is in this folder.
 
 `programs` and `banners` are enough to recognise a tool by its processes and in cocotb's logs. `head`, `error` and
-`multiline` are for messages in a format of their own. `report` splits a message into its parts, so that fingerprints
-leave out its line. `run_error` counts errors of tests that pass. CONTRIBUTING.md has the steps that add a tool.
+`multiline` are for tools whose messages have a format of their own. `report` splits a message into its parts, so that
+fingerprints leave out its line number. `run_error` finds the errors in tests that pass. CONTRIBUTING.md has the steps
+to add a tool.
 """
 
 from __future__ import annotations
@@ -56,6 +57,6 @@ def either(of: Callable[[Tool], str], *more: str) -> str:
 
     Args:
         of: Returns the expression of a tool; empty if it has none.
-        more: Expressions of no tool.
+        more: Further expressions, which belong to no tool.
     """
     return f"(?:{'|'.join(filter(None, (*more, *map(of, tools())))) or '(?!)'})"

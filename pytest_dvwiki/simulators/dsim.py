@@ -20,7 +20,7 @@ TOOL = Tool(
     banners=("dsim",),
     head=r"=[EFW]:\[",
     multiline=(
-        # The text is in the next line.
+        # The text is on the next line.
         Multiline(head=r"=[EFW]:\[(?:\$\w+ call\] \S+$|\w+\]:?$)", ends_at=rf"\s*{_HEAD}", most=3),
         Multiline(head=_HEAD, below="indented"),
     ),

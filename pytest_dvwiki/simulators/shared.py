@@ -1,4 +1,4 @@
-"""Options that programs of several vendors share, since users expect them of every Verilog tool."""
+"""Options that programs of several vendors share, because users expect them of every Verilog tool."""
 
 from pytest_dvwiki.simulators.tool import options
 

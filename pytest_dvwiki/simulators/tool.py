@@ -18,17 +18,17 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """The syntax of a program's command line."""
 
     does: Does | None = None
-    """What it does; None if only an option of `decided_by` or a subcommand decides that."""
+    """What the program does; None if only an option of `decided_by` or a subcommand decides that."""
     separate: Mapping[str, Kind] = {}
     """Options with their argument in the next word."""
     joined: Mapping[str, Kind] = {}
     """Options with their argument joined to them."""
     decided_by: Mapping[str, Does] = {}
-    """Options that decide what it does; the first one that is present counts."""
+    """Options that decide what the program does; the first option that is present counts."""
     subcommands: Mapping[str, Does] = {}
-    """First words that decide what it does; without one of them it neither builds nor runs."""
+    """First words that decide what the program does; without one of them it neither builds nor runs."""
     only_checks: frozenset[str] = frozenset()
-    """Options with which it makes nothing that can run."""
+    """Options with which the program makes nothing that can run."""
     two_dashes: bool = False
     """Whether an option may begin with two dashes as well as with one."""
     names_top: bool = False
@@ -40,13 +40,13 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     takes_script: bool = False
     """Whether `-do FILE` gives it a script of commands."""
     makes: str = ""
-    """Name of the file that it makes if no option names one; `{top}` is its first top."""
+    """Name of the file that the program makes if no option names one; `{top}` is its first top."""
     makes_in: str = ""
     """Folder for that file if no option names one."""
     runs_first_word: bool = False
-    """Whether its first plain word is the file that it runs."""
+    """Whether the first plain word is the file that the program runs."""
     has_library: bool = True
-    """Whether a build and its runs can also be matched by their folder, since they share a library there."""
+    """Whether a build and its runs can also be matched by their folder, because they share a library there."""
 
 
 def options(**kinds: str) -> dict[str, Kind]:
@@ -58,17 +58,17 @@ class Multiline(msgspec.Struct, frozen=True, kw_only=True):
     """A message that a tool writes on several lines."""
 
     head: str
-    """Expression for its first line."""
+    """Expression for the first line of the message."""
     below: Literal["text", "indented", "details", "indented or details"] = "text"
-    """Which lines below belong to it: any with text, indented ones, or those with time and place."""
+    """Which lines below belong to the message: any with text, indented lines, or lines with time and place."""
     only: str = ""
     """Expression that such a line must also match."""
     ends_at: str = ""
-    """Expression for a line that does not belong to it."""
+    """Expression for a line that no longer belongs to the message."""
     most: int = 12
-    """Largest number of its lines."""
+    """Maximum number of lines of the message."""
     text_until_time: bool = False
-    """Whether further lines of its text may come before the one with the time."""
+    """Whether further lines of the text may come before the line with the time."""
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +84,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """One simulator, compiler or linter.
 
     All fields but name and title are optional. Expressions see a line or message without the prefixes of transcripts
-    and CI. They are compiled at first use, those of all tools as one.
+    and CI. They are compiled at first use, and those of all tools become one.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     called_by_make: tuple[str, ...] = ()
     """Programs whose call in the log of cocotb's Makefile shows that this tool was chosen."""
     plus_options: str = ""
-    """Expression for words after a plus that are its own options and no plusargs."""
+    """Expression for words after a plus that are options of the tool and not plusargs."""
     banners: tuple[str, ...] = ()
     """Lower-case texts that are part of its product name."""
 
@@ -110,7 +110,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     head: str = ""
     """Expression for the beginning of a message, narrow enough to find one inside a line."""
     summary: str = ""
-    """Expression for the beginning of a line that ends a build or a run, and is part of no message before it."""
+    """Expression for the beginning of a line that ends a build or a run, and belongs to no message above it."""
     error: str = ""
     """Expression for the beginning of an error that may be broken within a sentence."""
     continued: str = ""
@@ -129,7 +129,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     report_literal: str = ""
     """A text that every such message contains."""
     missing: Mapping[Literal["module", "include", "port", "name"], str] = {}
-    """By kind, the expression for the text of an error about something missing, with the group `name`."""
+    """Maps what is missing to the expression for the text of the error about it, with the group `name`."""
     warning: str = ""
     """Expression for the beginning of a warning."""
     run_head: str = ""
@@ -139,17 +139,17 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     run_error: str = ""
     """Expression for the beginning of a run-time error, after which the test may still pass."""
     run_error_words: tuple[str, ...] = ()
-    """Words, besides the common ones for errors, one of which is in every such line."""
+    """Words of which each line of `run_error` contains one, if it contains no common word for errors."""
     timed_error: str = ""
-    """Expression for such a beginning that is an error only if its time is below it."""
+    """Expression for the beginning of a run-time message that is an error only if its time follows below."""
     fatal: str = ""
     """Expression for a line with which the design ends the simulation."""
     unbound: str = ""
-    """Expression for the warning of a component without an entity, with groups `place` and `name`."""
+    """Expression for the warning about a component without an entity, with groups `place` and `name`."""
     success: str = ""
     """Expression for a line that reports the end of a run without errors."""
     success_words: tuple[str, ...] = ()
-    """Lower-case words, one of which is in every such line."""
+    """Lower-case words of which each line of `success` contains one, if it contains no common word for success."""
     mention: str = ""
     """Expression for a word in a log that shows that this tool simulated."""
     time: str = ""
@@ -165,7 +165,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     start_time: str = ""
     """Expression for a line of a log with the start time of the run."""
     scan_words: tuple[str, ...] = ()
-    """Lower-case words of its messages, by which patterns are found that have no better literal."""
+    """Lower-case words of its messages, with which to find patterns that have no better literal."""
     folders: tuple[str, ...] = ()
     """Names of the folders for the files that it makes."""
     log_names: tuple[str, ...] = ()
