@@ -1,7 +1,7 @@
 """The search backends, by their names in the setting `search_backend`.
 
-A package adds one by an entry point of the group `dvwiki.search`: its name, and a class with the interface of
-`pytest_dvwiki.WikiSearchIndex`. A backend is imported when it is first used.
+A package adds a backend through an entry point of the group `dvwiki.search`. The entry point has the backend's name
+and refers to a class with the interface of `pytest_dvwiki.WikiSearchIndex`. A backend is imported at its first use.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def check(name: str) -> None:
     """Check that a backend of this name exists, without loading it.
 
     Raises:
-        BackendError: There is none of this name.
+        BackendError: No backend has this name.
     """
     if name not in _BUILT_IN and name not in _further():
         raise BackendError(f"expected one of {', '.join(names())}, got {name!r}")
@@ -44,7 +44,7 @@ def load(name: str) -> Any:
     """Return the class of a backend.
 
     Raises:
-        BackendError: There is none of this name, or it cannot be loaded.
+        BackendError: No backend has this name, or the backend cannot be loaded.
     """
     check(name)
     if name in _BUILT_IN:

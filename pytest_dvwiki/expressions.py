@@ -1,9 +1,9 @@
 r"""Regular expressions that people write, matched by RE2 in time linear in the length of the text.
 
-A file in a pull request may hold any expression, and `(a+)+$` takes `re` exponential time. On ASCII lines both find the
-same, with a few exceptions:
+A file in a pull request may hold any expression, and one such as `(a+)+$` takes `re` exponential time. On ASCII lines
+`re` and RE2 find the same, with a few exceptions:
 
-* `$` matches at the end of the text only; with `re` also before a final line feed.
+* `$` matches at the end of the text only; `re` also matches it before a final line feed.
 * `\d`, `\w`, `\s` and `\b` match ASCII only; `\s` does not match a vertical tab.
 """
 
@@ -18,7 +18,7 @@ import msgspec
 from pytest_dvwiki.redact import two_ends
 
 LONGEST = 4096
-"""Maximum number of characters of a line that are searched; in a longer line, half of them at each end."""
+"""Maximum number of characters of a line that are searched; of a longer line, half of that at each end."""
 _MEMORY = 16 << 20
 """Bytes that RE2 may take for one expression."""
 _REMEDIES = (
@@ -32,7 +32,7 @@ _REMEDIES = (
     (r"\\Z", r"{}", "write $"),
     (r"\\[uUN]", "{} (an escape by number or name)", "write the character itself"),
 )
-"""Constructs that `re` accepts and RE2 does not: an expression that finds one, its name, and what to write instead."""
+"""For each construct that `re` accepts and RE2 does not: an expression that finds it, its name, and a substitute."""
 
 
 class ExpressionError(ValueError):
@@ -63,7 +63,7 @@ class Given:
         self._expression = expression
         self._groups = tuple(expression.groupindex.items())
         self.names = tuple(name for name, _ in self._groups)
-        """Its named groups."""
+        """The names of its named groups."""
 
     def search(self, text: str) -> FirstMatch | None:
         """Return the first match, or None."""
@@ -87,7 +87,7 @@ def given(source: str) -> Given:
         source: The expression, in the syntax of RE2.
 
     Raises:
-        ExpressionError: RE2 does not accept it.
+        ExpressionError: RE2 does not accept the expression.
     """
     import re2  # type: ignore[import-untyped]  # noqa: PLC0415  # takes 12 ms; loaded only where an expression is given
 

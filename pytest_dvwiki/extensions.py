@@ -26,7 +26,7 @@ def extensions(note: Callable[[str], None]) -> Iterator[tuple[str, object]]:
     """Yield the extensions in this environment, each with its name.
 
     Args:
-        note: Called with a message for each that cannot be loaded.
+        note: Called with a message for each extension that cannot be loaded.
     """
     from importlib.metadata import entry_points  # noqa: PLC0415  # only a run that names failures needs it
 
@@ -38,7 +38,7 @@ def extensions(note: Callable[[str], None]) -> Iterator[tuple[str, object]]:
 
 
 def further_patterns(settings: Settings, note: Callable[[str], None]) -> tuple[Path, ...]:
-    """Return the pattern files that installed packages bring, without pytest.
+    """Return the pattern files that installed packages bring; this works outside pytest.
 
     Args:
         settings: Passed to `pytest_dvwiki_patterns`.
@@ -57,7 +57,7 @@ def further_patterns(settings: Settings, note: Callable[[str], None]) -> tuple[P
 
 
 def further_masks(note: Callable[[str], None]) -> Iterator[tuple[str, Function]]:
-    """Yield the masking functions that installed packages bring, each with its name, without pytest.
+    """Yield the masking functions of installed packages, each with the extension's name; this works outside pytest.
 
     Args:
         note: Called with a message for each package that cannot be loaded.

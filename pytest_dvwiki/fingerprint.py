@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = 4096
-"""Maximum number of characters of a text that count; if it is longer, half from its start and half from its end."""
+"""Maximum number of characters of a text that count; of a longer text, half from its start and half from its end."""
 DIGITS = 12
 
 UNIT = r"(?:fs|ps|ns|us|ms|s|sec|step|steps)\b"
@@ -45,7 +45,7 @@ _NAMES = rf"""
   | (?P<assigned>(?<==)[A-Z][A-Z0-9_]{{1,40}}(?![\w'(\[.]))
   | (?P<constant>[A-Z][A-Z0-9_]{{1,40}}(?![\w'(\[]){_ENDS})
 """
-# A single letter counts as a value only where nothing but a value can be.
+# A single letter counts as a value only where nothing but a value can stand.
 _PLACES = "|".join(rf"(?<=\b{each}[ ])" for each in ("is", "at", "address", "data", "offset", "length"))
 _LETTERS = (
     rf"{_NO_WORD}(?:[A-F]{{2,16}}|[a-f]{{2,16}}(?!['\"(]))"
@@ -61,11 +61,12 @@ _BEGINNINGS = (
 _PLAIN = rf"(?:\b(?!(?i:{_BEGINNINGS})\b)[A-Za-z_]*[g-tvwyG-TVWY][A-Za-z_]*(?::?[ ]|$))+"
 """Words that are not part of any token: each has a letter that no value has, and is followed by a blank.
 
-They stay as they are; this saves the search for all kinds of tokens at most places of a text. So does `word_kept`, the
-last kind: nothing but a URL begins within a word.
+These words stay as they are. To skip them saves a search for every kind of token at most places of a text. The last
+kind, `word_kept`, saves such searches, too: no token but a URL begins within a word.
 """
-# One pass, the first alternative that fits wins. The sign goes with its number, else one scoreboard message
-# splits by sign. No token is numbered, else one cause splits whenever two of its values happen to be equal.
+# There is one pass, and the first alternative that fits wins. A sign belongs to its number; otherwise one scoreboard
+# message would split by sign. Tokens are not numbered; otherwise one cause would split whenever two of its values
+# happened to be equal.
 
 
 def expression(*, kept: str, quoted: str, value: str, names: str, letters: str) -> re.Pattern[str]:
@@ -136,7 +137,7 @@ _NAMING = re.compile(
     r"(?i)(?:port|channel|chan|ch|lane|bank|worker|agent|master|slave|core|side|unit|inst|instance|name|module|signal"
     r"|reg|register|field|check|phase|test)$"
 )
-"""Words after which a name tells one component from another, so that it must stay."""
+"""Words after which a name tells one component from another, and therefore must stay."""
 _UNKNOWN_BITS = re.compile(r"[xXzZuUwW-]")
 _TRUTH = ("True", "False")
 _SERIES = re.compile(r"\bV(?:[ ,]+V\b)+")
@@ -148,7 +149,7 @@ _GENERATED = re.compile(r"\bgenblk\d+\b")
 
 @functools.lru_cache(maxsize=256)
 def mask(text: str) -> str:
-    """Return a text with everything replaced that may differ between two occurrences of one cause.
+    """Replace everything in a text that may differ between two occurrences of one cause.
 
     Numbers in every notation, times, and names of enumeration values that a check compares become `V`;
     values that hold X or Z become `XZ`. Paths keep their base name and hierarchies their last name. Words stay, even
@@ -189,7 +190,7 @@ def fingerprint(
         function: The function that encloses the failing check.
         source_line: The failing check as the traceback shows it.
         text: The message itself; its mask counts.
-        mask: Gives the mask of a text.
+        mask: Returns the mask of a text.
     """
     base = re.split(r"[\\/]", file)[-1] if file else ""
     check = " ".join((source_line or "").split())
@@ -201,7 +202,7 @@ def fingerprint(
 
 
 _COMPONENT = re.compile(r"[.\[@]")
-"""Characters of an id that is a component's name, as from `get_full_name()`; instances of it share one identity."""
+"""Characters that mark an id as a component's name, as from `get_full_name()`; its instances share one identity."""
 _COUNTED = re.compile(r"_?\d+$")
 _FIXED = {
     "url": "URL",
@@ -215,7 +216,7 @@ _FIXED = {
     "bits": "XZ",
     "worker": "gw",
 }
-"""Masks of the kinds for which the text of the token does not matter."""
+"""Maps the kinds of token whose text does not matter to their masks."""
 _BASE = re.compile(r"^[-+]?(?:\d*'[sS]?\w|0\w|\w(?=\"))[ ]?[-+]?", re.ASCII)
 """Base of a number, removed before the search for X: the base itself may be written `x`."""
 
@@ -262,4 +263,4 @@ _SHOWN: dict[str, Callable[[re.Match[str]], str]] = {
     "file": lambda found: re.split(r"[\\/]", found[0])[-1],
     **dict.fromkeys(("path", "hierarchy"), lambda found: _last_name(found[0])),
 }
-"""Masks of the other kinds, by the text of the token."""
+"""Maps each other kind of token to the function that makes the mask from the token's text."""

@@ -37,7 +37,7 @@ def fingerprint_v1(
     source_line: str | None,
     text: str,
 ) -> str:
-    """Return the fingerprint of a cause by version 1, from the same parts as `fingerprint`."""
+    """Return the fingerprint that version 1 gave to a cause, from the same parts as `fingerprint`."""
     return fingerprint(
         report_class=report_class,
         file=file,

@@ -54,8 +54,8 @@ class ContextSource(Protocol):
 
         Args:
             query: Words to search for.
-            test: Node id of a test whose failures are wanted. Without its parameters, or without the test inside
-                the simulator, it stands for all of them.
+            test: Node id of a test whose failures are wanted. A node id without parameters, or without the test inside
+                the simulator, stands for all variants of the test.
             category: `bugs`, `patterns`, `coverage`, `specs` or `topics`; None for all.
             budget: Maximum number of tokens; None for the setting `max_context_tokens`.
 
@@ -73,7 +73,7 @@ class PromptSource(Protocol):
 
         Args:
             text: The template.
-            profile: Texts by placeholder, for placeholders that the wiki does not fill.
+            profile: Maps placeholders that the wiki does not fill to their texts.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""The git command: every call is bounded; none waits for input, fetches, or takes longer than a few seconds."""
+"""The git command: every call is bounded, and none waits for input, fetches, or takes longer than a few seconds."""
 
 from __future__ import annotations
 

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 def pytest_dvwiki_patterns(settings: Settings) -> Sequence[Path] | None:
     """Return YAML files, or folders of them, with further patterns.
 
-    Called once, before the first failure is classified. A pattern with the id of a built-in one replaces it; the
-    project's own `.agent/patterns/*.yaml` win over both. An invalid pattern is left out and reported.
-    The command line (`dvwiki patterns`) calls packages of the entry-point group `dvwiki` only, no conftest.py.
+    Called once, before the first failure is classified. A pattern with the id of a built-in pattern replaces
+    it; the project's own `.agent/patterns/*.yaml` win over both. An invalid pattern is left out and reported.
+    The command line (`dvwiki patterns`) calls this hook only in packages of the entry-point group `dvwiki`, and in no
+    conftest.py.
 
     Example::
 
@@ -44,7 +45,8 @@ def pytest_dvwiki_classify(failure: Failure) -> Verdict | None:
     """Classify a failure; the first verdict wins over the pattern registry, and names the hook that gave it.
 
     Called once for each failure, in the main process at the end of the run. With `--junitxml` and `--html` it is called
-    for each failed report as well, since they show its label, with `--alluredir` in the process that ran the test.
+    for each failed report as well, because these files show the label. With `--alluredir` it is also called in the
+    process that ran the test.
     """
 
 
@@ -52,11 +54,11 @@ def pytest_dvwiki_classify(failure: Failure) -> Verdict | None:
 def pytest_dvwiki_redact(text: str) -> str | None:
     """Mask the secrets of this project in a text.
 
-    Called with each text of a failure, after the built-in masks and before anything is written to the journal, a
-    record or a page: its message, the source line of the failing check, and each line of its excerpts. Several hooks
-    are called in turn, each with the result of the one before; the same text may come again. Node ids and file
-    names are not passed. Where a hook raises, the text is dropped and the end of the run reports the hook.
-    `dvwiki ingest` calls packages of the entry-point group `dvwiki` only, no conftest.py.
+    Called with each text of a failure: its message, the source line of the failing check, and each line of its
+    excerpts. This is after the built-in masks, and before anything is written to the journal, a record or a page.
+    Several hooks are called in turn, each with the result of the hook before; the same text may come again. Node ids
+    and file names are not passed. If a hook raises, the text is dropped, and the end of the run reports the hook.
+    `dvwiki ingest` calls this hook only in packages of the entry-point group `dvwiki`, and in no conftest.py.
 
     Returns:
         The masked text, or None if there was nothing to mask.
@@ -72,12 +74,12 @@ def pytest_dvwiki_redact(text: str) -> str | None:
 def pytest_dvwiki_archived(record: RunRecord, run: Archived) -> None:
     """Receive the result of a run that has a record.
 
-    Called once in the main process, before the summary is printed; `run.written` tells whether record and pages are on
-    disk, which they are not with `--dvwiki-archive=no`. `run.statements(cause)` returns the statements about a cause in
-    reading order, and `pytest_dvwiki.causes.words.text` renders one as text. An output of your own is one such function
-    (docs/outputs.md).
+    Called once in the main process, before the summary is printed; `run.written` tells whether the record and the pages
+    are on disk, which they are not with `--dvwiki-archive=no`. `run.statements(cause)` returns the statements about a
+    cause in reading order, and `pytest_dvwiki.causes.words.text` renders one as text. An output of your own is one
+    such function (docs/outputs.md).
 
     Args:
         record: The record of the run, as stored.
-        run: Its causes, each with its history and what is new about it, and what its passing tests show about others.
+        run: The causes of the run, each with its history and its news, and what passing tests show about other causes.
     """

@@ -1,7 +1,7 @@
 """Masking functions of a project or package, applied to the texts of a failure after the built-in masks.
 
-They are given a failure's message, the source line of its frame, and each line of its excerpts, before any of it is
-written.
+They are given a failure's message, the source line of its frame, and each line of its excerpts, before any of these
+texts is written.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Function = Callable[[str], object]
 
 
 class Masks:
-    """Masking functions of others, each given the result of the one before.
+    """The masking functions of projects and packages, each given the result of the function before.
 
-    Where one of them fails, the whole text is dropped: nobody knows what the function would have masked.
+    If a function fails, the whole text is dropped: nobody knows what the function would have masked.
 
     Args:
-        functions: Pairs of the name of the function's owner and the function.
-        note: Called with a message for each that fails; the message does not hold the text.
+        functions: Pairs of a function's owner, by name, and the function.
+        note: Called with a message for each function that fails; the message does not hold the text.
     """
 
     def __init__(self, functions: Iterable[tuple[str, Function]], note: Callable[[str], None]) -> None:
@@ -90,4 +90,4 @@ class Masks:
 
 
 NO_MASKS = Masks((), lambda _: None)
-"""The masks of a project without any."""
+"""The masks of a project without masking functions."""

@@ -1,7 +1,7 @@
 """Tests whose names hold secrets: the names that are stored, and the commands that run these tests again.
 
 A name is masked where it leaves the process: in the journal, and at the start of the pipeline that leads to records,
-pages, terminal and prompts. Before that the names are pytest's own, since they identify reports.
+pages, terminal and prompts. Before that the names are pytest's own, because they identify reports.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def stored_results(results: Sequence[Result]) -> tuple[Result, ...]:
 def stored_failure(failure: Failure) -> Failure:
     """Return a failure with its name as stored, and a command that names the test without its parameters.
 
-    Where the name still holds a secret without its parameters, or bytes that are not UTF-8, there is no command, and
-    `unreproducible` has the reason.
+    If the name without its parameters still holds a secret, or bytes that are not UTF-8, the failure has no command,
+    and `unreproducible` has the reason.
     """
     nodeid = redact_id(failure.nodeid)
     place = _place(failure)
@@ -71,13 +71,13 @@ def _place(failure: Failure) -> str:
 
 
 def stored_command(command: Command | None, nodeid: str) -> Command | None:
-    """Return a command without secrets; None if it then cannot choose the test."""
+    """Return a command without secrets; None if the command then cannot choose the test."""
     nodeid = redact_id(nodeid)
     return command if command is None or not _STORED.search(nodeid) else _without_secrets(command, nodeid)
 
 
 def _without_secrets(command: Command, nodeid: str) -> Command | None:
-    """Return the command with the test named without its parameters; None if that still needs a secret.
+    """Return the command with the test named without its parameters; None if it then still needs a secret.
 
     Args:
         command: The command that runs the test.
@@ -107,7 +107,7 @@ def _without_secrets(command: Command, nodeid: str) -> Command | None:
 
 
 def _bare(nodeid: str) -> str | None:
-    """Return a node id, without its parameters if they hold a secret; None if it then still holds one."""
+    """Return a node id, without its parameters if they hold a secret; None if the rest still holds one."""
     if not _has_secret(nodeid):
         return nodeid
     masked = redact_id(nodeid)

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 class _PlainImports:
     """Imports the modules of this package as Python does.
 
-    pytest imports all modules of a plugin's package itself, to rewrite their assertions. That takes longer; where it
-    cannot store what it compiled, because others own the installation, it compiles all of them in each run.
+    pytest imports all modules of a plugin's package itself, to rewrite their assertions. That takes longer. If
+    pytest cannot store the compiled modules, because somebody else owns the installation, it compiles all of them in
+    each run.
     """
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:  # noqa: ARG004
-        """Return where a module of this package is; of others, nothing."""
+        """Return where a module of this package is; None for any other module."""
         return PathFinder.find_spec(name, path) if name.startswith("pytest_dvwiki.") else None
 
 
@@ -41,7 +42,7 @@ __all__ = ["dvwiki", "dvwiki_context", "dvwiki_prompt"]
 _SIMULATOR_PLUGIN = "cocotb_regression_manager"
 """Plugin that cocotb registers in the pytest inside a simulator, before options are read."""
 _MISTAKE = pytest.StashKey[str]()
-"""Why the plugin is off: an error in project.yaml, or in the start of the plugin itself."""
+"""Why the plugin is off: an error in project.yaml, or while the plugin started."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

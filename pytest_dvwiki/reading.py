@@ -20,7 +20,7 @@ MOST = 64 << 20
 MOST_BY_HAND = 1 << 20
 """Maximum number of bytes of a file that people write by hand: settings, patterns, waivers, schema.yaml."""
 MOST_OF_RECORDS = 256 << 20
-"""Maximum number of bytes of a file of a month's records."""
+"""Maximum number of bytes of a monthly file of records."""
 _KINDS = {
     stat.S_IFIFO: "a FIFO",
     stat.S_IFCHR: "a device",
@@ -92,7 +92,7 @@ def open_regular(path: Path | str) -> BufferedReader:
 
 
 def open_below(folder: Path, path: Path, *, owner: int) -> BufferedReader:
-    """Open a file for reading whose path comes from somebody else: it must be regular, below a folder, and no link.
+    """Open a file whose path comes from somebody else, for reading: a regular file below a folder, and not a link.
 
     Args:
         folder: Folder that must contain the file.
@@ -171,7 +171,7 @@ def read_bytes(path: Path, most: int = MOST) -> bytes:
 
     Raises:
         FileNotFoundError: There is no such file.
-        UnreadableError: It is not a regular file, is longer, or cannot be read.
+        UnreadableError: It is not a regular file, has more than `most` bytes, or cannot be read.
     """
     with open_regular(path) as file:
         try:

@@ -24,13 +24,13 @@ _ESCAPES = re.compile(
 # separators, lone surrogates: none of them is visible, and each can make a text appear different from what it is.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 MASK = "[redacted]"
-"""Replaces a secret."""
+"""The text that replaces a secret."""
 MASKED = "…"
 """Placeholder in a command for a value that is not stored."""
 _OPENED = MASK[:-1]
 _DIGITS = 8
 _LONGEST_KEPT = 2048
-"""Longest text, in characters, whose result is kept: a message is part of several texts of a failure, and of others."""
+"""Longest text, in characters, whose result is cached: a message recurs in a failure's texts and in other failures."""
 _PART = r"[\w.+@%~,=-]+"
 _LIBRARY_PATH = re.compile(
     rf"(?<![\w./~-])/(?:{_PART}/){{1,30}}?(?:(?:site|dist)-packages/|lib/python3\.\d+/(?!site-|dist-))"
@@ -90,7 +90,7 @@ def _redacted(text: str) -> str:
     return text
 
 
-# A test's name is masked in the journal, and for its failures and its result at the end of the session.
+# A test's name is masked in the journal, and again in its failures and its result at the end of the session.
 @functools.lru_cache(maxsize=1 << 14)
 def redact_id(nodeid: str) -> str:
     """Return a test's name with its secrets masked, each with a short hash, so that different names stay different.

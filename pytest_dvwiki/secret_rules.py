@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).with_name("secrets.yaml")
 COMPILED = SOURCE.with_suffix(".json")
-"""Beside the YAML file in an installed package; absent in a checkout."""
+"""The rules as JSON, beside the YAML file in an installed package; absent in a checkout."""
 
 _SEPARATOR = r"[ \t]{0,3}(?P<sep>:=|=>|[=!]?==?|:(?!:))[ \t]{0,3}"
 _VALUE = r"(?:[bru]?\\?(?P<quote>['\"])(?P<quoted>[^'\"\n]*)|(?P<plain>[^\s'\"]+))"
@@ -67,7 +67,7 @@ _BEFORE_MOST = 200
 """Maximum number of characters before a variable that are examined."""
 _MARK = "E   "
 _LONGEST_KEPT = 512
-"""Longest line, in characters, whose rules are kept."""
+"""Longest line, in characters, whose rules are cached."""
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_-]*")
 _NAME_BEFORE = re.compile(r"[\w.-]{1,60}\Z")
 
@@ -81,7 +81,7 @@ class SecretRule:
 
     id: str
     keywords: tuple[str, ...]
-    """In lower case; a text without any of them has no secret of this kind."""
+    """Words in lower case; a text without any of them has no secret of this kind."""
     parts: Callable[[str], Iterator[tuple[int, int]]]
 
 
@@ -122,10 +122,10 @@ def rules_for(text: str) -> list[SecretRule]:
 
 @functools.lru_cache(maxsize=1024)
 def _places_in(line: str) -> frozenset[int]:
-    """Return the places of the rules with a keyword in a line: a failure's lines are part of several texts.
+    """Return the places, in the order of `rules`, of the rules with a keyword in a line.
 
-    Two expressions search for all keywords at once: most lines have none, and a search for each keyword would take
-    three times as long.
+    The result is cached, because a line of a failure is part of several texts. Two expressions search for all
+    keywords at once: most lines have none, and a search for each keyword would take three times as long.
     """
     lowered = line.lower()
     places: set[int] = set()
@@ -144,10 +144,10 @@ _Keywords = dict[str, list[tuple[str, list[int]]]]
 
 @functools.cache
 def _filters() -> tuple[tuple[re.Pattern[str], _Keywords], ...]:
-    """Return pairs of an expression and of keywords with the places of their rules.
+    """Return two pairs: an expression that finds keywords, and the keywords with the places of their rules.
 
-    The expression finds the keywords that do not begin with another one; each is listed with all that begin with it.
-    The keywords of tokens make up the first pair, all others the second.
+    The expression finds only keywords that do not begin with another keyword. Each of these maps to all keywords that
+    begin with it. The first pair has the keywords of tokens, the second has all others.
     """
     tokens: dict[str, list[int]] = {}
     others: dict[str, list[int]] = {}

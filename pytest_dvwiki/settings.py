@@ -52,9 +52,9 @@ class Layout:
     """The paths of one project: everything is beside the wiki, in the parent folder of `wiki`."""
 
     root: Path
-    """Absolute; paths in records are relative to it."""
+    """The absolute path of the project; paths in records are relative to it."""
     wiki: Path
-    """Absolute, `.agent/wiki` in the root unless set otherwise."""
+    """The absolute path of the wiki: `.agent/wiki` in the root, unless set otherwise."""
 
     @property
     def agent(self) -> Path:
@@ -73,7 +73,7 @@ class Layout:
 
     @property
     def journal(self) -> Path:
-        """Return the journals of this project: with a wiki outside the root, several projects may share `journals`."""
+        """Return the folder of this project's journals; it is below `journals` if other projects may share that folder."""
         return self.journals if self.is_inside else self.journals / self.key
 
     @property
@@ -118,7 +118,7 @@ class Option:
     """Flag on the command line; an option of kind bool without a metavar is a switch."""
     metavar: str | None = None
     bare: str | None = None
-    """Value of the flag alone; None if it needs one."""
+    """The value that the flag stands for when given without one; None if it needs a value."""
     check: Callable[[Any], None] | None = None
     """Raises a ValueError with the reason if a value of the right kind cannot be used."""
 
@@ -249,10 +249,10 @@ def option(kind: Kind, *, default: object, help: str, otherwise: object = None, 
     """Return a field of a data class of settings, which is also a row of its table.
 
     Args:
-        kind: The kind of its values.
-        default: Its value where no source has one; None if it then follows from other settings.
-        help: The text for people.
-        otherwise: Its value in an object that is made without sources, if it has no default.
+        kind: The kind of the values.
+        default: The value where no source has one; None if it then follows from other settings.
+        help: The help text.
+        otherwise: The value in an object that is made without sources, if `default` is None.
         more: Further fields of `Option`.
     """
     unset = otherwise if default is None else default
@@ -379,7 +379,7 @@ class Settings:
         help="Commit the records and pages that the tool wrote, and nothing else: to the branch that is checked out, "
         "or to another one, which leaves work tree, index and HEAD as they are.",
     )
-    """The branch that gets a commit, `HEAD` for the one that is checked out; empty for none."""
+    """The branch that gets a commit; `HEAD` means the branch that is checked out, an empty text no commit."""
     html: str = option(
         "string",
         default="",
@@ -531,7 +531,7 @@ def _ip_types(document: Any) -> tuple[str, ...]:
 
 
 def ip_type_of(nodeid: str, ip_types: Sequence[str]) -> str | None:
-    """Return the kind of design that a test is for: the project's only one, or of several the one in its name."""
+    """Return the kind of design that a test is for: the project's only kind, or the kind that its name contains."""
     words = set(_NO_WORD.split(nodeid.lower()))
     named = [each for each in ip_types if each.lower() in words] if len(ip_types) > 1 else ip_types
     return named[0] if len(named) == 1 else None
@@ -580,7 +580,7 @@ def read_project_file(path: Path, name: str = "wiki", keys: Iterable[str] = ()) 
     Args:
         path: The file.
         name: Key of the block.
-        keys: Its keys; those of the options if there are none.
+        keys: The keys that the block may have; if empty, those of the options.
 
     Raises:
         SettingsError: The file cannot be read, or a key in the block is unknown.
@@ -589,7 +589,7 @@ def read_project_file(path: Path, name: str = "wiki", keys: Iterable[str] = ()) 
 
 
 def _document(path: Path) -> tuple[Any, str]:
-    """Return the content of project.yaml, parsed and as text; nothing if there is no file."""
+    """Return the content of project.yaml, parsed and as text; None and an empty text if there is no file."""
     try:
         text = reading.read_text(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,9 +1,9 @@
 """Token counts: by a conservative rule, or exactly with the file of a tokeniser.
 
 The rule needs no file. Simulator reports and wiki pages consist of names, numbers and punctuation, for which common
-vocabularies need up to twice as many tokens as for prose of the same length; the rule counts about a third more than
-they do. Those who know their model may give its `tokenizer.json`, which the package `tokenizers` reads without network
-access.
+vocabularies need up to twice as many tokens as for prose of the same length. The rule counts about a third more tokens
+than these vocabularies. Users who know their model may give its `tokenizer.json`, which the package `tokenizers` reads
+without network access.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _logger = logging.getLogger(__name__)
 
 
 def by_rule(text: str) -> int:
-    """Count tokens by the rule: one per piece of ASCII text, and one per byte after the first of other characters."""
+    """Count tokens by the rule: one per piece of ASCII text, and for other characters one per byte after the first."""
     return len(_PIECE.findall(text)) + len(text.encode("utf-8", "surrogatepass")) - len(text)
 
 

@@ -1,4 +1,4 @@
-"""The access that new files give to others: that of the folder they are in, where a group shares it."""
+"""The access that a group gets to new files: the same as to the folder that they are in."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 def as_open_as(folder: Path) -> Iterator[None]:
     """Give the members of a folder's group the same access to new files and folders, whatever the umask is.
 
-    The umask is that of the process: a thread that makes a file meanwhile makes one that is as open.
+    The umask belongs to the whole process: files that other threads make meanwhile get the same access.
 
     Args:
-        folder: The folder; if it does not exist yet, its nearest parent that does counts.
+        folder: The folder; if it does not exist yet, its nearest parent that exists counts.
     """
     mode = 0
     for parent in chain((folder,), folder.parents):
@@ -29,7 +29,7 @@ def as_open_as(folder: Path) -> Iterator[None]:
             if stat.S_ISDIR(found):
                 mode = found
                 break
-    before = os.umask(0o077)  # it cannot be read without being set
+    before = os.umask(0o077)  # the umask cannot be read without being set
     os.umask(before & ~(mode & 0o070))
     try:
         yield

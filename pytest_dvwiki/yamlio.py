@@ -1,8 +1,8 @@
 """YAML as this project reads and writes it: libyaml, safe types only, one style.
 
-Every string that is not a plain word is quoted, since libraries read `00123456`, `3.10` or `1e5` as numbers, and as
-different ones. Keys keep their order. A mapping of scalars below the top level, and a list of scalars, take one line
-each; texts of several lines are literal blocks.
+Every string that is not a plain word is quoted, because libraries read `00123456`, `3.10` or `1e5` as numbers, and not
+all as the same number. Keys keep their order. A mapping of scalars below the top level, and a list of scalars, take one
+line each; texts of several lines are literal blocks.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class YamlError(ValueError):
 
 
 class _NotPlainError(Exception):
-    """Raised for a document with more than plain mappings, lists and scalars, which the library constructs."""
+    """Raised for a document with more than plain mappings, lists and scalars; the library then constructs it."""
 
 
 class _Loader(yaml.CSafeLoader):
@@ -85,7 +85,7 @@ class _Loader(yaml.CSafeLoader):
     _depth = _values = 0
 
     def descend_resolver(self, current_node: yaml.Node | None, current_index: Any) -> None:  # noqa: ARG002 (PyYAML's signature)
-        # Called before each node. The library recurses in C: without a limit it crashes the process.
+        # Called before each node. The library recurses in C, and without a limit this would crash the process.
         if current_node is None:
             self._depth = self._values = 0
             return
@@ -177,7 +177,7 @@ def _repeated(node: yaml.Node, known: dict[int, int | None]) -> int:
 
 
 def _number_of(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> int | float:
-    """Return the number that a scalar stands for; refuse one of more than `LONGEST_NUMBER` characters."""
+    """Return the number that a scalar stands for; refuse a number of more than `LONGEST_NUMBER` characters."""
     if len(str(node.value)) > LONGEST_NUMBER:
         raise _error(node, f"a number of more than {LONGEST_NUMBER} characters; quote it to make it a string")
     make = loader.construct_yaml_int if node.tag == f"{_TAG}int" else loader.construct_yaml_float
@@ -220,7 +220,7 @@ def load(text: str | bytes, name: str) -> Any:
 
 
 def events(text: str) -> list[yaml.Event]:
-    """Return the parser's events of a text, in order, within the limits of `load`.
+    """Return the parser's events for a text, in order, within the limits of `load`.
 
     Raises:
         MarkedYAMLError: The text is not YAML, or exceeds a limit.
@@ -262,7 +262,7 @@ def list_end(text: str, key: str) -> tuple[int, int] | None:
         key: The key.
 
     Returns:
-        None if there is no such list, or if it is empty or within brackets.
+        None if there is no such list, or if it is empty or written in brackets.
     """
     document = yaml.compose(text, Loader=_Loader)
     pairs = document.value if isinstance(document, yaml.MappingNode) else ()
@@ -285,7 +285,7 @@ def line_of(place: Sequence[str | int], lines: Mapping[tuple[str | int, ...], in
 
 
 def nearest(key: object, known: Iterable[str]) -> str:
-    """Return which key to write instead of an unknown one, as the end of a sentence."""
+    """Return which key to write instead of an unknown key, as the end of a sentence."""
     names = list(known)
     near = difflib.get_close_matches(str(key), names, n=1)
     return f"the nearest is {near[0]!r}" if near else f"there are {', '.join(names)}"
@@ -342,11 +342,11 @@ def dump(value: Any) -> str:
 
 
 class _OtherStyleError(Exception):
-    """Raised for a value that libyaml has to write, in a style that records and pages do not have."""
+    """Raised for a value that libyaml has to write, in a style that does not occur in records and pages."""
 
 
 def _lines(mapping: Mapping[Any, Any], indent: str, lead: str = "") -> Iterator[str]:
-    """Yield the lines of a mapping as libyaml writes them, several times as fast.
+    """Yield the lines of a mapping as libyaml would write them, several times as fast as libyaml.
 
     Args:
         mapping: The mapping, which is not empty.
@@ -485,7 +485,7 @@ def _number(number: float) -> str:
         return ".nan"
     if math.isinf(number):
         return ".inf" if number > 0 else "-.inf"
-    # YAML 1.1 reads `1e+20` as a text, since it has no dot.
+    # YAML 1.1 reads `1e+20` as a text, because it has no dot.
     text = repr(number)
     return text.replace("e", ".0e") if "e" in text and "." not in text else text
 
