@@ -44,7 +44,7 @@ class SettingsError(Exception):
 
 
 class ProjectFileError(SettingsError):
-    """A project.yaml that cannot be used. Any branch can bring one, so it switches the plugin off but stops no run."""
+    """A project.yaml that cannot be used. Any branch can bring one; it switches the plugin off but stops no run."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Layout:
 
     @property
     def journal(self) -> Path:
-        """Return the folder of this project's journals; it is below `journals` if other projects may share that folder."""
+        """Return the folder of this project's journals, below `journals` if other projects may share that folder."""
         return self.journals if self.is_inside else self.journals / self.key
 
     @property

@@ -75,7 +75,7 @@ def entry_line(entry: PageEntry) -> str:
 
 
 def answer(args: argparse.Namespace, outcome: Written | HandedOff, done: str) -> int:
-    """Print the outcome of a write; the present content of a conflict goes to standard output.
+    """Print the outcome of a write; after a conflict the present content goes to standard output.
 
     Returns:
         0 if the write was done or waits for a person, 1 if it was refused.

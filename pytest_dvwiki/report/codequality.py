@@ -16,7 +16,7 @@ _SEVERITIES = {"NEW": "major", "REGRESSED": "critical", "KNOWN": "minor", "WAIVE
 
 
 def render(briefs: Iterable[Brief], folder: str) -> str:
-    """Return the report; without causes it is an empty list, which tells GitLab that earlier entries are gone.
+    """Return the report; without causes the report is an empty list, which tells GitLab that earlier entries are gone.
 
     Args:
         briefs: The causes.

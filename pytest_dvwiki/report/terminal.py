@@ -1,7 +1,7 @@
 """Render the section at the end of a run: which failures are known and how they were fixed, and which are new.
 
-The lines hold text and markup names; the caller writes them. Every line is understandable by itself, so that `grep`
-finds it.
+The lines hold text and markup names; the caller writes them. Every line makes sense by itself, as
+`grep` prints it.
 """
 
 from __future__ import annotations
