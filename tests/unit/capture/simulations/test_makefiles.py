@@ -189,9 +189,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("which", HOSTILE)
 def test_the_time_grows_no_more_than_the_texts(tmp_path: Path, which: str) -> None:
-    """Each of them kept a run busy for minutes, or ended it; a second is generous."""
+    """Each of them kept a run busy for minutes, or ended it; ten seconds are generous on any machine."""
     makefile, log = HOSTILE[which]
-    assert seconds(lambda: call(tmp_path, makefile=makefile, log=log)) < 1
+    assert seconds(lambda: call(tmp_path, makefile=makefile, log=log)) < 10
 
 
 def test_an_include_that_is_a_fifo_does_not_hang(tmp_path: Path) -> None:
