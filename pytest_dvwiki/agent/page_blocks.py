@@ -174,7 +174,7 @@ class PageBlocks:
         return replace(cause, subtype=subtype, advice=advice or self._history.fix_template(name))
 
     def _sibling_causes(self, page: PageSummary) -> Iterator[str]:
-        """Yield the other causes that the check of a page's cause reports, each with its fix."""
+        """Yield the other causes reported by the check that reported a page's cause, each with its fix."""
         own = self._history.archive.present((page.cause,))
         for name in self._history.archive.family(page.cause):
             known = self._history.cause(name) if name not in own else None

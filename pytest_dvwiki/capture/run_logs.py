@@ -149,10 +149,11 @@ class RunLogs:
         return not seeds or not logged or not seeds.isdisjoint(logged)
 
     def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
-        """Tell whether a log belongs to a run that came after a results file and failed before its own tests.
+        """Tell whether a log belongs to a later run than a results file: one that failed before its tests started.
 
-        A makefile that stops before it removes the results file leaves the file of the run before. A log may give the
-        reason for failures in a results file, but a compiler's error is not the reason, because a simulation ran.
+        A makefile that stops before it deletes the old results file leaves the previous run's file in place. A log may
+        explain the failures in a results file. But tests that failed show that a simulation ran, so a compile error in
+        the log cannot be their reason: that log is from a later run.
         """
         try:
             parts = self.parts(log)

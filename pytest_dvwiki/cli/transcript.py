@@ -94,5 +94,5 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"--transcript {path}: {reading.reason(error)}") from error
     if "\0" in text:
-        raise UsageError(f"--transcript {path}: it holds binary data; name a text")
+        raise UsageError(f"--transcript {path}: this is a binary file; give a text file")
     return text

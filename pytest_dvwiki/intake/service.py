@@ -416,7 +416,7 @@ def _known(layout: Layout, identity: str) -> RunRecord | None:
 
 
 def _moment(layout: Layout, coverage: Sequence[BinRow]) -> str:
-    """Return the present time, or if later, a second after the newest report on a bin: reports stay in order."""
+    """Return the time, or one second after the newest report on a bin if that is later: reports stay in order."""
     if not coverage:
         return now()
     with WikiHistory(layout) as history:

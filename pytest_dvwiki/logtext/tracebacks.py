@@ -120,7 +120,7 @@ def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
 
 
 def cut_off(lines: Sequence[str], at: int) -> str | None:
-    """Return the exception of a traceback that is cut off before its name, from the statement of the last frame.
+    """Infer the exception from the last frame's statement, for a traceback cut off before the exception's name.
 
     Args:
         lines: The lines of a text.

@@ -309,7 +309,7 @@ class FirstBad:
 
 @dataclass(frozen=True, kw_only=True)
 class SinceFix:
-    """Evidence from a run about the time since a fix, for a check that was fixed and fails again in the run."""
+    """What a run shows of changes and passes since a fix, for a check that was fixed and fails again in the run."""
 
     fingerprint: str
     since: str

@@ -1,4 +1,4 @@
-"""Search for an expression in a message, in a time that grows with its length only.
+"""Search for an expression in a message, in time that depends only on the message's length.
 
 `re` reads the rest of a line again from each place at which `head.*rest` may begin. If the head occurs a thousand times
 and the rest never, the line is read a thousand times. So an expression is split at its gaps (`.*`, `.{0,300}` outside

@@ -23,7 +23,7 @@ _BUILD_FILES = re.compile(r"(?:^|/)(?:GNUm|M|m)akefile[^/]*$|\.(?:mk|mak|f|vc|co
 NO_STIMULUS = re.compile(
     r"(?:^|/)(?:\.git[^/]*|\.github/.*|LICENSE[^/]*|README[^/]*|CHANGELOG[^/]*|docs?/.*)$|\.(?:md|rst|txt)$"
 )
-"""Files, apart from those of the design, that do not draw stimulus."""
+"""Files outside the design that cannot affect the stimulus: documentation, licences, files of git and GitHub."""
 
 
 def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Passing]:

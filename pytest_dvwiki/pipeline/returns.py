@@ -52,7 +52,7 @@ class Returns:
         self._history = history
         self._repository = repository
         self.rows: list[SinceFix] = []
-        """Evidence from the run about the time since fixes."""
+        """What the run shows of changes and passes since earlier fixes, for checks that fail again."""
 
     def cause_of(self, occurrence: Occurrence) -> CauseOfRun:
         """Return the cause of an occurrence."""

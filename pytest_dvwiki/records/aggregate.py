@@ -398,7 +398,7 @@ def _newest_in(rows: Sequence[OccurrenceRow]) -> tuple[tuple[str, ...], tuple[st
 
 
 def _ascending(seeds: Mapping[str, None]) -> tuple[str, ...]:
-    """Return the first of some seeds in ascending order."""
+    """Return the first `SEEDS` of the seeds, sorted in ascending order."""
     return tuple(sorted(list(seeds)[:SEEDS], key=lambda seed: (len(seed), seed)))
 
 

@@ -1,11 +1,11 @@
-"""Learn from recorded occurrences: a statement that prints a name as one of its values reports one cause.
+"""Learn from recorded occurrences which fingerprints differ only by a printed name, and are therefore one cause.
 
-Fingerprints of version 2 keep words. So a scoreboard line that prints an operation, a channel, a state or the name of a
-transaction gives one fingerprint for each. They are one cause if the same statement (file, function, line, source and
-callers) reported them in runs of the same sources, with at least three words at exactly one position and the same words
-elsewhere. A statement with three such words takes in a further word in one of three cases: it reports the word in runs
-of the same sources; its source line and callers are on record and unchanged; or it reports the word beside two words
-that it is known to print.
+Fingerprints of version 2 keep words. So a line of code that prints an operation, a channel, a state or the name of a
+transaction gives a different fingerprint for each name. They are one cause if the same line of code (file, function,
+line, source and callers) reported them in runs of the same sources, and the messages differ at exactly one position,
+where at least three different words were seen. Once three are known, another word at that position is accepted in one
+of three cases: the line reported it in runs of the same sources; the line's source and callers are on record and
+unchanged; or the line reported it together with two of the known words.
 
 The result is a function of the records, so every machine gets the same. It is kept as a file of verdicts with its
 evidence (see `verdicts`).

@@ -152,8 +152,8 @@ class Classifier:
 
         Args:
             failure: The failure.
-            keep: Whether the failure will be classified again, when the archive may hold more; hooks and patterns see
-                it once.
+            keep: Whether to keep what hooks and patterns found, because the failure will be classified again, when the
+                archive may hold more records; they are not called a second time.
         """
         if keep or self._kept:
             # The end of a session may change the command; a command has no hash either.

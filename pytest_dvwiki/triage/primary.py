@@ -309,7 +309,7 @@ def _early_end(ranked: list[Candidate]) -> Candidate | None:
 def _report_rule(raised: Candidate, report: Candidate) -> str | None:
     """Return the rule by which a comparison's report outranks the exception; None if it does not."""
     if raised.pattern.failure_subtype == "assertion_fail":
-        return "expected against actual outranks the plain assertion that raised it"
+        return "the report with expected and actual values outranks the plain assertion that ended the test"
     if raised.pattern.failure_subtype == "scoreboard_fail" and _tells_values(report) and not _tells_values(raised):
         return "the report with the values outranks the exception without them"
     return None

@@ -151,4 +151,4 @@ def test_a_transcript_that_cannot_be_archived_is_an_error(root: Path, capsys: py
     assert capsys.readouterr().out == "s.txt: no new lesson\n"
     (root / "s.bin").write_bytes(bytes(range(256)))
     assert main(["ingest", "--transcript", "s.bin"]) == 2
-    assert capsys.readouterr().err == "dvwiki ingest: --transcript s.bin: it holds binary data; name a text\n"
+    assert capsys.readouterr().err == "dvwiki ingest: --transcript s.bin: this is a binary file; give a text file\n"
