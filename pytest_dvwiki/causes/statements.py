@@ -311,12 +311,18 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
     # Artefacts read again may be older than the newest fix.
     elif newest.fix.result != "held" and not cause.archived_as:
         found = standing(newest, failing=failing)
-        innocent = dirty or newest.returned or (failing and cause.fix_in_place is False)
+        innocent = dirty or newest.returned or (failing and (cause.fix_in_place is False or _came_after(newest, cause)))
         if found == "failed" and newest.fix.result == "open" and innocent:
-            return  # uncommitted changes, or the end of the fix, may have brought it back
+            return  # uncommitted changes, a later commit, or the end of the fix, may have brought it back
         since = _failed_since(cause, newest)
         fix = _as_returned(newest.fix, cause) if failing else newest.fix
         yield FixedBy(fix=fix, standing=found, failed_since=since, task_id=newest.task_id)
+
+
+def _came_after(state: FixState, cause: Cause) -> bool:
+    """Tell whether it is certain that a commit after the pass with which a fix was seen brought the cause."""
+    found = cause.first_bad
+    return found is not None and found.is_certain and found.good in state.fix.commits[-1:]
 
 
 def _as_returned(fix: Fix, cause: Cause) -> Fix:
