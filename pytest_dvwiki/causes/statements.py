@@ -322,7 +322,7 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
 def _came_after(state: FixState, cause: Cause) -> bool:
     """Tell whether it is certain that a commit after the pass with which a fix was seen brought the cause."""
     found = cause.first_bad
-    return found is not None and found.is_certain and found.good in state.fix.commits[-1:]
+    return found is not None and found.is_certain and found.good in (state.fix.commits or ())[-1:]
 
 
 def _as_returned(fix: Fix, cause: Cause) -> Fix:
