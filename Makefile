@@ -41,7 +41,8 @@ fuzz: tools env ## random input, new each time, and ten minutes for each reader 
 .PHONY: outcomes
 outcomes: tools env ## the whole table of outcomes, in every flow and capture mode, with every command that is printed
 	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_outcomes.py tests/sim/test_commands.py tests/sim/test_sample.py \
-	    tests/sim/test_docs.py tests/integration/test_companions.py tests/integration/test_gate.py \
+	    tests/sim/test_docs.py tests/sim/test_invariants.py tests/sim/test_other_flows.py tests/sim/test_strict_logs.py \
+	    tests/integration/test_companions.py tests/integration/test_gate.py \
 	    tests/integration/test_farm.py tests/integration/test_mcp.py tests/integration/test_task_pages.py
 
 .PHONY: truth

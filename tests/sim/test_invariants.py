@@ -30,7 +30,7 @@ SEEDS = {
     "native": (*NATIVE, "test_native_more.py::test_seeds"),
 }
 AT = re.compile(r"^[\d.]+ns ")
-FLOWS = pytest.mark.parametrize("flow", SEEDS)
+FLOWS = pytest.mark.parametrize("flow", [pytest.param("runner", marks=pytest.mark.further_mode), "native"])
 FLOOD_MB = int(os.getenv("DVWIKI_TEST_FLOOD_MB", "100"))
 """Megabytes that a test prints, more than may be kept; 1024 for the whole of the promise."""
 MORE_MEMORY_MB = 50

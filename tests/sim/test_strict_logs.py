@@ -44,7 +44,7 @@ def failed(project: Project) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("more", [(), ("-n", "2"), ("-s",)])
+@pytest.mark.parametrize("more", [(), ("-n", "2"), pytest.param(("-s",), marks=pytest.mark.further_mode)])
 def test_a_runner_s_tests(project: Project, more: tuple[str, ...]) -> None:
     call = project.run(*RUNNER, *more, STRICT, env=FILTER)
     assert (call.status, call.tally) == (1, "1 failed")
@@ -61,7 +61,7 @@ def test_a_runner_s_tests(project: Project, more: tuple[str, ...]) -> None:
     assert "ERROR: " in cause.excerpt
 
 
-@pytest.mark.parametrize("more", [(), ("-n", "2")])
+@pytest.mark.parametrize("more", [(), pytest.param(("-n", "2"), marks=pytest.mark.further_mode)])
 def test_tests_of_cocotb_s_own_plugin(project: Project, more: tuple[str, ...]) -> None:
     call = project.run(*NATIVE, *more, STRICT, "--junitxml=junit.xml")
     assert call.status == 1, call.output
