@@ -138,8 +138,8 @@ def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed:
 def _parts(text: str) -> Iterable[tuple[str, str, str]]:
     """Yield each commit of git's output: its name, its subject, and what it changed."""
     heads = list(_HEAD.finditer(text))
-    ends = [*(head.start() for head in heads[1:]), len(text)]
-    for head, end in zip(heads, ends, strict=True):
+    starts = [*(head.start() for head in heads), len(text)]
+    for head, end in zip(heads, starts[1:], strict=True):
         yield head[1], head[2], text[head.end() : end]
 
 
