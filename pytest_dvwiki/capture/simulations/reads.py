@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _READ_LIMIT = 1 << 20
 """Maximum number of bytes of a file that are searched for includes and imports."""
 _DIRECTIVE = re.compile(
-    r'//[^\n]*+|/\*(?:.*?\*/|.*+)|"(?:\\.|[^"\\\n])*+"?'
+    r'//[^\n]*+|/\*(?:.*?\*/|.*+)|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"?'
     r'|`(?:include[ \t]++"(?P<file>[^"\n]++)"|(?P<word>ifdef|ifndef|elsif|else|endif|define)\b[ \t]*+(?P<name>\w*+))',
     re.DOTALL,
 )
