@@ -167,7 +167,7 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
         return f"{uncommitted}, or with what was committed since {good}, where it was absent{owners}"
     commits = [(short(commit), subject) for commit, _, subject in (line.partition(" ") for line in found.likely)]
     named = "; ".join(f"{style.name(commit)} {style.quote(subject)}" for commit, subject in commits[:_SUBJECTS])
-    rest = found.log_count - found.unread_count - len(commits[:_SUBJECTS])
+    rest = found.likely_count - len(commits[:_SUBJECTS])
     named += f"; and {rest} more" if rest > 0 else ""
     named += f"; {unread(found.unread_count)}" if found.unread_count else ""
     others = ", ".join(map(style.name, found.passed_after))
@@ -264,7 +264,7 @@ def fix_text(fix: Fix, style: Style = PLAIN) -> str:
     if not fix.commits or fix.commits[0] == fix.commits[1]:
         return described
     # Git names a single commit; the run that passed may have been at a later one that changed no sources.
-    only = fix.log_count - fix.unread_count == 1
+    only = fix.likely_count == 1
     names = [fix.log[0].partition(" ")[0]] if only else fix.commits if fix.log_count else fix.commits[1:]
     return f"{style.name('..'.join(map(short, names)))} {described}"
 

@@ -263,8 +263,27 @@ PassSeed = Literal["same", "other", "unknown"]
 """Whether a pass had the seed of a failure. A pass that proves enough without the seed counts as `same`."""
 
 
+class ListedCommits:
+    """The commits of a range; those that change no code that the failing simulation is known to have read are last."""
+
+    __slots__ = ()
+    log: tuple[str, ...]
+    log_count: int
+    unread_count: int
+
+    @property
+    def likely(self) -> tuple[str, ...]:
+        """Return the commits in `log` without those that `unread_count` counts."""
+        return self.log[: self.likely_count]
+
+    @property
+    def likely_count(self) -> int:
+        """Return the number of commits without those that `unread_count` counts."""
+        return self.log_count - self.unread_count
+
+
 @dataclass(frozen=True, kw_only=True)
-class FirstBad:
+class FirstBad(ListedCommits):
     """The range of commits that introduced a cause: after a run that passed, up to the first run that failed."""
 
     fingerprint: str
@@ -295,11 +314,6 @@ class FirstBad:
     def is_certain(self) -> bool:
         """Tell whether it is certain that one of the commits introduced the cause."""
         return self.passed_with == "same" and not self.dirty
-
-    @property
-    def likely(self) -> tuple[str, ...]:
-        """Return the commits in `log` without those that `unread_count` counts."""
-        return self.log[: self.log_count - self.unread_count]
 
     @property
     def only_commit(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 # msgspec reads the annotations when it converts JSON to fixes.
-from pytest_dvwiki.model.archive import FirstBad, RunId, Vcs  # noqa: TC001
+from pytest_dvwiki.model.archive import FirstBad, ListedCommits, RunId, Vcs
 
 
 class Pass(NamedTuple):
@@ -22,7 +22,7 @@ class Pass(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fix:
+class Fix(ListedCommits):
     """A fix on record, as it is judged; a `FixRow` is what one record states of it, and may lack any key."""
 
     text: str
@@ -57,11 +57,6 @@ class Fix:
     """Time at which the cause returned."""
     in_place: bool | None = None
     """Whether the sources had the fix when the cause returned; None if unknown, or if nothing else was changed."""
-
-    @property
-    def likely(self) -> tuple[str, ...]:
-        """Return the commits in `log` without those that `unread_count` counts."""
-        return self.log[: self.log_count - self.unread_count]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

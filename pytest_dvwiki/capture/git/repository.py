@@ -20,7 +20,7 @@ from pytest_dvwiki.capture.git.listing import MOST_COMPARED, Listing, unread_fil
 from pytest_dvwiki.capture.git.people import People
 from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
 from pytest_dvwiki.git import output
-from pytest_dvwiki.model import MOST_READ, Vcs
+from pytest_dvwiki.model import MOST_READ, ListedCommits, Vcs
 from pytest_dvwiki.model.sentences import few
 from pytest_dvwiki.records.sides import is_prose
 from pytest_dvwiki.redact import redact
@@ -70,7 +70,7 @@ _IN_TEXT = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(ListedCommits):
     """The difference between two states of a repository, without files that the plugin wrote."""
 
     change: Change
@@ -88,15 +88,10 @@ class Difference:
     """A further difference: in addition to the commits or, if there are none, in place of them."""
 
     @property
-    def likely(self) -> tuple[str, ...]:
-        """Return the commits in `log` without those that `unread_count` counts."""
-        return self.log[: self.log_count - self.unread_count]
-
-    @property
     def text(self) -> str:
         """Return the difference in words; commits are given by their subjects only."""
         subjects = [line.partition(" ")[2] for line in self.likely[:_IN_TEXT]]
-        more = self.log_count - self.unread_count - len(subjects)
+        more = self.likely_count - len(subjects)
         if subjects and more:
             subjects.append(f"and {more} more commit{'s' if more > 1 else ''}")
         listed = "; ".join(subject for subject in subjects if subject)

@@ -110,7 +110,7 @@ def _done(fix: Fix) -> str:
     if fix.by == "git" and fix.log_count > 1:
         names = [line.partition(" ") for line in fix.likely[:_SUBJECTS]]
         subjects = [f"{code(name[:_COMMIT])} {escape(one_line(subject, _NAME))}" for name, _, subject in names]
-        rest = fix.log_count - fix.unread_count - len(subjects)
+        rest = fix.likely_count - len(subjects)
         more = [f"and {rest} more"] if rest else []
         more += [unread(fix.unread_count)] if fix.unread_count else []
         note = [escape(one_line(fix.note))] if fix.note else []

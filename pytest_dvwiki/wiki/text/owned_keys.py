@@ -96,6 +96,8 @@ def _with_lines(block: str, keys: Mapping[str, Any], newline: str, known: Mappin
     This parses the result only once; finding the places of all keys takes two parses. Most pages are as the tool left
     them.
     """
+    if block.startswith(_BOM):
+        return None
     edited = f"\n{block}"
     for key, value in keys.items():
         if key not in known:
@@ -106,8 +108,6 @@ def _with_lines(block: str, keys: Mapping[str, Any], newline: str, known: Mappin
         if edited.count(line) != 1:
             return None
         edited = edited.replace(line, f"\n{key}: {yamlio.flow(value)}{newline}")
-    if block.startswith(_BOM):
-        return None
     try:
         found = yamlio.load(edited, "the block")
     except yamlio.YamlError:

@@ -67,6 +67,19 @@ def clues(
     )
 
 
+def judged(error_class: str, subtype: str, file: str | None = None, place: Place | None = None) -> Verdict:
+    found = clues(error_class, subtype, file)
+    return Verdict(
+        error_class=error_class,
+        failure_subtype=subtype,
+        fingerprint="",
+        primary="",
+        origin=conclude(found),
+        clues=found,
+        place=place,
+    )
+
+
 def known(
     kind: OriginType, status: str = "open", *, decided: bool = False, runs: int = 3, fix: Fix | None = None
 ) -> Cause:
@@ -202,15 +215,7 @@ def test_a_change_on_one_side_since_the_last_pass_speaks_for_that_side() -> None
 )
 def test_what_does_not_fit_in_an_unchanged_design_was_not_brought_by_it(files: list[str], side: str) -> None:
     """A list that lacks a source shows as a missing unit in the file that instantiates it."""
-    found = clues("compile_error", "missing_module", "rtl/top.vhd")
-    verdict = Verdict(
-        error_class="compile_error",
-        failure_subtype="missing_module",
-        fingerprint="",
-        primary="",
-        origin=conclude(found),
-        clues=found,
-    )
+    verdict = judged("compile_error", "missing_module", "rtl/top.vhd")
     assert verdict.origin.type == "RTL_BUG"
     said = with_clues(verdict, of_changes(files, COMMIT)).origin
     assert said.type == side
@@ -234,15 +239,7 @@ def test_what_does_not_fit_in_an_unchanged_design_was_not_brought_by_it(files: l
     ],
 )
 def test_a_top_that_a_changed_makefile_asks_for_was_not_lost_by_the_design(files: list[str], side: str) -> None:
-    found = clues("elaboration_error", "unresolved_reference")
-    verdict = Verdict(
-        error_class="elaboration_error",
-        failure_subtype="unresolved_reference",
-        fingerprint="",
-        primary="",
-        origin=conclude(found),
-        clues=found,
-    )
+    verdict = judged("elaboration_error", "unresolved_reference")
     assert verdict.origin.type == "UNKNOWN"
     change = of_changes(files, COMMIT, sources=["rtl/fifo.sv", "sim/Makefile"], of_build=True)
     said = with_clues(verdict, change).origin
@@ -263,15 +260,7 @@ def test_a_testbench_that_does_not_fit_a_changed_design_leaves_the_origin_open(c
 def test_a_name_that_a_changed_design_does_not_have_leaves_the_origin_open(
     changed: str, side: str, failures: int
 ) -> None:
-    found = clues("sim_error", "handle_not_found")
-    verdict = Verdict(
-        error_class="sim_error",
-        failure_subtype="handle_not_found",
-        fingerprint="",
-        primary="",
-        origin=conclude(found),
-        clues=found,
-    )
+    verdict = judged("sim_error", "handle_not_found")
     said = with_clues(verdict, of_changes([changed], COMMIT, failures=failures)).origin
     assert said.type == side
     assert any(changed in reason for reason in said.reasons)
@@ -312,15 +301,8 @@ def test_a_simulator_that_passes_is_named() -> None:
 )
 def test_a_source_that_was_moved_is_no_fault_of_the_design(place: str | None, side: str) -> None:
     """The build asks for a file that is no longer there; what a file of the design includes is its own."""
-    found = clues("compile_error", "missing_file")
-    verdict = Verdict(
-        error_class="compile_error",
-        failure_subtype="missing_file",
-        fingerprint="",
-        primary="",
-        origin=conclude(found),
-        clues=found,
-        place=Place(report="", words="", file=place, line=3) if place else None,
+    verdict = judged(
+        "compile_error", "missing_file", place=Place(report="", words="", file=place, line=3) if place else None
     )
     assert with_clues(verdict, of_changes(["rtl/fifo.sv", "rtl/queue.sv"], COMMIT)).origin.type == side
     likely = of_changes(["rtl/fifo.sv", "rtl/queue.sv"], COMMIT, failures=2)
@@ -340,15 +322,7 @@ def test_a_source_that_was_moved_is_no_fault_of_the_design(place: str | None, si
 def test_a_missing_file_after_a_change_of_a_list_of_design_sources_is_nobody_s(
     subtype: str, files: list[str], side: str
 ) -> None:
-    found = clues("compile_error", subtype, "rtl/fifo.sv" if subtype == "syntax_error" else None)
-    verdict = Verdict(
-        error_class="compile_error",
-        failure_subtype=subtype,
-        fingerprint="",
-        primary="",
-        origin=conclude(found),
-        clues=found,
-    )
+    verdict = judged("compile_error", subtype, "rtl/fifo.sv" if subtype == "syntax_error" else None)
     said = with_clues(verdict, of_changes(files, COMMIT)).origin
     assert said.type == side
     readings = "either the design's own list of sources is wrong, or the testbench's build asks for a wrong file"

@@ -661,14 +661,18 @@ def test_the_owners_of_the_files_are_named(project: Project) -> None:
     assert "| `@fifo-team`; lines by someone |" in project.page()
 
 
-def test_a_range_of_other_tests_is_none_of_a_test_that_passed_since(project: Project) -> None:
-    """A check in a library reports faults of several designs, of which the first may still be there."""
+def fail_before_another_passes(project: Project) -> None:
     project.run(seed="1")
     project.run(seed="1", test=OTHER)
     project.commit("fifo: rework")
     project.run(fails=True, seed="1")
     project.commit("docs")
     project.run(seed="1", test=OTHER, named=True)
+
+
+def test_a_range_of_other_tests_is_none_of_a_test_that_passed_since(project: Project) -> None:
+    """A check in a library reports faults of several designs, of which the first may still be there."""
+    fail_before_another_passes(project)
     late = project.commit("regs: rework", "rtl/regs.sv")
     found = project.first_bad(seed="1", test=OTHER)
     assert found is not None
@@ -679,12 +683,7 @@ def test_a_range_of_other_tests_is_none_of_a_test_that_passed_since(project: Pro
 
 
 def test_a_range_names_the_tests_that_fail_too_but_passed_since(project: Project) -> None:
-    project.run(seed="1")
-    project.run(seed="1", test=OTHER)
-    project.commit("fifo: rework")
-    project.run(fails=True, seed="1")
-    project.commit("docs")
-    project.run(seed="1", test=OTHER, named=True)
+    fail_before_another_passes(project)
     project.commit("regs: rework", "rtl/regs.sv")
     archived = project.run(fails=True, seed="1", also=(OTHER,))
     told = " ".join(text(each) for cause in archived.causes for each in archived.statements(cause))
