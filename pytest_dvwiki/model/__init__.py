@@ -1,10 +1,10 @@
-"""The project's data classes, all frozen, and the protocol that decouples captures from patterns.
+"""Frozen data classes for failures, runs and history, and the protocol that decouples captures from patterns.
 
-Plain data classes: they import nothing heavy, and `msgspec` converts them to JSON and back.
+The classes import nothing heavy, and `msgspec` converts them to JSON and back.
 Paths are relative to the root with `/`; times are UTC in the form `2026-11-21T20:27:30Z`; durations are seconds.
 
-Creating a data class takes a millisecond, so those of the archive are created at first use: classifying a failure
-needs none of them.
+Creating a data class takes a millisecond, so the classes in `archive` and `history` are created at first use:
+classifying a failure needs none of them.
 """
 
 from __future__ import annotations

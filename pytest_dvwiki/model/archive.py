@@ -53,7 +53,7 @@ class CoverBin:
 
 
 MOST_READ = 200
-"""Maximum number of files in `Occurrence.reads`; if there are so many, the simulation may have read more."""
+"""Maximum number of files in `Occurrence.reads`; a list of this length may be incomplete."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class FailedTest:
     attempts: int = 1
     seed: str | None = None
     seed_unknown: bool = False
-    """Whether the stimulus has a seed that is not on record. If False and `seed` is None, it depends on no seed."""
+    """Whether the stimulus has a seed that is not on record. If False and `seed` is None, no seed matters."""
     sim_time: str | None = None
     simulator: str | None = None
     duration_s: float = 0.0
@@ -100,9 +100,9 @@ class Occurrence:
     reads: tuple[str, ...] = ()
     """HDL and Python files that the failing simulation read, relative to the repository's top; empty if unknown."""
     place: Place | None = None
-    """The statement that reported the cause, where that is known."""
+    """The statement that reported the cause; None if unknown."""
     unseeded: str | None = None
-    """File that draws the stimulus of a failing test without a seed; the same seed may therefore give another run."""
+    """File that draws a failing test's stimulus without a seed, so that the same seed may give another run."""
     title: str | None = None
     """Title that a reporter gave the cause."""
     spec_section: str | None = None
@@ -121,7 +121,7 @@ class Vcs:
     changes: str | None = None
     """Hash of the uncommitted changes as 12 hex digits; None if they could not be read."""
     edited: tuple[str, ...] = ()
-    """All files with uncommitted changes, relative to the repository's top; empty where unknown or too many."""
+    """All files with uncommitted changes, relative to the repository's top; empty if unknown or too many."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,14 +151,14 @@ class Suite:
     """The tests that ran on one simulator in one build configuration."""
 
     suite: str
-    """Id of their list, `tasks/suites/{suite}.txt`."""
+    """Id of the list of tests, which is the file `tasks/suites/{suite}.txt`."""
     simulator: str | None = None
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
     seed: str | None = None
     """The seed with which all tests of the list ran; None if they have no seed, or several."""
     seeds: str | None = None
-    """If the tests have several seeds: three digits for each test, in the order of the list, that mark its seeds."""
+    """If the tests have several seeds: for each test, in the order of the list, a three-digit mark of its seeds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +182,7 @@ class Totals:
     flaky: int = 0
     waived: int = 0
     infrastructure: int = 0
-    """How many of `failed` and `errors` infrastructure alone made fail: a licence, a limit, a host, a file system."""
+    """How many of `failed` and `errors` are due to infrastructure alone: a licence, a limit, a host, a file system."""
     noise_errors: int = 0
 
 
@@ -206,7 +206,7 @@ class PassedAgain:
 
 
 FOR_ALL = "global"
-"""Id of the waiver that stands for a project's mode that accepts every failure."""
+"""Name of the mode in which a project accepts every failure, and the id of the waiver that this mode implies."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,7 +225,7 @@ class Waived:
 
 GateMode = Literal["unwaived", "new"]
 GateReason = Literal["waived", "wont_fix", "known", "new", "regressed", "unnamed"]
-"""Why the gate lets failures through or stops them; the words after `waived` say what their cause is to the run.
+"""Why the gate lets failures through or stops them: a waiver covers them, or the state of their cause decides.
 
 `unnamed` is a failure of error class `unknown` whose own fingerprint is not on record.
 """
@@ -248,9 +248,9 @@ class Gate:
 
     mode: GateMode
     base: str | None = None
-    """The commit whose waivers, patterns, pages and records the gate read; None for those of the working tree."""
+    """The commit whose waivers, patterns, pages and records the gate read; None if it read the working tree."""
     refused: str = ""
-    """Why the gate changes nothing, whatever the failures are; empty if it may act."""
+    """Why the gate leaves the exit status alone, whatever the failures are; empty if it may act."""
     failures: tuple[Gated, ...] = ()
 
     @property
@@ -264,7 +264,7 @@ PassSeed = Literal["same", "other", "unknown"]
 
 
 class ListedCommits:
-    """The commits of a range; those that change no code that the failing simulation is known to have read are last."""
+    """The commits of a range; commits that change no code the failing simulation is known to have read come last."""
 
     __slots__ = ()
     log: tuple[str, ...]
@@ -273,12 +273,12 @@ class ListedCommits:
 
     @property
     def likely(self) -> tuple[str, ...]:
-        """Return the commits in `log` without those that `unread_count` counts."""
+        """Return the commits in `log` that may matter to the failing simulation."""
         return self.log[: self.likely_count]
 
     @property
     def likely_count(self) -> int:
-        """Return the number of commits without those that `unread_count` counts."""
+        """Return the number of commits in the range that may matter to the failing simulation."""
         return self.log_count - self.unread_count
 
 
@@ -292,21 +292,22 @@ class FirstBad(ListedCommits):
     good: str
     """Commit of the pass, or the newest commit up to the pass that changed sources."""
     bad: str
-    """Commit of the failure, likewise; equal to `good` where the cause came with uncommitted changes."""
+    """Commit of the failure, likewise; the same as `good` if the cause came with uncommitted changes."""
     dirty: bool = False
     """Whether the failing run had uncommitted changes: then no commit is named."""
     passed_with: PassSeed = "same"
-    """Unless this is `same`, the cause may already have been there at the pass, and no commit is named."""
+    """Seed of the pass: unless it is `same`, the cause may have been there already, and no commit is named."""
     log: tuple[str, ...] = ()
-    """The commits, as `git log --oneline` shows them; only some if there are very many."""
+    """The commits of the range, as `git log --oneline` shows them; only some if there are many."""
     log_count: int = 0
+    """Number of all commits in the range."""
     unread_count: int = 0
-    """Number of these commits that change no code that the failing simulation is known to have read; last in `log`."""
+    """How many of them change no code that the failing simulation is known to have read; they come last in `log`."""
     files: tuple[str, ...] = ()
-    """Files that differ; if there are very many, only some."""
+    """Files that differ between `good` and `bad`; only some if there are many."""
     file_count: int = 0
     owners: tuple[str, ...] = ()
-    """Owners of these files."""
+    """Owners of the files that differ, from CODEOWNERS."""
     passed_after: tuple[str, ...] = ()
     """Tests that fail with the cause but passed after the range with the failing seed: something later broke them."""
 
@@ -323,13 +324,13 @@ class FirstBad(ListedCommits):
 
 @dataclass(frozen=True, kw_only=True)
 class SinceFix:
-    """What a run shows of changes and passes since a fix, for a check that was fixed and fails again in the run."""
+    """What changed and what passed since a fix, as seen by a run in which the fixed check fails again."""
 
     fingerprint: str
     since: str
     """Task id of the first run without uncommitted changes that passed with the fix."""
     files: tuple[str, ...] = ()
-    """Files that differ from that run; if there are very many, only some."""
+    """Files that differ between the run `since` and this run; only some if there are many."""
     file_count: int = 0
     passed: tuple[str, ...] = ()
     """Tests that had failed before the fix and pass in this run."""
@@ -395,11 +396,11 @@ class FixRow:
 
 
 MOST_OF_A_POINT = 32
-"""Number of holes of one coverage point that get a row each; if there are more, they share one row."""
+"""Maximum number of holes of one coverage point that get a row each; if there are more, they share one row."""
 ALL_BINS = "all bins"
 """The name of the row that stands for all bins of a coverage point, some of which may be covered."""
 MANY_BINS = f"more than {MOST_OF_A_POINT} bins"
-"""The name of such a row if the number of covered bins is not known."""
+"""What pages and lists print for the row `ALL_BINS`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -450,7 +451,7 @@ class RunRecord:
     passed_again: tuple[PassedAgain, ...] = ()
     fixes: tuple[FixRow, ...] = ()
     without_fix: tuple[str, ...] = ()
-    """Causes of this run whose newest fix the run's commit does not contain; they therefore have not returned."""
+    """Causes of this run whose newest fix is missing from the run's commit; such a cause has not returned."""
     regressed: tuple[str, ...] = ()
     """Causes of this run that returned: their page was closed, or their newest fix had held."""
     first_bad: tuple[FirstBad, ...] = ()
@@ -503,7 +504,7 @@ class Run:
     keep_suite: bool = False
     """Whether the list of tests is kept (a task name was given, or in CI)."""
     always_record: bool = False
-    """Whether a record is written even where nothing failed."""
+    """Whether a record is written even if nothing failed."""
     vcs: Vcs | None = None
     """State of the repository during the run; None for the present state."""
     coverage: tuple[CoverBin, ...] = ()
@@ -511,6 +512,6 @@ class Run:
     whole: bool = True
     """Whether all tests ran; if not, an uncovered bin proves nothing."""
     part: bool = False
-    """Whether the run is one of several, or chose some of the tests; then a waiver without a failure proves nothing."""
+    """Whether this run is one of several or ran only some of the tests, so that an unused waiver proves nothing."""
     gate_refused: str | None = None
     """Why the session allows no gate; empty if it allows one, None for a run that no gate decides on."""

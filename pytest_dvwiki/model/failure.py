@@ -11,9 +11,9 @@ OriginType = Literal["RTL_BUG", "TB_BUG", "TOOL", "UNKNOWN"]
 Tier = Literal["cause", "symptom", "rollup"]
 Canceller = Literal["run", "test"]
 Source = Literal["run", "results", "log", "stdout", "stderr", "report"]
-"""The origin of a text.
+"""Where a text comes from.
 
-`run`: the capture's sentences about the processes, one a line ("simulator vvp was killed by signal 9 (SIGKILL) …").
+`run`: the capture's sentences about the processes, one per line ("simulator vvp was killed by signal 9 (SIGKILL) …").
 `results`: the entry of a results file: `Type: message`, then the traceback.
 `log`: the log of simulator and testbench for this one test (for a build failure, of the whole build).
 `stdout`, `stderr`: the output of a plain test as captured by pytest. `report`: pytest's own text of the failure.
@@ -53,19 +53,19 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """The statement that reported a cause; its words show whether two messages differ in a value or in the check."""
+    """The statement that reported a cause; comparing two shows whether the same check reported both messages."""
 
     report: str
     """Severity or exception type of the report."""
     words: str
-    """The masked text; empty where it is too long to be compared."""
+    """The text of the report with its values masked; empty if it is too long to be compared."""
     file: str
     line: int | None = None
     id: str | None = None
     """The report's own id."""
     function: str = ""
     source: str = ""
-    """The source line, where a traceback shows it."""
+    """The source line, if a traceback shows it."""
     callers: tuple[str, ...] = ()
     """Outer frames, as in `Frame`."""
 
@@ -90,7 +90,7 @@ class Command:
     folder: str = "."
     """Folder in which the command runs, with `/`, relative to the top of the git repository or the workspace root."""
     in_repository: bool = True
-    """Whether there is a git repository; if not, the folder is relative to the workspace root."""
+    """Whether `folder` is relative to the top of the git repository; if not, it is relative to the workspace root."""
     test: str = ""
     """Node id of the test that the command runs."""
 
@@ -116,7 +116,7 @@ class Failure:
     """One test that failed, with its evidence, before it is classified."""
 
     nodeid: str
-    """pytest's node id; for a test inside a runner, the runner's followed by `::` and the test's name."""
+    """pytest's node id; for a test inside a runner, the runner's node id, `::` and the test's name."""
     phase: Phase = "call"
     outcome: Literal["failed", "error"] = "failed"
     exception: str | None = None
@@ -145,7 +145,7 @@ class Failure:
     unreproducible: str = ""
     """Why no command can reproduce the failure."""
     unseeded: str = ""
-    """File, named as in `reads`, that draws stimulus without a seed; the same seed may therefore give another run."""
+    """File, named as in `reads`, that draws stimulus without a seed, so that the same seed may give another run."""
     by_strict_logs: bool = False
     """Whether the test passed, and `--dvwiki-strict-logs` made it fail because of an error line in its log."""
 
@@ -231,10 +231,10 @@ class Verdict:
     path: str | None = None
     """File that holds the line, if the file stays after the run."""
     rule: str = ""
-    """The rule that chose the line, a short sentence."""
+    """The rule that chose the line, as a short sentence."""
     origin: Origin = field(default_factory=lambda: Origin(type="UNKNOWN", confidence=0.0))
     clues: tuple[Clue, ...] = ()
-    """The evidence from which the origin follows; none where a hook gave it."""
+    """The evidence for the origin; empty if a hook gave the origin."""
     fix: str | None = None
     runners_up: tuple[RunnerUp, ...] = ()
     excerpt: str = ""
@@ -244,9 +244,9 @@ class Verdict:
     decided_by: str | None = None
     """Name of the hook that gave the verdict, if one did."""
     like: Like | None = None
-    """Most similar example of a pattern, where no pattern matches the message."""
+    """Most similar example of a pattern, if no pattern matches the message."""
     frame: Frame | None = None
-    """The user's innermost frame, where the cause is an exception and not a report with a place of its own."""
+    """Innermost frame of the user's code, if the cause is an exception and not a report with a place of its own."""
     fingerprint_v1: str | None = None
     """Fingerprint of the cause by version 1."""
     place: Place | None = None

@@ -23,7 +23,7 @@ class Pass(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Fix(ListedCommits):
-    """A fix on record, as it is judged; a `FixRow` is what one record states of it, and may lack any key."""
+    """A fix on record with its verdict; a `FixRow` is what one record says of a fix, and may lack any key."""
 
     text: str
     result: Literal["open", "held", "failed"] = "open"
@@ -31,13 +31,13 @@ class Fix(ListedCommits):
     by: Literal["person", "agent", "git"] = "git"
     date: str = ""
     log: tuple[str, ...] = ()
-    """Commits between last failure and first pass, as `git log --oneline` shows them; only some if very many."""
+    """Commits between last failure and first pass, as `git log --oneline` shows them; only some if there are many."""
     log_count: int = 0
-    """Number of these commits."""
+    """Number of all commits between last failure and first pass."""
     unread_count: int = 0
-    """Number of these commits that change no code that the failing simulation is known to have read; last in `log`."""
+    """How many of them change no code that the failing simulation is known to have read; they come last in `log`."""
     files: tuple[str, ...] = ()
-    """Files that differ; if there are very many, only some."""
+    """Files that differ between last failure and first pass; only some if there are many."""
     file_count: int = 0
     note: str = ""
     """Other differences between the failure and the pass: uncommitted changes of either run."""
@@ -52,7 +52,7 @@ class Fix(ListedCommits):
     needed: int = 0
     """Number of passing runs after which the fix counts as held."""
     held_in: str | None = None
-    """Task id of the run with which the fix came to count as held."""
+    """Task id of the run after which the fix counts as held."""
     returned: str | None = None
     """Time at which the cause returned."""
     in_place: bool | None = None
@@ -68,7 +68,7 @@ class StandingFix:
     since: str | None
     """Task id of the first run without uncommitted changes that passed with the fix."""
     commit: str | None
-    """Commit of this run."""
+    """Commit of the run `since`."""
     tests: tuple[tuple[str, str, str], ...]
     """Node id, simulator and configuration of the tests that had failed."""
 
@@ -86,17 +86,17 @@ class SourceRun:
 
 @dataclass(frozen=True, slots=True)
 class KnownBin:
-    """The archive's knowledge of a coverage bin."""
+    """What the archive knows about a coverage bin."""
 
     filled: bool
     """Whether the bin was covered in the newest run that recorded it."""
     hits: int | None = None
-    """Hits in that run; None if they are not on record."""
+    """Hits in the newest run that recorded the bin; None if they are not on record."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Onset:
-    """The first appearance of a cause: since its last fix, or at all."""
+    """When and where a cause first appeared: after its last fix, or ever if it has no fix."""
 
     moment: str | None = None
     """Sort key of the first run that failed; None if the cause has not returned since the fix."""
@@ -105,28 +105,28 @@ class Onset:
     first_bad: FirstBad | None = None
     """Narrowest range of commits on record."""
     fixed_after: str | None = None
-    """Commit of the fix's first pass, else of the last failure before it; the change that brought it back is later."""
+    """Commit of the fix's first pass, else of the last failure before it; a later change brought the cause back."""
     comes_and_goes: bool = False
     """Whether a test failed with the cause and passed with the same sources and seed."""
     passes_needed: dict[str, int] = field(default_factory=dict)
-    """Maps a test to the passes with other seeds that it takes to show that the cause was absent before the failure."""
+    """Maps a test to how many passes with other seeds show that the cause was absent before the failure."""
     since: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Maps a test to the numbers of runs since the first failure that failed it with the cause, and that ran it."""
+    """Maps a test to two numbers of runs since the first failure: those it failed with the cause, and all it ran in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passing:
-    """A test that passes now, or a runner or module that contains such a test."""
+    """A test that passed in the present run, or a runner or module that contains a passing test."""
 
     nodeid: str
     seed: str | None = None
     other_seeds: tuple[str, ...] = ()
-    """Further seeds with which it passed in the same run."""
+    """Other seeds with which it passed in the same run."""
     simulator: str | None = None
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
     whole: bool = True
-    """Whether nothing inside it failed."""
+    """Whether no test inside it failed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +147,7 @@ class StillFailing:
     by: Passing
     """The pass in the present run."""
     simulators: str = ""
-    """Simulators of that run, with their versions."""
+    """Simulators of the run of `drawn`, with their versions."""
     same_config: bool = True
     """Whether the test failed in the build configuration that passes now."""
     config_known: bool = True
@@ -159,10 +159,10 @@ class StillFailing:
     one_of_several: bool = False
     """Whether several designs are built in one folder and it is not known which one failed."""
     proof: int = 0
-    """Rank of the best pass since then by `records.fixes.proof`; 0 if there was no pass."""
+    """Rank, by `records.fixes.proof`, of the strongest pass since the failure; 0 if there was no pass."""
     evidence: str = ""
     """First cause and excerpt of the cause's newest occurrence."""
     reads: tuple[str, ...] = ()
     """Files that the failing simulation read."""
     fixed: Fix | None = None
-    """Fix of the cause on record since that failure, proved by other tests, seeds or simulators."""
+    """Fix of the cause that came on record after the failure, proved by other tests, seeds or simulators."""

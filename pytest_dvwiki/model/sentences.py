@@ -1,4 +1,4 @@
-"""Sentences that the capture writes about the end of a simulation, which no log contains; counts and lists in words."""
+"""Sentences that the capture itself writes about how a simulation ended; counts and short lists in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LOGGED = ", last logged time "
-"""Words before the last simulation time in the log, which may be long before the end."""
+"""Words before the last simulation time in the log; the simulation may have ended much later."""
 
 CUT_LOG = "the log ends before its run: it has neither a UVM report summary nor the simulator's end"
 """Message for a UVM run whose log shows no failure, but does not show that the run ended either."""

@@ -85,7 +85,7 @@ class Archived:
 def process(run: Run, services: Services) -> Archived:
     """Classify the failures of a run, join them with the history, and archive them.
 
-    Never raises for the state of the disk: `Archived.problem` reports a wiki that cannot be written.
+    A wiki that cannot be written raises no error: `Archived.problem` reports it.
 
     Args:
         run: The data of the run.
@@ -187,7 +187,7 @@ class _Judged:
 
 def _judged(run: Run, vcs: Vcs | None, repository: Repository, services: Services) -> _Judged:
     classifier, history = services.classifier, services.history
-    # A waiver may name the very words of a failure.
+    # A waiver may quote a failure's own text, so each failure is then classified separately.
     verdicts = settle(
         run.failures,
         [classifier.classify(failure) for failure in run.failures]
@@ -241,16 +241,16 @@ def _gate(run: Run, vcs: Vcs | None, repository: Repository, services: Services,
 
 
 def _as_recorded(rows: Sequence[_Row], history: History) -> tuple[_Row, ...]:
-    """Return rows whose names of causes stay unambiguous in later runs."""
+    """Return the rows with names of causes that stay unambiguous in later runs."""
     return tuple(replace(row, fingerprint=history.reference(row.fingerprint)) for row in rows)
 
 
 def _as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
-    """Return the causes as shown: those that share a page become one, which is new only if all of them are."""
+    """Merge causes that share a page; the merged cause is new only if all of them are new."""
     groups: dict[str, list[Cause]] = {}
     for cause in causes:
         prints, pages = history.names(cause.occurrence.fingerprint, None)
-        # A new cause with one name only was not joined to another one.
+        # A new cause with only one name has not been joined to a cause on record.
         shown = _known_by_now(cause, history) if len(prints) > 1 else cause
         groups.setdefault(pages[0] if pages else prints[0], []).append(shown)
     return tuple(sorted(map(_joined, groups.values()), key=lambda cause: -len(cause.occurrence.tests)))
@@ -290,7 +290,7 @@ def _joined(causes: Sequence[Cause]) -> Cause:
 
 
 def recalled(run: Run, services: Services, archived_as: str) -> Archived:
-    """Classify the failures of artefacts that are archived already; write nothing, and report none as new.
+    """Classify the failures of artefacts that are already archived; write nothing, and report no failure as new.
 
     Args:
         run: The data of the artefacts.
@@ -348,7 +348,7 @@ def causes_of_record(record: RunRecord, services: Services, *, is_archived: bool
             occurrence=occurrence,
             news=news,
             fix_in_place=changes[0].in_place if len(changes) == 1 else None,
-            matrix=(),  # it says nothing of a run that is not on record here
+            matrix=(),  # the matrix knows only runs on record here
             waived=tuple(each for each in record.waived if each.fingerprint == fingerprint),
             first_bad=next((each for each in record.first_bad if each.fingerprint in names), cause.first_bad),
             page_to_read=_shown(services.settings.layout, cause.page.path if cause.page else None),
@@ -376,12 +376,12 @@ def known_artefacts(hashes: Iterable[str], settings: Settings) -> dict[str, list
 def adopt(
     record: RunRecord, settings: Settings, *, lists: Iterable[Sequence[str]] = (), data: bytes | None = None
 ) -> Archived:
-    """Archive a record unchanged, for example that of another machine's run.
+    """Archive a record unchanged, for example one from another machine.
 
     Args:
         record: The record.
         settings: Location of the wiki, and how long to wait for its lock.
-        lists: The lists of tests that the record names, as far as they are available.
+        lists: The available lists of tests that the record names.
         data: The bytes of the record's document, if the record comes from elsewhere.
     """
     began = time.monotonic()
@@ -390,7 +390,7 @@ def adopt(
 
 
 def with_ip_type(failure: Failure, settings: Settings) -> Failure:
-    """Add to a failure the kind of design that its test is for, unless the test gives that kind."""
+    """Return a failure with the kind of design that its test is for: as the test states it, else from the settings."""
     ip_type = failure.ip_type or ip_type_of(failure.nodeid, settings.ip_types)
     return failure if ip_type == failure.ip_type else replace(failure, ip_type=ip_type)
 
@@ -475,7 +475,7 @@ def _waived(run: Run, verdicts: Sequence[Verdict], services: Services) -> tuple[
 
 
 def _with_waived(run: Run, verdicts: Sequence[Verdict], waived: Sequence[Waived]) -> tuple[Result, ...]:
-    """Return the results, with the outcome `waived` for tests all of whose failures are waived."""
+    """Return the results; a test whose failures are all waived gets the outcome `waived`."""
     accepted = {(nodeid, each.fingerprint) for each in waived for nodeid in each.tests}
     pairs = [(failure.nodeid, verdict.fingerprint) for failure, verdict in zip(run.failures, verdicts, strict=True)]
     failing = {nodeid for nodeid, fingerprint in pairs if (nodeid, fingerprint) not in accepted}

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.pipeline.returns import CauseOfRun
 
 _DIFFS = 5
-"""Maximum number of commits with which a run is compared for evidence of an origin."""
+"""Maximum number of commit ranges that are searched for evidence of an origin."""
 _MOST_COMMITS = 10
-"""Maximum number of commits of passes that are looked up in git."""
+"""Maximum number of passing commits that are looked up in git."""
 Member = tuple["Failure", "Verdict"]
 
 
@@ -114,11 +114,11 @@ def with_changes(
 def with_onset(
     cause: Cause, member: Member, vcs: Vcs, history: History, repository: Repository, *, root: Path
 ) -> Cause:
-    """Return a cause with an origin that takes into account the commits with which it came.
+    """Return a cause with an origin that takes into account the commits that introduced it.
 
-    `with_changes` uses ranges on record, and passes that prove something by themselves; the range of this run may
-    begin where enough other passes rule out chance. Where both sides changed in that range, or
-    no range is known, the last pass with another seed makes a range likely.
+    `with_changes` uses only ranges on record and single passes that are proof. The range found in this run may also
+    begin at a pass that, together with others, rules out chance. If that range does not decide between the sides, or
+    there is none, the range since the last pass with any seed is used.
 
     Args:
         cause: The cause, with its `first_bad`.
@@ -163,9 +163,9 @@ def _likely_span(
 ) -> tuple[_Span | None, int]:
     """Return the range in which a cause most likely came, and the number of runs that failed since.
 
-    It begins at the last pass, with any seed. A fault that few seeds show passes there, and may fail after any change;
-    therefore at least two runs must fail after that pass, with different seeds, and none may pass. A fault that no seed
-    can change has no likely range: any pass proves that it was absent.
+    The range begins at the last pass, with any seed. A fault that only few seeds show may have passed there by luck, so
+    at least two runs with different seeds must fail after that pass, and none may pass. A fault that no seed can change
+    has no likely range: any pass proves that it was absent.
     """
     failure, verdict = member
     if is_deterministic_kind(verdict, (failure,)):
@@ -184,9 +184,9 @@ def _likely_span(
 
 
 def _came_in(verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> _Span | None:
-    """Return the recorded range in which a cause came, if it has stayed since; None if unknown or uncertain.
+    """Return the range on record that introduced a cause, if it has stayed since; None if unknown or uncertain.
 
-    Later runs rarely have the seed that passed and failed, and what changes later did not bring the cause.
+    Later runs rarely use the seed that passed and failed, and changes made later did not introduce the cause.
     """
     onset = history.onset(verdict.fingerprint)
     known = onset.first_bad if onset is not None and onset.moment is not None and not onset.comes_and_goes else None
@@ -222,7 +222,7 @@ def causes_of(
     cause_of: Callable[[Occurrence], CauseOfRun],
     in_full: Callable[[Failure, Verdict], Verdict],
 ) -> tuple[Cause, ...]:
-    """Return the causes of a run, the one with the most tests first.
+    """Return the causes of a run, the one with the most failures first.
 
     Args:
         failures: All failures of the run.
@@ -253,7 +253,7 @@ def _without_root(verdict: Verdict, root: Path) -> Verdict:
 
 
 def _grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[list[Member]]:
-    """Return failures by cause, the cause with the most tests first; in each the most telling failure first."""
+    """Group failures by cause: the cause with the most failures first, and the most telling failure of each first."""
     groups: dict[str, list[Member]] = {}
     for failure, verdict in zip(failures, verdicts, strict=True):
         groups.setdefault(verdict.fingerprint, []).append((failure, verdict))
@@ -304,7 +304,7 @@ def _origin(verdict: Verdict, root: Path) -> Origin:
 
 
 def _quickest(members: Sequence[Member], shown: Failure) -> Command | None:
-    """Return the command of the test that failed by itself in the least time; None if that command is shown."""
+    """Return the command of the quickest test that shows the cause itself; None if it is shown already."""
     timed = [one for one, verdict in members if one.command is not None and one.duration_s > 0 and not verdict.follower]
     found = min(timed, key=lambda failure: (failure.duration_s, failure.nodeid), default=shown)
     if found.command is None or found.nodeid == shown.nodeid:
@@ -313,7 +313,7 @@ def _quickest(members: Sequence[Member], shown: Failure) -> Command | None:
 
 
 def _to_reproduce(members: Sequence[Member]) -> Failure:
-    """Return the failure whose command is easiest to read and run, preferably of a test that shows the cause itself."""
+    """Return the failure whose command is easiest to read and run, preferably one that shows the cause itself."""
     return min(
         members,
         key=lambda member: (

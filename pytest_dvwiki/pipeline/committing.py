@@ -1,4 +1,4 @@
-"""Commits of what the tool wrote beside the wiki; people's files and edits are left to people."""
+"""Commits of what the tool wrote in the `.agent` folder; people's own files and edits are left for people to commit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ATTEMPTS = 5
 _MOST_NAMED = 3
 _DERIVED = frozenset({"index.md", "log.md", "handoffs.md", "_index.md"})
 _FIXED = frozenset({"WIKI.md", "schema.yaml", ".gitignore", ".gitattributes"})
-"""Files of a new wiki that belong to people from then on."""
+"""Files that are written once, into a new wiki, and from then on belong to people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,17 @@ class Upkeep:
     """What a commit of upkeep contains besides records and the tool's parts of pages."""
 
     people: frozenset[str]
-    """Files that differed from HEAD before, relative to the top; in all other files every change is the tool's."""
+    """Files that differed from HEAD before upkeep, relative to the top; all changes to other files are the tool's."""
     also: tuple[Path, ...] = ()
-    """Files and folders elsewhere in the repository that upkeep has made."""
+    """Files and folders that upkeep has made elsewhere in the repository."""
 
 
 def changed_by_people(layout: Layout, branch: str) -> frozenset[str]:
-    """Return the files beside the wiki that differ from HEAD, relative to the top of the repository.
+    """Return the files of the `.agent` folder that differ from HEAD, relative to the top of the repository.
 
     Args:
         layout: Where the wiki is.
-        branch: The branch that is to get the commit.
+        branch: The branch to commit to.
 
     Raises:
         RefusedError: There is no repository, or its state does not allow a commit, or no branch has this name.
@@ -77,10 +77,10 @@ def commit(
         branch: The branch; `HEAD` for the one that is checked out.
         task_id: The run that commits.
         lock_timeout: Seconds to wait for another process that writes to the wiki.
-        upkeep: Further files of the commit; the branch then begins at HEAD if it has no commit that HEAD lacks.
+        upkeep: More files to commit; the branch then begins at HEAD if it has no commit that HEAD lacks.
 
     Raises:
-        RefusedError: The state of the repository does not allow it.
+        RefusedError: The state of the repository does not allow a commit.
         WikiError: The wiki's lock could not be taken.
     """
     for left in reversed(range(_ATTEMPTS)):
@@ -121,7 +121,7 @@ def _commit(layout: Layout, target: Branch, task_id: str, upkeep: Upkeep | None)
         notes.append(f"not committed, since people changed them too: {few(left_out, _MOST_NAMED)}")
     if lacking:
         records = "a record that is" if lacking == 1 else f"{lacking} records that are"
-        remedy = "restore or commit them" if target.is_checked_out else "`dvwiki build` there counts all of them"
+        remedy = "restore or commit them" if target.is_checked_out else "run `dvwiki build` there to count all of them"
         notes.append(f"only records are committed: {target.name} has {records} missing here; {remedy}")
     if not (chosen or rolled_up):
         if target.ignores(tasks / "1970.yaml"):
@@ -133,7 +133,7 @@ def _commit(layout: Layout, target: Branch, task_id: str, upkeep: Upkeep | None)
 
 
 def _rolled_up(tasks: Path, top: Path, missing: Iterable[str]) -> list[str]:
-    """Return the missing records that their monthly file has, as `dvwiki compact` makes it."""
+    """Return the missing records that are in the file of their month, which `dvwiki compact` writes."""
     found = []
     months: dict[Path, set[str]] = {}
     for path in missing:
@@ -155,12 +155,12 @@ def _documents(data: bytes, month: Path) -> dict[str, bytes]:
 
 
 def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bool | None:
-    """Tell whether a file differs only in what the tool wrote; None if people changed it, too."""
+    """Tell whether a file differs only in what the tool wrote; None if people changed it too."""
     tasks, wiki = layout.tasks.resolve(), layout.wiki.resolve()
     before, data, staged = target.content(changed.path), path.read_bytes(), changed.staged
     if path.is_relative_to(tasks):
-        # Records, lists and verdicts are written once: a file that differs was changed by somebody else. Only a monthly
-        # file gains records.
+        # Records, lists and verdicts are written once: if one differs, somebody else changed it. Only the file of a
+        # month gains records.
         kept = _documents(before, path) if before is not None and path.parent.parent == tasks else {}
         gains = bool(kept) and kept.items() <= _documents(data, path).items()
         return (before is None or gains) and staged in {None, data}

@@ -1,4 +1,4 @@
-"""Reading of many files: in processes of this machine, or by the workers of a Dask cluster, here or on a batch farm."""
+"""Reading of many files in parallel: in local processes, or by Dask workers on this machine or on a batch farm."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 BATCH = {"lsf": "LSFCluster", "pbs": "PBSCluster", "sge": "SGECluster", "slurm": "SLURMCluster"}
-"""Batch farms, each with its class in dask-jobqueue; Dask's own configuration has queue, memory and the like."""
-DIED = "the processes that read it died; it may need more memory than is available"
+"""Batch farms, each with its class in dask-jobqueue; queue, memory and the like are set in Dask's own configuration."""
+DIED = "the processes that read it died; it may need more memory than they have"
 _WORTH_PROCESSES = 20_000_000
-"""Bytes on disk above which further processes save more time than their start takes."""
+"""Bytes on disk above which more processes save more time than it takes to start them."""
 
 
 class FarmError(Exception):
-    """A cluster that cannot be used; its text is the reason with a remedy."""
+    """A cluster that cannot be used; the message gives the reason and a remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class Farm:
     """Number of processes, or of workers of a cluster that is started here."""
     dask: bool = False
     scheduler: str | None = None
-    """Address of a scheduler, `tcp://host:8786`, or a batch farm, one of `BATCH`; if None, Dask's workers are here."""
+    """Address of a scheduler (`tcp://host:8786`), or one of `BATCH`; None if Dask's workers run on this machine."""
 
     @classmethod
     def of(cls, engine: str, jobs: int | None, scheduler: str | None, *, files: int, size: int) -> Farm:
-        """Return where to read files, from the options of a command.
+        """Return where to read files, according to the options of a command.
 
         Args:
             engine: `local` or `dask`.
@@ -131,9 +131,9 @@ class Farm:
 
 
 async def _submit(cluster: Any, jobs: int, failed: Any) -> None:
-    """Submit the jobs of a batch farm, and wait until it has taken them, not until they run.
+    """Submit jobs to a batch farm and wait until it has accepted them, not until they run.
 
-    `cluster.scale` leaves a refused job to a message in the log, and the tasks wait for ever.
+    With `cluster.scale`, a refused job would only be logged, and the tasks would wait forever.
     """
     for _ in range(jobs):
         cluster.worker_spec.update(cluster.new_worker_spec())
@@ -146,12 +146,14 @@ async def _submit(cluster: Any, jobs: int, failed: Any) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the last words of a command that failed, else the first line of an error."""
+    """Return the last line that a failed command printed, or else the first line of the error."""
     output = [line for line in str(error).partition("stderr:\n")[2].split("\n") if line]
     first = str(error).partition("\n")[0] or type(error).__name__
     example = ", for example:"
     if first.endswith(example):
-        return f"{first.removesuffix(example)}: in dask-jobqueue's configuration, or by DASK_JOBQUEUE__… variables"
+        return (
+            f"{first.removesuffix(example)}: set it in dask-jobqueue's configuration or in DASK_JOBQUEUE__… variables"
+        )
     return output[-1] if output else first
 
 

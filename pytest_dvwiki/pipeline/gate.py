@@ -23,7 +23,7 @@ def decide(mode: GateMode, causes: Sequence[Cause], history: WikiHistory, *, bas
     """Decide on the failures of a run.
 
     Args:
-        mode: The gate.
+        mode: What the gate lets through.
         causes: The causes of the run, with their waivers.
         history: The archive before the run.
         base: The commit that `history` belongs to; None if it belongs to the working tree.
@@ -53,7 +53,7 @@ def _reason(cause: Cause, history: WikiHistory) -> GateReason:
     occurrence = cause.occurrence
     if occurrence.error_class == "unknown" and not history.archive.has(occurrence.fingerprint):
         return "unnamed"
-    # Another page that leads to the first one says nothing.
+    # Only the first page counts; the others just refer to it.
     if any(page.text("status") == "wont_fix" for page in history.bug_pages(cause.name)[:1]):
         return "wont_fix"
     return "new" if cause.news is None else cause.news.lower()  # type: ignore[return-value]  # of a literal

@@ -1,4 +1,4 @@
-"""The proof that the passes of a run give about failures on record."""
+"""What the passes of a run prove about failures on record."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def passed_again(
     differences: dict[tuple[Vcs, str], Difference] = {}
 
     def since(each: StillFailing, failed: Vcs) -> Difference:
-        # A cause may have failed thousands of tests; the difference is the same for all that failed at one state.
+        # A cause may fail thousands of tests; the difference is the same for all that failed with the same sources.
         between = failed, each.fingerprint
         if between not in differences:
             named = f"{each.nodeid}\n{each.evidence}"
@@ -114,31 +114,31 @@ def passed_again(
         if changed in PROVES and each.fingerprint not in present:
             found = _fix_between(each, vcs, difference, repository)
             known = fixes.get(each.fingerprint)
-            # If several tests pass again, the cause was there until the last of them failed.
+            # If several tests pass again, the cause was present until the last of them failed.
             fixes[each.fingerprint] = found if known is None or _is_narrower(found, known) else known
     rows = [_fix_row(fingerprint, found, repository) for fingerprint, found in sorted(fixes.items())]
     return tuple(again), tuple(rows)
 
 
 class _FixRange(NamedTuple):
-    """The two commits around a fix, of the failure and of the pass, and the difference between them."""
+    """The commits of the last failure and of the first pass around a fix, and the difference between them."""
 
     ends: tuple[str | None, str | None]
     difference: Difference
 
 
 def is_reported(failing: StillFailing) -> bool:
-    """Tell whether a test was reported as fixed by uncommitted changes, which a commit can only name now."""
+    """Tell whether a fix by uncommitted changes was already reported for a test; its commit is known only now."""
     known = failing.fixed
     return failing.proof == OF_EDITS and known is not None and known.counts and bool(known.files) and not known.log
 
 
 def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> _FixRange:
-    """Return the difference that fixed a failure: the fix on record, if that lies between failure and pass.
+    """Return the range that fixed a failure: that of the fix on record, if it lies between failure and pass.
 
-    Commits after the first passing run then do not widen the range. If that run alone may be chance, its commits are
-    used only if they touch a file that the failing simulation read, or if it is unknown what it read. If the fix on
-    record had not been committed, the range is that of the only commit that touches its files.
+    Commits after the first passing run then do not widen the range. If that run alone may be chance, its range is used
+    only if it touches a file that the failing simulation read, or if it is unknown what the simulation read. If the fix
+    on record was uncommitted, the range is the only commit since then that touches its files, if there is just one.
     """
     known = failing.fixed
     if known is not None and known.files and not known.log and known.file_count == len(known.files):
@@ -182,7 +182,7 @@ def _changed(failing: StillFailing, difference: Difference) -> Change | None:
     change, files = difference.change, difference.all_files
     if change == "commit" and files and all(is_prose(name, failing.reads) for name in files):
         change = "nothing"
-    # Only the seed differs, if the sources are the same or not on record and the seed may be another one.
+    # If the sources are the same or not on record, and the seed may be another one, only the seed counts as changed.
     other_seed = failing.seed_unknown or (failing.seed is not None and failing.by.seed != failing.seed)
     return "seed" if other_seed and change in {"nothing", "unrecorded"} else change
 
@@ -202,7 +202,7 @@ def _rebuilds(nodeid: str, difference: Difference) -> bool:
 
 
 def _draws_anew(failing: StillFailing, difference: Difference, simulators: Sequence[Simulator]) -> bool:
-    """Tell whether the same seed may draw another stimulus, given the changes since the test failed with it.
+    """Tell whether the same seed may now draw another stimulus than when the test failed.
 
     It may if the testbench or the simulator's version changed, or if the changes are unknown.
     """
@@ -246,7 +246,7 @@ def _fix_row(fingerprint: str, found: _FixRange, repository: Repository) -> FixR
 
 
 def with_owners(row: FixRow, repository: Repository) -> FixRow:
-    """Add the owners and authors of its files to a fix; called last, because git's time is bounded."""
+    """Add to a fix the owners and authors of its files; called last, because time for git is limited."""
     if not row.commits:
         return row
     files = row.files or ()

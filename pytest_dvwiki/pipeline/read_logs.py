@@ -1,4 +1,4 @@
-"""Reading of the logs of earlier runs in processes of their own, for `dvwiki ingest`."""
+"""Reading of the logs of earlier runs in parallel, for `dvwiki ingest`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_logs(
         logs: The logs; every reader must find them by the same paths.
         registry: The patterns, which decide which lines of a long log to keep.
         templates: Templates for the paths of logs, which name test and seed.
-        farm: Where they are read.
+        farm: Where to read the logs.
 
     Raises:
         FarmError: The cluster cannot be used.

@@ -41,7 +41,7 @@ class Returns:
 
     Args:
         run: The run.
-        vcs: The repository during it.
+        vcs: The repository during the run.
         history: The archive before the run.
         repository: Lists the changed files.
     """
@@ -52,7 +52,7 @@ class Returns:
         self._history = history
         self._repository = repository
         self.rows: list[SinceFix] = []
-        """What the run shows of changes and passes since earlier fixes, for checks that fail again."""
+        """What changed and what passed since earlier fixes, for checks that fail again."""
 
     def cause_of(self, occurrence: Occurrence) -> CauseOfRun:
         """Return the cause of an occurrence."""
@@ -86,7 +86,7 @@ class Returns:
         return True if files and _may_matter(files, occurrence) else None
 
     def _undone(self, name: str) -> FixState | None:
-        """Return the newest of a cause's older fixes undone since the newest one; None if that is undone too."""
+        """Return the newest older fix that was undone since the newest fix; None if the newest fix is undone too."""
         known, vcs = self._history.cause(name), self._vcs
         if known is None or vcs is None or len(known.states) < 2:  # noqa: PLR2004
             return None

@@ -1,4 +1,4 @@
-"""Reading of many logs for the failures in them, in several processes: each result depends on its file alone."""
+"""Search many logs for failures, in several processes: each result depends on its file alone."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def scan_file(
 def scan_files(
     sources: Sequence[Source], classifier_of: Callable[[], TextClassifier], farm: Farm
 ) -> Iterator[ScannedFile]:
-    """Read files in processes of their own; a process that dies costs at most the file that it read.
+    """Read files in separate processes; if a process dies, at most the file that it was reading is lost.
 
     Args:
         sources: The files; every reader must find them by the same paths or URLs.
         classifier_of: Makes the classifier of a process; it must be possible to pickle it.
-        farm: Where they are read.
+        farm: Where to read the files.
 
     Yields:
         The result for each file, in the order of the files.

@@ -1,4 +1,4 @@
-"""The pattern registry and the objects that depend on it, each loaded at first use."""
+"""The objects that process a run: pattern registry, classifiers, waivers, history; each is loaded at first use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Services:
 
     Args:
         settings: Location of the project's patterns and the wiki.
-        extra_patterns: Files of further patterns; the project's own win over them.
+        extra_patterns: Returns more pattern files; the project's own patterns take precedence over them.
         classify: Hooks that may classify a failure before the registry does.
         note: Called with a message for each pattern that could not be used.
     """
@@ -48,7 +48,7 @@ class Services:
         self._classify = classify
         self._note = note
         self.base: Revision | None = None
-        """The base revision, once `judge` was asked for."""
+        """The base revision; None until `judge` is used, or if no base is set."""
 
     def __enter__(self) -> Self:
         return self
@@ -91,7 +91,7 @@ class Services:
         if self.settings.gate_base:
             from pytest_dvwiki.capture.git.revision import RevisionError  # noqa: PLC0415  # few runs have a base
 
-            with suppress(RevisionError):  # then the gate changes nothing, and says why
+            with suppress(RevisionError):  # the gate then changes nothing, and reports the error
                 judge = self.judge
         if judge is self and self.waivers is None:
             return matcher

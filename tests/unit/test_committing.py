@@ -108,7 +108,10 @@ def test_a_branch_with_records_of_others_gets_records_alone(place: Layout) -> No
     done = committed(place, "night")
     assert names(place, "night") == {f".agent/tasks/2026/11/{TASK}.yaml"}
     assert done.notes == (
-        "only records are committed: night has a record that is missing here; `dvwiki build` there counts all of them",
+        (
+            "only records are committed: night has a record that is missing here;"
+            " run `dvwiki build` there to count all of them"
+        ),
     )
 
 
