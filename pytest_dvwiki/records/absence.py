@@ -22,7 +22,7 @@ DAYS = 90
 def is_gone(archive: Archive, cause: CauseHistory) -> bool:
     """Tell whether a test of a cause passed 90 days or more after the cause was last seen, and no fix of it holds.
 
-    A fixed cause is not absent but solved. A test that no longer runs proves nothing.
+    A cause whose fix holds counts as fixed, not as gone. A test that no longer runs proves nothing.
     """
     since = _shifted(cause.last_seen, DAYS)
     if (archive.newest() or "") < since:
@@ -43,11 +43,11 @@ def is_gone_for(archive: Archive, cause: CauseHistory, days: int) -> bool:
 
 
 def candidates(archive: Archive, record: RunRecord) -> list[str]:
-    """Return the fingerprints of causes that may be gone since a run.
+    """Return the fingerprints of causes that a run may show to be gone.
 
-    These causes were last seen long before the run, and the run has news of their tests. The previous run with such a
-    list of tests already checked the tests that passed in it. Therefore only causes that have become old since then
-    count, and causes of tests that did not pass in the previous run.
+    These causes were last seen long before the run. The previous run with the same list of tests already checked the
+    causes of tests that passed in it, so only two kinds are left: causes that became old enough since then, and causes
+    of tests that pass in this run but did not pass in the previous one.
     """
     passing, before = _passing(archive, record), _run_before(archive, record)
     since = ""
@@ -85,7 +85,7 @@ def _passing(archive: Archive, record: RunRecord) -> set[str]:
 
 
 def _run_before(archive: Archive, record: RunRecord) -> tuple[int, str] | None:
-    """Return the number and moment of the previous run with one of the same lists of tests, else with any."""
+    """Return the number and moment of the previous run with one of the same lists of tests, else with any list."""
     suites = [row.suite for row in tables.suites_of(record)]
     if not suites:
         return None

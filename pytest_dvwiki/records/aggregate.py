@@ -65,7 +65,7 @@ class UnprovenPass(NamedTuple):
     """A `model.Change`."""
     seed: str | None
     failed_seed: str | None
-    """`UNKNOWN_SEED` where it is not on record."""
+    """Seed of the failure; `UNKNOWN_SEED` if it is not on record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,39 +91,39 @@ class CauseHistory:
     unproven: tuple[UnprovenPass, ...]
     """The newest passes that are not a fix, newest first."""
     first_bad: FirstBad | None
-    """The commits with which the cause came the last time."""
+    """The range of commits that introduced the cause the last time."""
     first_bad_task: str
     """The run that found `first_bad`."""
     regressed: tuple[str, str] | None
-    """Time and id of the run in which the cause came back after closing or after a held fix; None once it is fixed."""
+    """Time and id of the run in which it came back after its page was closed or a fix held; None once it is fixed."""
     waived: tuple[Waived, ...]
     """The waivers of its newest occurrence."""
     proposal: ProposedFix | None
-    """A fix that held for another cause of the same pattern, if no fix of this cause lasts."""
+    """A fix that held for another cause of the same pattern, if this cause is not fixed."""
     same_commits: tuple[str, ...]
     """Other causes that the commits of its newest fix fixed too."""
     jobs: tuple[str, ...] = ()
-    """The jobs that a cause of infrastructure hit, by their ids, else by the names of their runs."""
+    """For a cause of infrastructure, the jobs that it hit: their ids, or else the ids of their runs."""
     hosts: tuple[str, ...] = ()
-    """The machines that a cause of infrastructure hit, where they are on record."""
+    """For a cause of infrastructure, the machines that it hit, as far as they are on record."""
     reports: int = 0
-    """Number of the runs that are known only from a report."""
+    """Number of runs that are known only from a report."""
     matrix: tuple[matrix.Split, ...] = ()
-    """The axes that divide its failures at the newest commit from passes of the same tests there."""
+    """The matrix axes that separate its failures at the newest commit from passes of the same tests there."""
 
     @property
     def origin_fix(self) -> FixState | None:
-        """Return the fix that held and shows where the last failure came from; None if there is none."""
+        """Return the fix that held and decides where the last failure came from; None if there is none."""
         state = self.fixes[-1] if fixes.is_fixed(self.fixes) else None
         last = next((row.finished for row in self.rows if not row.without_fix), "")
         if state is None or state.fix.result != "held" or state.other_passes < state.other_tests:
             return None
-        is_told = last <= state.fix.date and sides.with_held_fix(self.newest, state.fix) != self.newest.origin
-        return state if is_told else None
+        decides = last <= state.fix.date and sides.with_held_fix(self.newest, state.fix) != self.newest.origin
+        return state if decides else None
 
     @property
     def origin(self) -> Origin:
-        """Return where the last failure came from, in view of the fix that held for it."""
+        """Return where the last failure came from, taking into account the fix that held for it."""
         state = self.origin_fix
         return self.newest.origin if state is None else sides.with_held_fix(self.newest, state.fix)
 
@@ -148,7 +148,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         fingerprints: The cause's fingerprint, and others that it has or had.
 
     Returns:
-        None if no record has one of them.
+        Its history; None if no record has any of the fingerprints.
     """
     found = archive.newest_occurrence(fingerprints)
     if found is None:
@@ -157,11 +157,11 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     present = archive.present(fingerprints)
     asked = (tables.json_list(present),)
     rows = tuple(occurrence_rows(archive, f"{where} ORDER BY o.moment DESC LIMIT {NEWEST_ROWS}", asked))
-    # If these are all occurrences, as for a new cause, they answer the queries that follow.
+    # If these are all occurrences, as for a new cause, no further queries are needed.
     counts = _counts_of(rows) if len(rows) < NEWEST_ROWS else _counts(archive, asked)
     task_ids, seeds = _newest_in(rows) if len(rows) < NEWEST_ROWS else _newest_of(archive, asked)
     states = tuple(archive.fix_states(fingerprints))
-    # For a cause that is back, the commits that introduced it before its fix say nothing.
+    # If a cause is back, the commits that introduced it before its fix no longer matter.
     outlived = [state.moment for state in states if (state.fix.counts or state.seed_passed) and state.returned]
     came, came_task = _first_bad(archive, fingerprints, outlived[-1] if outlived else "")
     is_fixed = fixes.is_fixed(states)
@@ -196,7 +196,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
 
 
 class _OccurrenceCounts(NamedTuple):
-    """The numbers of the runs of a cause, of its failing tests, and of the runs known only from a report."""
+    """How many runs and failing tests a cause had, and how many of the runs are known only from a report."""
 
     runs: int
     tests: int
@@ -233,9 +233,9 @@ def _jobs(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tuple[s
 
 
 def _first_bad(archive: Archive, fingerprints: Sequence[str], after: str = "") -> tuple[FirstBad | None, str]:
-    """Return the newest range of commits with which a cause came, and the run that found it.
+    """Return the newest range of commits that introduced a cause, and the run that found the range.
 
-    A range that names commits is preferred.
+    A range that is certain is preferred.
     """
     if not archive.has_rows("first_bad"):
         return None, ""
@@ -337,9 +337,9 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
 
 
 def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
-    """Return, by test, the number of passes that made a fix hold.
+    """Return, by test, the number of passes after which a fix held.
 
-    That many passes before the cause returns show that it was absent.
+    As many passes before the cause returned show that it was absent.
     """
     if fixed is None or fixed.fix.held_in is None:
         return {}
@@ -349,7 +349,7 @@ def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
 def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
     """Return, by test, how many passes before the first failure show that the cause was not there yet.
 
-    That failure does not count for the rate, because it is the reason for the question.
+    The first failure itself does not count for the rate, because it prompted the question.
     """
     # The present failure is one more run; one pass is added, because the runs are few.
     return {
@@ -403,7 +403,7 @@ def _ascending(seeds: Mapping[str, None]) -> tuple[str, ...]:
 
 
 def statements(archive: Archive, fingerprints: Sequence[str]) -> tuple[tuple[Fix, str], ...]:
-    """Return how people and agents say a cause was fixed, oldest first, each with its run.
+    """Return what people and agents stated as the fixes of a cause, oldest first, each with the id of its run.
 
     Statements that were taken back are left out.
     """

@@ -80,7 +80,7 @@ class Archive(CauseNames):
             # A cache that broke in use, or is locked for too long, is given up; the tables move into memory.
             self.db.close()
             if self._cache is not None and not is_held(self._cache):
-                # On a read-only volume it cannot be removed.
+                # On a read-only volume the file cannot be removed.
                 with contextlib.suppress(OSError):
                     discard(self._cache)
             self.db = open_cache(None, schema.SCHEMA, schema.VERSION)
@@ -115,7 +115,7 @@ class Archive(CauseNames):
         return self._read_run(row[0], task_id) if row else None
 
     def problems(self) -> list[str]:
-        """Return what is wrong with files among the records, one line each."""
+        """Return what is wrong with the files of records, one line for each problem."""
         rows = self.db.execute("SELECT problem FROM files WHERE problem != '' ORDER BY folder, name")
         return [line for (text,) in rows for line in text.split("\n")]
 
@@ -143,7 +143,7 @@ class Archive(CauseNames):
         return self.db.execute("SELECT 1 FROM verdicts WHERE state != ''").fetchone() is not None
 
     def causes_at(self, commit: str) -> set[str]:
-        """Return the causes that runs at a commit had: another run there may have passed their tests."""
+        """Return the causes of all runs at a commit; another run at the commit may have passed their tests."""
         rows = self.db.execute(
             "SELECT DISTINCT o.fingerprint FROM runs r JOIN occurrences o ON o.run = r.id WHERE r.vcs_commit = ?",
             (commit,),
@@ -181,7 +181,7 @@ class Archive(CauseNames):
         return None
 
     def first_called(self, fingerprint: str) -> Occurrence | None:
-        """Return the first occurrence to which its own record gives a fingerprint; None if there is none."""
+        """Return the first occurrence that was recorded under a fingerprint; None if there is none."""
         row = self.db.execute(
             "SELECT r.id, r.task_id FROM checks c JOIN runs r ON r.id = c.run WHERE c.fingerprint = ?"
             " ORDER BY r.moment LIMIT 1",
@@ -195,13 +195,13 @@ class Archive(CauseNames):
         return verdicts.read(self.tasks) if self.is_reclassified() else verdicts.Verdicts()
 
     def lessons(self) -> list[verdicts.Merge]:
-        """Return the merges that the records show and no file of verdicts holds yet."""
+        """Return the merges that follow from the records and are in no file of verdicts yet."""
         if self.db.execute("SELECT 1 FROM checks WHERE fresh LIMIT 1").fetchone() is None:
             return []
         return learned.lessons(self.db, verdicts.read(self.tasks))
 
     def taught(self) -> None:
-        """Mark all occurrences so far as learned from."""
+        """Mark all occurrences on record as learned from."""
         self.db.execute("UPDATE checks SET fresh = 0 WHERE fresh")
 
     def fix_states(self, fingerprints: Sequence[str]) -> list[FixState]:
@@ -233,7 +233,7 @@ class Archive(CauseNames):
         return self.judge.rates(self.present(fingerprints), since)
 
     def is_deterministic(self, *fingerprints: str) -> bool:
-        """Tell whether a cause occurs with any seed, judging by its kind and its record."""
+        """Tell whether a cause occurs with any seed, judging by its kind and its history."""
         return self.judge.is_deterministic(self.present(fingerprints))
 
     def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> FixState | None:

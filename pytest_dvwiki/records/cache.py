@@ -19,7 +19,7 @@ _WAIT_S = 20.0
 
 
 def open_cache(path: Path | None, schema: str, version: int) -> sqlite3.Connection:
-    """Open a cache; it is empty if the old file is of no use.
+    """Open a cache; it starts empty if there is no usable file.
 
     Args:
         path: The file of the cache; None for a cache in memory.
@@ -81,7 +81,7 @@ def _open_file(path: Path, schema: str, version: int) -> sqlite3.Connection:
     with as_open_as(path.parent):
         path.parent.mkdir(exist_ok=True)
         if not path.exists():
-            path.touch()  # SQLite would let nobody else write a file that it makes
+            path.touch()  # if SQLite created the file, nobody else could write it
     connection = _connect(str(path))
     try:
         # A killed process loses nothing by this. A power cut may break the file; then the cache is rebuilt.

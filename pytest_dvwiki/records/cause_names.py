@@ -1,4 +1,4 @@
-"""The names of causes: their present names, their former names, and the names that a check's causes share."""
+"""The names of causes: present and former fingerprints, and the names of several causes of one check."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CauseNames:
 
     @cached_property
     def _empty(self) -> frozenset[str]:
-        """Return the tables without rows: each cause is looked up in these tables, and in most wikis some are empty."""
+        """Return which tables are empty: looking up a cause need not query these."""
         asked = "UNION ALL".join(f" SELECT '{name}' WHERE NOT EXISTS (SELECT 1 FROM {name}) " for name in _MOSTLY_EMPTY)  # noqa: S608
         return frozenset(name for (name,) in self.db.execute(asked))
 
@@ -31,11 +31,11 @@ class CauseNames:
         return table not in self._empty
 
     def forget(self) -> None:
-        """Forget what was concluded from the tables, because they changed."""
+        """Forget which tables were empty, because the tables changed."""
         self.__dict__.pop("_empty", None)
 
     def present(self, fingerprints: Sequence[str]) -> tuple[str, ...]:
-        """Return the present names of causes; a fingerprint that was never given up stays as it is."""
+        """Return the present names of causes; a fingerprint that was never replaced stays as it is."""
         names = fingerprints
         if self.has_rows("aliases"):
             rows = self.db.execute(
@@ -61,17 +61,17 @@ class CauseNames:
         return (*present, *(name for (name,) in former))
 
     def family(self, name: str) -> tuple[str, ...]:
-        """Return all causes of the check that reports a cause, the oldest first; empty if it is the only one."""
+        """Return all causes of the check that reports a cause, oldest first; empty if the check has no other cause."""
         return (
             same_check.family(self.db, same_check.check_of(*self.present((name,)))) if self.has_rows("further") else ()
         )
 
     def further(self) -> frozenset[str]:
-        """Return the causes whose check had reported another cause before."""
+        """Return the causes whose check had already reported another cause."""
         return frozenset(name for (name,) in self.db.execute("SELECT fingerprint FROM further"))
 
     def reference(self, name: str) -> str:
-        """Return a name of a cause that stays valid, whatever other causes its check gets later."""
+        """Return a name for a cause that stays valid even if its check reports other causes later."""
         if tables.SLASH in name or not self.family(name):
             return name
         (task_id,) = self.db.execute(
@@ -111,7 +111,7 @@ class CauseNames:
         return tuple(name for (name,) in rows)
 
     def formers(self, *fingerprints: str) -> tuple[str, ...]:
-        """Return the fingerprints of version 1 that the causes shared with others."""
+        """Return the fingerprints of version 1 that the causes shared with other causes."""
         if not self.has_rows("splits"):
             return ()
         rows = self.db.execute(
@@ -132,5 +132,5 @@ class CauseNames:
         return tuple(name for (name,) in rows)
 
     def split(self) -> tuple[str, ...]:
-        """Return the fingerprints of version 1 that held several causes together."""
+        """Return the fingerprints of version 1 that stood for several causes."""
         return tuple(name for (name,) in self.db.execute("SELECT DISTINCT former FROM splits ORDER BY former"))

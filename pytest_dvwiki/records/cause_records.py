@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.passes import Passes
 
 _MOST_OTHERS = 50
-"""Maximum number of further tests of a cause that are looked up."""
+"""Maximum number of other tests of a cause that are looked up."""
 _PASSES = (
     "SELECT p.moment, p.nodeid, p.failed_seed, p.same_seed, p.same_seed OR p.seed IS p.failed_seed,"
     " r.task_id, r.finished, p.simulator, p.config, r.dirty"
@@ -52,10 +52,9 @@ def stated(db: sqlite3.Connection, causes: Sequence[str]) -> list[fixes.Step]:
 
 
 class CauseRecords:
-    """The `fixes.Evidence` of one cause.
+    """The records of one cause, as `fixes` needs them to judge its fixes.
 
-    This class is long because each method of the protocol is a query of its own, and all share what has been read of
-    the cause.
+    This class is long because each method is a separate query, and all share what has been read of the cause.
 
     Args:
         db: The tables.
@@ -71,7 +70,7 @@ class CauseRecords:
         self._until = until
 
     def came(self) -> str:
-        """Return the moment since which the cause is known to be there; empty if it never occurred."""
+        """Return the moment since which the cause is known to be present; empty if it never occurred."""
         row = self._db.execute(
             "SELECT MIN(moment) FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND NOT without_fix",
@@ -80,9 +79,9 @@ class CauseRecords:
         return self.since_sources(row[0]) if row[0] else ""
 
     def since_sources(self, moment: str) -> str:
-        """Return the moment of the first run with the sources of a run.
+        """Return the moment of the first run that had the same sources as a given run.
 
-        A cause that fails with these sources was already there when a test passed with them.
+        A cause that fails with these sources was already present when a test passed with them.
         """
         row = self._db.execute(
             "SELECT MIN(e.moment) FROM runs r JOIN runs e ON e.vcs_commit = r.vcs_commit AND e.moment <= r.moment"
@@ -155,9 +154,9 @@ class CauseRecords:
     def _is_back(self, failing: Target, tests: Sequence[Target], moment: str, when: str) -> bool:
         """Tell whether a failure of another test shows that a cause is back.
 
-        It does not if the test has not passed since before the fix, if it had already passed before the fix, if it
-        never failed with the cause before, or if it failed on a simulator on which nothing was fixed. A test with other
-        parameters is the same test.
+        It does if the test had failed with the cause before the fix, and its next pass came with the fix or later. It
+        does not if nothing was fixed on its simulator. A test that had never failed with the cause counts only if it is
+        one of the fixed tests with other parameters.
         """
         if not any(ANY in (test.simulator, failing.simulator) or test.simulator == failing.simulator for test in tests):
             return False
@@ -208,7 +207,7 @@ class CauseRecords:
 
     @cached_property
     def _first_failures(self) -> list[tuple[Target, str]]:
-        """Return each test that failed with the cause, and when first; read once, because each fix needs them."""
+        """Return each test that failed with the cause, with its first failure; read once, because each fix needs it."""
         rows = self._db.execute(
             "SELECT nodeid, simulator, config, MIN(moment) FROM failed"
             " WHERE fingerprint IN (SELECT value FROM json_each(?)) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
@@ -217,7 +216,7 @@ class CauseRecords:
         return [(Target(*row[:3]), row[3]) for row in rows]
 
     def _previous(self, moment: str) -> tuple[int, str] | None:
-        """Return the run id and moment of the last occurrence up to a moment."""
+        """Return the run number and moment of the last occurrence up to a moment."""
         row: tuple[int, str] | None = self._db.execute(
             "SELECT run, moment FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND moment <= ? ORDER BY moment DESC LIMIT 1",
@@ -326,7 +325,7 @@ class CauseRecords:
         return found is not None
 
     def others(self, tests: Sequence[Target], runs: Sequence[fixes.PassingRun]) -> tuple[int, int]:
-        """Return how many further tests failed with the cause before some runs, and how many passed in them."""
+        """Return how many other tests failed with the cause before some runs, and how many of them passed since."""
         if not runs:
             return 0, 0
         mine = {test.nodeid for test in tests}

@@ -9,9 +9,9 @@ from __future__ import annotations
 import msgspec
 
 _CHANCE = 20
-"""Chance may explain less than one in this many cases (5 %)."""
+"""Chance counts as ruled out once it explains fewer than one in this many cases (5 %)."""
 FEWEST_RUNS = 2
-"""A rate from fewer runs counts one more pass: one failure in one run does not mean that every run fails."""
+"""Minimum number of runs for a rate: one failure in a single run does not mean that every run fails."""
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def runs_needed(self) -> int:
-        """Return the least number of passing runs that chance explains in less than one of twenty cases."""
+        """Return the smallest number of passing runs that chance explains in fewer than one of twenty cases."""
         failed, runs = self.taken
         passing, all_pass, all_runs, count = runs - failed, runs - failed, runs, 1
         while all_pass * _CHANCE >= all_runs:
@@ -40,7 +40,7 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
         return Rate(failed=self.failed, runs=self.runs + self.runs_needed - 1)
 
     def chance_of_passing(self, passes: int) -> float:
-        """Return the probability, to three decimals, that so many runs pass although nothing was fixed."""
+        """Return the probability, to three decimals, that this many runs pass although nothing was fixed."""
         failed, runs = self.taken
         per_mille: int = (2000 * (runs - failed) ** passes // runs**passes + 1) // 2
         return per_mille / 1000

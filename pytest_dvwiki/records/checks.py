@@ -1,4 +1,4 @@
-"""The part of an occurrence that is compared to learn which causes one statement reports; see `learned`."""
+"""What is compared between occurrences to learn which causes the same statement reports; see `learned`."""
 
 from __future__ import annotations
 

@@ -21,12 +21,12 @@ SCHEMA = 2
 _END = re.compile(rb'^end: "([0-9a-f]{16})"\n\Z', re.MULTILINE)
 _ORDER = ("schema", "task_id", "caller_task")
 _encoded: dict[bytes, bytes] = {}
-"""Maps the YAML of the record encoded last to its document as MessagePack, which has lists in place of tuples."""
+"""Maps the YAML of the last encoded record to its document as MessagePack, which has lists in place of tuples."""
 _KEYS = (*_ORDER, *(field.name for field in fields(RunRecord) if field.name not in _ORDER))
 
 
 class RecordError(ValueError):
-    """A file among the records is not a readable record; the message names file and place."""
+    """Raised for a file of records that cannot be read as such; the message names file and place."""
 
 
 def encode(record: RunRecord) -> bytes:

@@ -95,7 +95,7 @@ def from_anywhere(command: Command, joint: str = " && ") -> str:
 
 
 def start(command: Command) -> str:
-    """Return the folder from which to run a command that does not change to it by itself; empty for other commands."""
+    """Return where to run a command that does not change to its folder itself; empty for other commands."""
     return "" if command.in_repository else "from the workspace root (the folder that contains `.agent`)"
 
 
@@ -104,7 +104,7 @@ def masked_note(command: Command) -> str:
     names = [name for name, value in command.variables.items() if MASKED in value]
     if any(MASKED in word for word in command.arguments):
         names.append("the options")
-    return f"{MASKED} stands for what is not kept: put in the value of {', '.join(names)}" if names else ""
+    return f"{MASKED} stands for text that is not stored: fill in {', '.join(names)} before you run it" if names else ""
 
 
 def _quoted(text: str) -> str:

@@ -39,7 +39,7 @@ _LEFT_OVER = re.compile(r"\..*\.[0-9a-f]{8}\.tmp")
 
 
 class WikiError(OSError):
-    """The archive could not be written; its text is one line that names file and remedy."""
+    """Raised if the archive cannot be written; the message is one line that names file and remedy."""
 
 
 @contextlib.contextmanager
@@ -137,7 +137,7 @@ def create(path: Path, data: bytes) -> bool:
 def _is_same(path: Path, data: bytes) -> bool:
     if reading.read_records(path) == data:
         return False
-    raise WikiError(f"{path} exists already with other content; a record never changes")
+    raise WikiError(f"{path} exists already with other content; a record never changes: move the wrong one away")
 
 
 def is_settled(mtime_ns: int) -> bool:

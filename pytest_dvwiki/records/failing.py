@@ -138,7 +138,7 @@ def _seeds(archive: Archive, failed: Target, fingerprint: str) -> tuple[str, ...
 
 
 def _certain_pass(archive: Archive, failed: Target, fingerprint: str, before: str) -> str:
-    """Return the time of the last pass before a failure that proved a fix with certainty; empty if there is none."""
+    """Return the moment of the last pass before a failure that proved a fix with certainty; empty if there is none."""
     row = archive.db.execute(
         "SELECT MAX(moment) FROM passed_again WHERE nodeid = ? AND ? IN (simulator, '*') AND fingerprint = ?"
         " AND proof = ? AND moment < ?",
@@ -156,7 +156,7 @@ def _last_run(
         archive: The records.
         failed: The test.
         fingerprint: The cause.
-        since: The moment of the pass after which it failed; an earlier failure had been fixed.
+        since: Only failures after this moment count; earlier ones had been fixed.
         seed: The seed with which it failed; None for any.
     """
     row = archive.db.execute(

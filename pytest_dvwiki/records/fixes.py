@@ -79,7 +79,7 @@ class Step:
     date: str
     test: Target | None = None
     failed_seed: str | None = None
-    """The seed of the failure before the pass; `UNKNOWN_SEED` where it is not on record."""
+    """The seed of the failure before the pass; `UNKNOWN_SEED` if it is not on record."""
     same_seed: bool = False
     """Whether the pass had the seed that failed, or no seed can change the failure."""
     seed_passed: bool = False
@@ -140,15 +140,15 @@ class FixState:
     past: Past | None = None
     """The basis for the number of passes that the fix needs; None if a pass with the seed that failed settles it."""
     failed_seed: str | None = None
-    """The seed of the failure before its newest pass; `UNKNOWN_SEED` where it is not on record."""
+    """The seed of the failure before its newest pass; `UNKNOWN_SEED` if it is not on record."""
     seed_passed: bool = False
     """Whether a pass had the seed that failed, even if the stimulus generator may have changed."""
     branches: tuple[str, ...] = ()
     """The branches of its passes, sorted."""
     other_tests: int = 0
-    """Number of further tests that had failed with the cause."""
+    """Number of other tests that had failed with the cause."""
     other_passes: int = 0
-    """Number of these tests that passed in the runs of its passes."""
+    """How many of `other_tests` passed in the runs that count as passes of the fix."""
 
     @property
     def returned(self) -> str | None:
@@ -210,7 +210,7 @@ class _FixSteps:
 def _group_of(
     step: Step, tests: Sequence[Target], groups: Sequence[_FixSteps], records: CauseRecords
 ) -> _FixSteps | None:
-    """Return the fix that a step belongs to: that of its test, else the newest; None if its tests failed in between."""
+    """Return the fix that a step belongs to: its test's, else the newest; None if its tests failed in between."""
     last = [
         group
         for group in groups
@@ -222,7 +222,7 @@ def _group_of(
 
 
 def _earlier(one: Return | None, other: Return | None) -> Return | None:
-    """Return the earlier of two returns; if they are at the same moment, that of the same test."""
+    """Return the earlier of two returns; if both are in one run, prefer the one of the same test."""
     known = [each for each in (one, other) if each is not None]
     return min(known, key=lambda each: (each.moment, not each.same_test), default=None)
 
@@ -240,7 +240,7 @@ class _Since:
 
 
 def _after_return(before: _Since, state: FixState, came: str) -> _Since:
-    """Return since when a cause has been present that returned after a fix that had held or was certain."""
+    """Return since when a cause has been present, after it returned although its fix had held or was certain."""
     if state.past is None:
         # The fix was certain, so the cause was absent until then: passes before then say nothing about its rate.
         return _Since(came=came, absent=came, possible=came)
@@ -301,7 +301,7 @@ def _past(tests: Sequence[Target], presence: _Since, group: list[Step], records:
 
 
 def continued(states: list[FixState], records: CauseRecords) -> list[FixState]:
-    """Return the fixes of a cause without other news, with further passes counted for open ones."""
+    """Return the fixes of a cause whose only news is more passes; they count for its open fixes."""
     return [state if state.fix.result != "open" or state.returned else _continued(state, records) for state in states]
 
 
@@ -369,7 +369,7 @@ def _stated(group: list[Step]) -> Result | None:
 
 
 def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
-    """Return the fix text of the best source: a person before an agent before git; the newest of several."""
+    """Return the fix as told by the best source: a person before an agent before git; the newest of several."""
     stated = [step.fix for step in group if step.fix]
     span = _by_git(group, held_at, deterministic=deterministic)
     if not stated:
@@ -381,7 +381,7 @@ def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
     )
     if words is None or (span is not None and not words.text):
         words = span or words or stated[0]
-    # A statement that names no commit means the commits that git names.
+    # If a statement names no commit, it means the commits that git names.
     span = words if words.commits or span is None else span
     return replace(
         words,
@@ -401,8 +401,8 @@ def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
 def _by_git(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix | None:
     """Return the fix that git names at the first pass that proves it, else at the first pass.
 
-    Passes after the fix held are left out: they can only name more commits than the fix. Uncommitted changes are named
-    by the commits that brought them in later.
+    Passes after the fix held are left out: they could only add commits that are not part of it. If the fix was a set of
+    uncommitted changes, the commits that brought the same files in later are named.
     """
     rows = [(step.moment, step.fix) for step in group if step.fix and step.fix.by == "git"]
     proven = {step.moment for step in group if step.test and (deterministic or step.same_seed) and not step.is_dirty}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.archive import Archive
 
 RUNS = 100
-"""Number of the newest runs that are looked at."""
+"""Number of newest runs that are considered."""
 _attempts = msgspec.json.Decoder(tuple[Attempt, ...])
 _OF_RUNS = "run IN (SELECT CAST(value AS INTEGER) FROM json_each(:runs))"
 _FLAKY = f"""
@@ -27,7 +27,7 @@ _OF_TESTS = "nodeid IN (SELECT value FROM json_each(:tests))"
 
 
 class FlakyTest(NamedTuple):
-    """A test, and how many of the newest runs it was flaky in."""
+    """A test, with the number of newest runs in which it was flaky."""
 
     nodeid: str
     flaky: int
@@ -81,7 +81,7 @@ def flaky_tests(archive: Archive, names: Collection[str] = (), runs: int = RUNS)
 
 
 def _runs_of(archive: Archive, asked: dict[str, str]) -> dict[str, set[int]]:
-    """Return by test the runs in which it is known to have run: from the lists of tests, and from its outcomes."""
+    """Return, by test, the runs in which it is known to have run, according to lists of tests and its outcomes."""
     tests = archive.db.execute("SELECT value FROM json_each(:tests)", asked)
     found: dict[str, set[int]] = {nodeid: set() for (nodeid,) in tests}
     for run, names in ran(archive, asked["runs"], found.keys()).items():

@@ -1,4 +1,4 @@
-"""Fingerprints on record that name the same cause: former names, and those that were found to be the same."""
+"""Fingerprints on record that name the same cause: former names, and causes that were found to be the same."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def names(db: sqlite3.Connection, known: Verdicts) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the present names of fingerprints, and the former fingerprints that held several causes.
+    """Return the present names of fingerprints, and the former fingerprints that stood for several causes.
 
     A fingerprint of version 1 becomes the fingerprint of version 2 that occurred under it. If several did, its history
     cannot be assigned: it stays a cause of its own.
@@ -24,7 +24,7 @@ def names(db: sqlite3.Connection, known: Verdicts) -> tuple[dict[str, str], list
         known: What was learned, and what people corrected.
 
     Returns:
-        The present name of each renamed fingerprint, and pairs of a former fingerprint and a cause that it held.
+        The present name of each renamed fingerprint, and pairs of a former fingerprint and a cause that it stood for.
     """
     learned = {name: head for head, *others in known.groups for name in others}
     heirs: dict[str, set[str]] = defaultdict(set)

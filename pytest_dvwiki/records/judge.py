@@ -1,4 +1,4 @@
-"""Judge the fixes of all causes and keep the results in the tables; the rate of a subtype needs every cause."""
+"""Judge the fixes of all causes and store the results in the tables; the fix rate of a subtype needs every cause."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Judge:
         Args:
             fingerprints: Causes with any news; None for all.
             seen: Causes that occurred in runs newer than all others, without other news.
-            ran: Tests that ran in runs newer than all others: an open fix of theirs may hold now.
+            ran: Tests that ran in runs newer than all others: their open fixes may hold now.
             late: The moment of the first run with news, if other runs came after it.
 
         Returns:
@@ -98,7 +98,7 @@ class Judge:
         )
 
     def _continue(self, causes: Iterable[str]) -> None:
-        """Count the further passes of open fixes without other news."""
+        """Count more passes for the open fixes of causes without other news."""
         for cause in sorted(causes):
             states = self.states((cause,))
             counted = fixes.continued(states, CauseRecords(self._db, self.passes, (cause,)))
@@ -152,7 +152,7 @@ class Judge:
             return f"{state.returned or ''}{EVER}"
         query = "SELECT 1 FROM causes WHERE fingerprint = ? AND newest > ?"
         if state.returned is None and self._db.execute(query, (fingerprint, state.moment)).fetchone():
-            # Another test still fails with it: a pass of that test in between would show that the cause came back.
+            # Another test still fails with the cause: if it passed in between, that shows that the cause came back.
             return EVER
         (moment,) = self._db.execute("SELECT moment FROM runs WHERE task_id = ?", (state.fix.held_in,)).fetchone()
         return str(moment)
@@ -163,7 +163,7 @@ class Judge:
         return {fingerprint for (fingerprint,) in rows}
 
     def is_deterministic(self, fingerprints: Sequence[str]) -> bool:
-        """Tell whether a cause occurs with any seed, judging by its kind and its record."""
+        """Tell whether a cause occurs with any seed, judging by its kind and its history."""
         return CauseRecords(self._db, self.passes, fingerprints).is_deterministic(EVER)
 
     def comes_and_goes(self, fingerprints: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Kinds of failures by what shows that they are gone: one pass with any seed, or many."""
+"""Kinds of failures, and what it takes to show that they are gone: one pass with any seed, or many passes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIMULATION_CLASSES = frozenset({"sim_error", "uvm_error", "uvm_fatal"})
 """Classes that only a simulation reports."""
 _BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
 _BEFORE_ANY_COMMAND = frozenset({"python.hdl_file", "environment.make_no_rule"})
-"""Patterns of a file that was missing before the simulator was called: cocotb's runner and make check for it."""
+"""Patterns for a missing file that cocotb's runner or make notices before the simulator is called."""
 
 
 INFRASTRUCTURE_SUBTYPES = frozenset({"tool_license", "out_of_memory", "disk_full"})
@@ -51,7 +51,7 @@ def is_infrastructure(cause: Occurrence | Verdict) -> bool:
 
 
 def is_beyond_sources(cause: Occurrence) -> bool:
-    """Tell whether no change of sources can repair a failure; a change of sources can repair a lack of memory."""
+    """Tell whether no change of sources can repair a failure; a lack of memory can be repaired in the sources."""
     return is_infrastructure(cause) and cause.failure_subtype != "out_of_memory"
 
 
@@ -84,7 +84,7 @@ def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
 def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) -> bool:
     """Tell whether a test failed before any simulator was chosen; then a pass on any simulator counts.
 
-    A Python failure without a simulator, a simulation time and a seed is one of the test environment.
+    A Python failure without a simulator, a simulation time and a seed counts as one of the test environment.
     """
     if test.phase == "collect":
         return True

@@ -7,8 +7,8 @@ where at least three different words were seen. Once three are known, another wo
 of three cases: the line reported it in runs of the same sources; the line's source and callers are on record and
 unchanged; or the line reported it together with two of the known words.
 
-The result is a function of the records, so every machine gets the same. It is kept as a file of verdicts with its
-evidence (see `verdicts`).
+The result depends on the records alone, so every machine gets the same one. It is stored with its evidence in a file of
+verdicts (see `verdicts`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FAULT = re.compile(
     r"|timeout|timed|overflow(?:ed)?|underflow(?:ed)?|overrun|underrun|deadlock|livelock|parity|crc|ecc|checksum"
     r"|corrupt(?:ed|ion)?|unknown|unstable|glitch|reordered"
 )
-"""Words that say what is wrong; a word in their place, or right before one, names a check."""
+"""Words that say what is wrong; such a word, or the word right before it, names a check and not a value."""
 _NAMED = re.compile(
     r"(?i)op|opcode|operation|cmd|command|instr|instruction|channel|chan|ch|port|state|txn|transaction|packet|pkt|type"
     r"|kind|mode|lane|bank|worker|agent|master|slave|core|seq|sequence|item|req|request|resp|response|burst|phase"
@@ -46,7 +46,7 @@ _NAMED = re.compile(
 
 
 def lessons(db: sqlite3.Connection, known: Verdicts) -> list[Merge]:
-    """Return the merges that the records show and no file of verdicts holds yet.
+    """Return the merges that follow from the records and are in no file of verdicts yet.
 
     Args:
         db: The tables.
@@ -118,10 +118,10 @@ def _of_family(rows: Sequence[_Row]) -> Iterator[Merge]:
 
 
 def _linked(rows: Sequence[_Row]) -> list[list[_Row]]:
-    """Return the rows in groups, each printed by one statement as far as that is known.
+    """Group the rows by the statement that printed them, as far as it is known.
 
-    Spots belong to one statement if a traceback shows it unchanged, or if two causes in common show that it moved. More
-    rows never break up a group, so their order does not matter.
+    Two spots belong to one statement if a traceback shows the same statement at both, or if they have two causes in
+    common: the statement then moved. More rows never break up a group, so their order does not matter.
     """
     kin: dict[object, set[str]] = defaultdict(set)
     sources = {row.spot: row.sources for row in rows}
@@ -143,7 +143,7 @@ def _linked(rows: Sequence[_Row]) -> list[list[_Row]]:
 
 
 def _merge(rows: Sequence[_Row], at: int, form: tuple[str, ...]) -> Merge | None:
-    """Return the merge that a group of rows proves; None if they are too few or their words name different checks."""
+    """Return the merge that a group of rows proves; None if there are too few, or their words name different checks."""
     at_spot: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         at_spot[row.spot].add(row.tokens[at])

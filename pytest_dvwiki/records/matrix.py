@@ -33,14 +33,14 @@ class Split(NamedTuple):
     passed: tuple[str, ...]
     commit: str
     seeds: Literal["same", "other", "unknown"]
-    """Whether a pass had the seed of a failure, or no seed matters; `unknown` where that is not on record."""
+    """Whether a pass had the seed of a failure; `unknown` if that is not on record."""
 
 
 class _Result(NamedTuple):
     nodeid: str
     seed: str | None
     values: tuple[str, ...]
-    """One value for each of `_AXES`; empty where it is not on record."""
+    """One value for each of `_AXES`; empty if it is not on record."""
 
 
 def splits(archive: Archive, fingerprints: Sequence[str], commit: str) -> tuple[Split, ...]:
@@ -81,7 +81,7 @@ def _passed(archive: Archive, tests: set[str], run: int, simulators: str, axes: 
 
 
 def _values(simulator: str, simulators: str, axes: str) -> tuple[str, ...]:
-    """Return a value for each axis; a simulator has its version, unless the run had several of them."""
+    """Return a value for each axis; a simulator is given with its version, unless the run had several versions."""
     versions = [each for each in simulators.split(", ") if each == simulator or each.startswith(f"{simulator} ")]
     found = json.loads(axes) | {"simulator": versions[0] if simulator and len(versions) == 1 else simulator}
     return tuple(f"{name}{found[axis]}" if found.get(axis) else "" for axis, name in _AXES.items())

@@ -1,10 +1,10 @@
 """Repair the records after git merged branches, when one branch or both had rolled a month up into one file.
 
-* If both did, the monthly file is in conflict: each side has its own records in it, and all of them stay.
-* If one did and the month had few records, git takes the monthly file for the month's folder under a new name. It
-  then moves the records that the other branch added out of that folder; they are moved back.
+* If both did, the monthly file is in conflict: each side has its own records in it, and all of them are kept.
+* If one did and the month had few records, git mistakes the monthly file for the renamed folder of the month, and moves
+  the records that the other branch added out of that folder. Here they are moved back.
 
-No byte of a record changes. What cannot be told apart with certainty stays as it is, and the reason is reported.
+No byte of a record changes. A file that cannot be repaired with certainty stays as it is, and the reason is reported.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _settle_conflict(path: Path, name: str, *, check: bool) -> bool:
     differing = sorted(task for task in ours.keys() & theirs.keys() if ours[task] != theirs[task])
     missing = sorted(set(_TASK_ID.findall(text)) - ours.keys() - theirs.keys())
     if differing or missing:
-        raise RecordError(f"{name}: conflict in the record {[*differing, *missing][0]}, to be settled by hand")
+        raise RecordError(f"{name}: settle the conflict in the record {[*differing, *missing][0]} by hand")
     if not check:
         disk.replace(path, store.join_month(ours | theirs))
     return False

@@ -1,4 +1,4 @@
-"""Figures over all runs: their numbers, the causes in each, the failures of tests, the hours that they took."""
+"""Figures over all runs: totals, causes in each run, failures of each test, and the time that failing tests took."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def newest_run(archive: Archive) -> RunRecord | None:
 
 
 def causes_since(archive: Archive, since: str) -> list[str]:
-    """Return the causes that made tests fail, or whose newest fix began or held, since a time."""
+    """Return the causes that made tests fail since a time, or whose newest fix began or held since then."""
     rows = archive.db.execute(
         "SELECT fingerprint FROM causes WHERE newest >= :since"
         " UNION SELECT fingerprint FROM fix_states"
@@ -110,7 +110,7 @@ class RunRow:
     def ended(self) -> int:
         """Return the number of tests that passed or failed; skipped tests and expected failures do not count.
 
-        A test that infrastructure alone made fail does not count either.
+        Tests that failed because of infrastructure alone do not count either.
         """
         totals = self.totals
         return self.passed + totals.failed + totals.errors + totals.waived - totals.infrastructure
@@ -171,7 +171,7 @@ NOT_INFRASTRUCTURE = (
     "fingerprint NOT IN (SELECT o.fingerprint FROM occurrences o WHERE o.error_class = 'tool_error'"  # noqa: S608
     f" AND (o.subtype IN {_listed(INFRASTRUCTURE_SUBTYPES)} OR o.pattern IN {_listed(INFRASTRUCTURE_PATTERNS)}))"
 )
-"""Condition on a failure: that it does not come from infrastructure."""
+"""SQL condition for failures that do not come from infrastructure."""
 State = str
 """`F` failed, `W` failed and waived, `K` flaky, `X` failed as expected, `S` skipped, `.` passed; empty if unknown."""
 _STATES = {"flaky": "K", "waived": "W", "xfailed": "X", "skipped": "S"}

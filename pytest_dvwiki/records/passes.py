@@ -1,4 +1,4 @@
-"""The passes of tests by run: lists of tests give what ran, and the record what did not simply pass."""
+"""Which tests passed in which runs: lists say which tests ran, and records which of them did not simply pass."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import RunRecord
 
 LOOKED_BACK = 50
-"""Number of runs that are searched for a test's last pass, or count for the rate at which it failed."""
+"""Number of newest runs that are searched for a test's last pass, or count for its failure rate."""
 _CHANGES = "CASE WHEN NOT r.dirty THEN '' ELSE r.changes END"
 """The uncommitted changes of a run; NULL if they are unknown."""
 
@@ -59,7 +59,7 @@ class Passes:
         names = {row.nodeid for run in runs for row in run.passed_again}
         for suite in {row.suite for run in runs for row in suites_of(run)}:
             names.update(self._names(suite))
-        # A unit that failed to build or to be imported is a test itself; later the tests inside it stand for it.
+        # A unit that could not be built or imported is listed as a test; later, the tests inside it take its place.
         return {each for name in names for each in (name, *parents_of(name))}
 
     def passing_runs(
@@ -69,8 +69,8 @@ class Passes:
 
         Args:
             tests: The tests.
-            since: The moment of the first run that counts.
-            before: The moment before which they end.
+            since: Only runs from this moment on count.
+            before: Only runs before this moment count.
             independent: Leave out runs that prove nothing new: those in which each test that passed has a seed, sources
                 and configuration with which it passed before.
         """
@@ -86,7 +86,7 @@ class Passes:
             " WHERE s.moment >= ? AND s.moment < ? AND s.suite IN (SELECT value FROM json_each(?)) ORDER BY s.moment",
             (since, before, json_list(suites)),
         )
-        # One test that passed is enough where it does not matter which.
+        # If it does not matter which test passed, one is enough.
         asked = [tests] if independent else [[test] for test in tests]
         rows = heapq.merge(
             ((row[:4], [(*row[4:7], store.seed_mark(row[7]))]) for row in again),
@@ -129,8 +129,8 @@ class Passes:
         """Return the newest runs before a moment that passed a test on its simulator, newest first.
 
         Only the last `LOOKED_BACK` runs at a commit, without uncommitted changes, count. A test that failed before any
-        simulator was chosen is searched for on all of them. A folder in which several designs are built has passed if
-        the same design was built.
+        simulator was chosen may have passed on any simulator. A folder in which several designs are built has passed
+        only if the same design was built.
         """
         build = build_of(test.config) if is_folder(test.nodeid) else ""
         if is_folder(test.nodeid) and not build and len(self.builds(test.nodeid, "", moment)) > 1:
@@ -172,9 +172,9 @@ class Passes:
         return found
 
     def _seeds_of_passes(self, run: int, test: Target, build: str) -> Iterator[tuple[str | None, str | None]]:
-        """Yield the seeds with which a run passed a test on its simulator, in any configuration of a build.
+        """Yield pairs of a seed and its mark with which a run passed a test on its simulator, in any run of a build.
 
-        A mark follows each seed. If a list of tests ran with several seeds, only the mark is known.
+        If a list of tests ran with several seeds, only the mark is known.
         """
         again = self._db.execute(
             "SELECT seed FROM passed_again WHERE run = :run AND (:any OR simulator = :simulator)"
@@ -219,7 +219,7 @@ class Passes:
         return any(when not in failed_in for when, *_ in self.passing_runs(tests, moment, before))
 
     def _all_suites(self) -> Sequence[str]:
-        """Return all lists of tests that runs name; there are few, and few runs bring a new list."""
+        """Return all lists of tests that runs refer to; there are few, and few runs add a new list."""
         # The number alone is not enough: SQLite gives the number of a removed run to the next run.
         newest = self._db.execute("SELECT id, task_id FROM runs ORDER BY id DESC LIMIT 1").fetchone()
         if self._listed[0] != newest:
@@ -235,8 +235,8 @@ class Passes:
     def _in_suite(self, suite: str, nodeid: str) -> list[str]:
         """Return the test itself, or the tests inside it, as far as a list contains them.
 
-        A runner that failed to build is a test itself; later its cocotb tests stand for it. The same holds for a module
-        that could not be imported.
+        A runner that failed to build is listed as a test; later, its cocotb tests take its place. The same holds for a
+        module that could not be imported.
         """
         names = self._names(suite)
         place = bisect.bisect_left(names, nodeid)
@@ -273,7 +273,7 @@ class Passes:
             listed, {each for test, names in inside.items() for each in (test.nodeid, *names)}
         )
         for test, names in inside.items():
-            # A module that could not be imported is fixed as soon as a test inside it runs.
+            # A module that could not be imported counts as fixed as soon as a test inside it runs.
             if not_passed.isdisjoint([test.nodeid] if test.simulator == targets.ANY else names):
                 yield from names
 

@@ -1,7 +1,7 @@
 """Where else a fix helps: causes fixed by the same commits, and causes of the same pattern to which it is proposed.
 
-A fix that held is proposed to the causes of its pattern that were seen since it came, and to the last ones seen before.
-A cause keeps its proposal however many other causes come, so a new cause changes no page but its own.
+A fix that held is proposed to the causes of its pattern that were seen since the fix, and to those last seen before it.
+A cause keeps its proposal however many other causes follow, so a new cause changes no page but its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.fixes import FixState
 
 LAST_SEEN = 20
-"""A fix is not proposed to a cause after which this many other causes of the pattern were seen before the fix came."""
+"""A fix is not proposed to a cause if this many other causes of the pattern were seen between the cause and the fix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ def with_commits(db: sqlite3.Connection, names: Iterable[str]) -> set[str]:
 
 
 def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[str]:
-    """Return the other causes whose newest fix shares a commit with the newest fix of one of these."""
+    """Return the other causes whose newest fix shares a commit with the newest fix of one of the given causes."""
     rows = db.execute(
         "SELECT DISTINCT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"
         " WHERE mine.fingerprint IN (SELECT value FROM json_each(:mine))"
@@ -75,7 +75,7 @@ def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[st
 
 
 def naming(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
-    """Return the causes whose pages name one of these: for a common commit of their fixes, or for a proposed fix."""
+    """Return the causes whose pages mention a given cause: their fixes share a commit, or its fix is proposed there."""
     asked = json_list(sorted(fingerprints))
     rows = db.execute(
         "SELECT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"
@@ -95,10 +95,10 @@ def renew_proposals(
         db: The tables.
         judged: Causes whose fixes are judged differently than before; None for all.
         seen: Causes that occurred.
-        late: The moment since which they occurred, if other runs came after it.
+        late: The moment of the first run in which they occurred, if other runs came after it.
 
     Returns:
-        The causes whose proposed fix changed or went.
+        The causes whose proposed fix changed or is no longer proposed.
     """
     if judged is None:
         rows = db.execute("SELECT fingerprint FROM causes UNION SELECT fingerprint FROM proposals")
@@ -111,7 +111,7 @@ def renew_proposals(
     for cause in sorted(asked):
         found = _proposed(db, cause)
         known = db.execute("SELECT source, moment FROM proposals WHERE fingerprint = ?", (cause,)).fetchone()
-        # The fix is the same, yet its text may have changed.
+        # Even if the fix is the same, its text may have changed.
         if found != known or (found and (judged is None or found[0] in judged)):
             changed.add(cause)
         if found != known:
@@ -170,7 +170,7 @@ def _in_reach_of_fixes(db: sqlite3.Connection, fixed: set[str]) -> set[str]:
 
 
 def _in_reach_of_runs(db: sqlite3.Connection, seen: set[str], since: str) -> set[str]:
-    """Return the causes that may no longer be among the last seen, because these occurred between other runs."""
+    """Return the causes that may no longer be among the last seen, because others occurred in a run that came late."""
     rows = db.execute(
         "SELECT DISTINCT pattern FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
         " AND moment >= ? AND pattern IS NOT NULL",
@@ -191,7 +191,7 @@ def _in_reach(db: sqlite3.Connection, pattern: str, moment: str) -> set[str]:
 
 
 def _proposed_to(db: sqlite3.Connection, sources: set[str]) -> set[str]:
-    """Return the causes to which a fix of one of these is proposed."""
+    """Return the causes to which a fix of one of the given causes is proposed."""
     rows = db.execute(
         "SELECT fingerprint FROM proposals WHERE source IN (SELECT value FROM json_each(?))",
         (json_list(sorted(sources)),),
@@ -200,7 +200,7 @@ def _proposed_to(db: sqlite3.Connection, sources: set[str]) -> set[str]:
 
 
 def proposal(db: sqlite3.Connection, fingerprints: Sequence[str], pattern: str | None) -> ProposedFix | None:
-    """Return the fix that is proposed to a cause; None if there is none but its own.
+    """Return the fix of another cause that is proposed to a cause; None if there is none.
 
     Args:
         db: The tables.

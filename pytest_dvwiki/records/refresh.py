@@ -130,13 +130,13 @@ class Refresh:
             self._read_file(self._tasks / place / name, place, _file(self._db, place, name), again=True)
 
     def _tell_apart(self, newest: str | None) -> set[str]:
-        """Decide which causes are reported by the checks that may have several.
+        """Decide which cause each occurrence belongs to, for the checks that may have several causes.
 
         Args:
             newest: Sort key of the newest run before the added ones; None if any run may be the newest now.
 
         Returns:
-            The causes of each check that has an occurrence that moved to another cause.
+            All causes of those checks in which an occurrence moved to another cause.
         """
         moved: set[str] = set()
         first = min(map(tables.moment_of, self._added), default="")
@@ -215,7 +215,7 @@ class Refresh:
         may_differ = known if self._verify or holds_months else _with_problem(self._db, place)
         for name in sorted(names - known | names & may_differ):
             self._read_file(folder / name, place, _file(self._db, place, name) if name in known else None)
-        # Such a file changes without changing its folder's modification time.
+        # A monthly or unreadable file can change without changing its folder's modification time.
         settled = settled and not (holds_months and names) and not _with_problem(self._db, place)
         self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", (place, mtime_ns, settled))
 

@@ -1,8 +1,8 @@
 # ruff: noqa: S608 (nothing but constants is put into statements)
 """Decide whether a check that fails again after its fix reports the cause that was fixed, or another one.
 
-A fingerprint names a check. If a failure of the check was fixed and it fails again, that is another cause if all of
-this is on record:
+A fingerprint names a check. If a cause of the check was fixed and the check fails again, the new failure is another
+cause if all of this is on record:
 
 * the fix stands: passes prove it, and the cause has not returned since;
 * other tests fail, with other seeds only;
@@ -11,8 +11,8 @@ this is on record:
 
 Otherwise it is the same cause. It has returned if a test that the fix made pass fails again, with any parameters; else
 nothing shows that it returned, and the fix still stands. The first cause of a fingerprint has the fingerprint as its
-name, a further cause `{fingerprint}/{task id of the run that opened it}`. A name with
-another run of the fingerprint stands for the cause of that run.
+name; every other cause is called `{fingerprint}/{task id of the run that opened it}`. A name with the task id of some
+other run stands for the cause that the check reported in that run.
 
 Runs are decided one by one, in the order in which they finished, from the records of earlier runs only. So the result
 does not depend on the order in which the records arrive.
@@ -60,7 +60,7 @@ class Change:
     since: str
     """Sort key of the run that showed the fix; empty if it is not on record."""
     files: frozenset[str]
-    """Files that differ from that run."""
+    """Files that differ from the run `since`."""
     is_whole: bool
     """Whether `files` lists all of them."""
     passed: frozenset[str]
@@ -107,7 +107,7 @@ def family(db: sqlite3.Connection, fingerprint: str) -> tuple[str, ...]:
 
 
 def resolved(db: sqlite3.Connection, name: str) -> str:
-    """Return the cause that a name with a run stands for; the fingerprint's own if the run is not on record."""
+    """Return the cause that a name with a run stands for; the check's first cause if the run is not on record."""
     fingerprint, _, task_id = name.partition(SLASH)
     row = db.execute(
         # The plus keeps SQLite from going through all occurrences of the run, of which there may be thousands.
@@ -118,7 +118,7 @@ def resolved(db: sqlite3.Connection, name: str) -> str:
 
 
 def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = EVER) -> list[Standing]:
-    """Return the causes of a check whose newest fix stands as of a time, the most recently seen cause first.
+    """Return the causes of a check whose newest fix stood at a time, the most recently seen cause first.
 
     Causes whose fix may be chance are included.
     """
@@ -202,7 +202,7 @@ def _is_another(fixed: Standing, before: frozenset[FailingTest], seen: CheckFail
 
 
 def _since(moment: str, changes: Sequence[Change]) -> Change | None:
-    """Return what changed since a fix: of several spans the one that starts next after it, else the last before it."""
+    """Return what changed since a fix: the first of the spans that start after it, else the last that starts before."""
     after = [each for each in changes if each.since >= moment]
     before = [each for each in changes if "" < each.since < moment]
     return min(after, key=lambda each: each.since) if after else max(before, key=lambda each: each.since, default=None)
@@ -212,7 +212,7 @@ def _since(moment: str, changes: Sequence[Change]) -> Change | None:
 
 
 def place(db: sqlite3.Connection, passes: Passes, fingerprint: str, since: str) -> bool:
-    """Decide with which causes a check failed in the runs since a moment.
+    """Decide which cause each failure of a check has, in the runs since a moment.
 
     Args:
         db: The tables.
@@ -306,7 +306,7 @@ def _place_run(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment:
 
 
 def _name_alone(db: sqlite3.Connection, fingerprint: str, run: int) -> None:
-    """Give all rows of a run on a check the name of its only cause."""
+    """Give all rows of a run that mention a check the name of the check's only cause."""
     for table in _BY_NAME:
         db.execute(
             f"UPDATE OR IGNORE {table} SET fingerprint = :name WHERE run = :run AND {_FAMILY}",

@@ -1,4 +1,4 @@
-"""The side of a fault that a file belongs to: the design or the testbench; and the side that a fix touched."""
+"""The side that a file belongs to, the design or the testbench, and the side that a fix touched."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _WRAPPER = re.compile(
 """An HDL file that is part of a testbench in Python; a folder `tests` holds designs as well."""
 _LANGUAGES = tuple(re.compile(suffix, re.IGNORECASE) for suffix in (r"\.py$", r"\.s?vh?$", r"\.vhdl?$"))
 _LOADED = re.compile(r"(?:^|/)(?:conftest|__init__)\.py$")
-"""Python files that nothing imports by their names."""
+"""Python files that are loaded without being imported by name."""
 _LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|uvm-?1\.\d\w?|uvm_1_\d|uvm-core)[\\/]", re.IGNORECASE)
 
 
@@ -47,8 +47,9 @@ def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = Fa
 
     Args:
         file: Its name, with its folders.
-        sources: Files of the build: such an HDL file belongs to the design wherever it is.
-        python_bench: Whether the testbench is in Python; then all HDL files belong to the design.
+        sources: Files of the build: an HDL file among them belongs to the design wherever it is, unless it is a wrapper
+            such as `tb.sv`.
+        python_bench: Whether the testbench is in Python; then all HDL files but wrappers belong to the design.
     """
     if _not_design().search(file):
         return None
@@ -63,7 +64,7 @@ def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = Fa
 
 
 def concerns(file: str, sources: Collection[str]) -> bool:
-    """Tell whether a simulation may have read a file: any file may count if no file of its language is known."""
+    """Tell whether a simulation may have read a file; any file may have been read if none of its language is known."""
     if file.endswith("conftest.py"):
         return True
     is_python = file.endswith(".py")
@@ -74,7 +75,8 @@ def concerns(file: str, sources: Collection[str]) -> bool:
 def is_unread(file: str, reads: Collection[str]) -> bool:
     """Tell whether a simulation is known not to have read a source: it read other files of the same language.
 
-    Files of other kinds may have been read, such as data and scripts, and what pytest loads by itself.
+    Files of other kinds, such as data and scripts, may always have been read, and so may files that pytest loads
+    automatically.
 
     Args:
         file: Name in git.
@@ -111,7 +113,7 @@ def _ends(file: str) -> Iterator[str]:
 
 
 def own_name(file: str) -> str:
-    """Return a file with its folder; the folders above often name the whole project (`tests/designs/fifo.sv`)."""
+    """Return a file's name with its own folder; folders above say little about one file (`tests/designs/fifo.sv`)."""
     return "/".join(re.split(r"[\\/]", file)[-2:])
 
 
@@ -126,7 +128,7 @@ def is_prose(name: str, reads: Iterable[str]) -> bool:
 
 
 def side_of_fix(fix: Fix, reads: Collection[str]) -> OriginType | None:
-    """Return the only side whose files a fix touched; None if it touched both, other files, or maybe further ones.
+    """Return the only side that a fix touched; None if it touched both sides, other files, or perhaps unlisted files.
 
     Args:
         fix: The fix.
@@ -155,7 +157,7 @@ def of_held_fix(fix: Fix, side: OriginType, reads: Collection[str]) -> str:
 
 
 def with_held_fix(occurrence: Occurrence, fix: Fix) -> Origin:
-    """Return the origin of a cause's last failure, in view of the fix that held for it."""
+    """Return the origin of a cause's last failure, taking into account the fix that held for it."""
     side = side_of_fix(fix, occurrence.reads)
     if side is None or occurrence.origin.type != "UNKNOWN" or occurrence.error_class == "tool_error":
         return occurrence.origin

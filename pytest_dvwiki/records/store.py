@@ -25,9 +25,10 @@ SUITES = "suites"
 MARK = 3
 """Number of digits that mark the seed of a test: two seeds get the same digits in one of 4,096 cases."""
 NO_MARK = "-"
-"""Stands in place of each digit for a seed that is not on record."""
+"""Takes the place of each digit if the seed is not on record."""
 _FIRST_YEAR = 1970
 _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\dZ")
+_TIME_FORM = "write it as YYYY-MM-DDThh:mm:ssZ"
 _TASK_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 _MADE_ID = re.compile(r"[A-Za-z0-9_.-]+_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_[0-9a-f]{12})")
 """A task id as this tool makes it; a file with such a name is a record, even if it is damaged."""
@@ -46,7 +47,7 @@ def record_path(tasks: Path, record: RunRecord) -> Path:
     """
     time = _TIME.fullmatch(record.finished)
     if not (time and _is_moment(record.finished)):
-        raise WikiError(f"record {record.task_id}: finished is not a UTC time: {record.finished!r}")
+        raise WikiError(f"record {record.task_id}: finished is not a UTC time: {record.finished!r}; {_TIME_FORM}")
     if not _TASK_ID.fullmatch(record.task_id) or record.task_id.startswith("."):
         raise WikiError(f"{record.task_id!r:.80} is not a task id: use letters, digits and _ . -")
     year, month = time.groups()
@@ -88,7 +89,7 @@ def _suite_bytes(names: Iterable[str]) -> bytes:
 
 
 def _listed(name: str) -> str:
-    # A parameter may bring a line feed into a node id, which would make two names of one.
+    # A parameter can put a line feed into a node id, which would split one name into two.
     return name.replace("\r", "\\r").replace("\n", "\\n")
 
 
@@ -98,7 +99,7 @@ def seed_mark(seed: str | None) -> str | None:
 
 
 def seed_marks(seeds: Iterable[tuple[str, str | None]]) -> str:
-    """Return the marks of the seeds of the tests in a list, in its order: one mark for all seeds of a test.
+    """Return the marks of the seeds of tests, in the order of their list: one mark for all seeds of a test.
 
     Args:
         seeds: The tests with their seeds.
@@ -143,7 +144,7 @@ def folders(tasks: Path) -> Iterator[Path]:
 
 
 def folder_times(tasks: Path) -> dict[str, int]:
-    """Return the sorted paths of `folders`, relative to that of all records, each with its modification time in ns."""
+    """Return the paths of `folders`, sorted and relative to `tasks`, each with its modification time in ns."""
     years = _entries(tasks, _YEAR)
     months = {year: _entries(tasks / year, _MONTH) for year in years}
     of_months = {f"{year}/{month}": time for year, found in months.items() for month, time in found.items()}
@@ -211,7 +212,7 @@ def read_documents(path: Path, data: bytes, name: str) -> tuple[list[tuple[RunRe
         if record is not None:
             records.append((record, part))
     if seen < named:
-        problems.append(f"{name}: {seen} of the {named} records that it names are left; {_RESTORE}")
+        problems.append(f"{name}: only {seen} of its {named} records are left; {_RESTORE}")
     return records, problems
 
 
@@ -272,7 +273,9 @@ def _record(path: Path, document: object, data: bytes, name: str) -> RunRecord |
     except WikiError as error:
         raise RecordError(f"{name}: {error}") from error
     if is_single and record.task_id != path.stem:
-        raise RecordError(f"{name}: its task_id is {record.task_id!r}; the file of a record has its task_id as name")
+        raise RecordError(
+            f"{name}: its task_id is {record.task_id!r}, but the file of a record is named after its task_id"
+        )
     return record
 
 
@@ -296,7 +299,7 @@ def split_month(path: Path, data: bytes, name: str) -> dict[str, bytes]:
             raise RecordError(f"{name}: it contains two different records {record.task_id}")
     parts = [part for part in _DOCUMENT.split(data) if part.strip()]
     if len(parts) > len(documents) + _begins_with_count(parts):
-        raise RecordError(f"{name}: it contains something that is not a record")
+        raise RecordError(f"{name}: it contains something that is not a record; move that out of the file")
     return found
 
 

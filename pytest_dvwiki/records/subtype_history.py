@@ -39,7 +39,7 @@ class SubtypeHistory:
     held: int
     failed: int
     reported: int = 0
-    """Number of fixes in `held` and `failed` that agents reported, and no run showed."""
+    """How many of the fixes in `held` and `failed` are known only from reports of agents."""
 
     @property
     def held_fix(self) -> Fix | None:
@@ -62,7 +62,7 @@ def history_of(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()
         merged: Groups of fingerprints; each group is one cause, whatever the records call it.
 
     Returns:
-        None if no record has it.
+        Its history; None if no record has the subtype.
     """
     tallies: dict[str, dict[str, tuple[int, int]]] = {"class": {}, "pattern": {}, "subtype": {}}
     for kind, of, runs, tests in archive.db.execute(
@@ -127,7 +127,7 @@ def _words(archive: Archive, causes: set[str]) -> dict[str, str]:
 
 
 def _groups(archive: Archive, name: str, merged: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the groups of merged fingerprints, reduced to those of a subtype, without groups of fewer than two."""
+    """Return the groups of merged fingerprints, reduced to the causes of a subtype; groups of one cause are omitted."""
     asked = [tuple(archive.present(group)) for group in merged]
     rows = archive.db.execute(
         "SELECT name FROM tallies WHERE subtype = ? AND kind = 'cause' AND name IN (SELECT value FROM json_each(?))",
@@ -172,7 +172,7 @@ def _fixes(archive: Archive, name: str, groups: Sequence[tuple[str, ...]]) -> tu
 
 
 def _stated(archive: Archive, name: str) -> list[tuple[Fix, str]]:
-    """Return the fixes that people stated for the subtype as a whole, each with its run."""
+    """Return the fixes that people and agents stated for the subtype as a whole, each with the id of its run."""
     rows = archive.db.execute(
         "SELECT f.row, r.finished, r.task_id FROM fix_rows f JOIN runs r ON r.id = f.run"
         " WHERE f.subtype = ? AND f.fingerprint IS NULL ORDER BY f.moment, f.number",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 REPORTED = 2
 """The value of `without_fix` for a failure that only a report mentions: it is not evidence about fixes."""
 SLASH = "/"
-"""Separates check and run in the name of a further cause of a check: `fingerprint/task_id`, the run that opened it."""
+"""Separates check and run in the name of a check's second or later cause: `fingerprint/task_id`, of its first run."""
 _NAMES = 3
 _SEEDS = 20
 # A run counts once in each row, however many of its causes have the label.
@@ -44,7 +44,7 @@ WHERE true ON CONFLICT (subtype, kind, name) DO UPDATE SET runs = runs + exclude
 
 
 def moment_of(record: RunRecord) -> str:
-    """Return the sort key of a run: the time at which it finished, then that at which it started, then its id.
+    """Return the sort key of a run: the time at which it finished, the time at which it started, and its id.
 
     Times are whole seconds. Of two runs that finished in the same second, the one that started later comes later.
     """
@@ -52,7 +52,7 @@ def moment_of(record: RunRecord) -> str:
 
 
 def by_fingerprint(occurrences: Iterable[Occurrence]) -> list[Occurrence]:
-    """Return one occurrence per cause; a caller of the API may have given one twice."""
+    """Return one occurrence per cause; a caller of the API may have given a cause twice."""
     merged: dict[str, Occurrence] = {}
     for item in occurrences:
         first = merged.get(item.fingerprint)
@@ -79,7 +79,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, stored: RunReco
         stored: The same record with the names in the file.
 
     Returns:
-        False if the tables have it already: a copy in a monthly file or from a merge counts once.
+        False if the tables have the record already: a copy in a monthly file or from a merge does not count again.
     """
     known = db.execute("SELECT id FROM runs WHERE task_id = ?", (record.task_id,)).fetchone()
     if known:

@@ -1,4 +1,4 @@
-"""Targets of tests: a pass counts for the same test on the same simulator in the same configuration only."""
+"""Targets of tests: a pass counts only for the same test on the same simulator in the same configuration."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def build_of(config: str) -> str:
 
 
 class Target(NamedTuple):
-    """A test on a simulator in a build configuration; the latter two are empty if there is none, or none on record."""
+    """A test on a simulator in a build configuration; simulator and configuration are empty if none is on record."""
 
     nodeid: str
     simulator: str = ""
@@ -65,7 +65,7 @@ class Target(NamedTuple):
 
 
 def is_same_config(one: str, other: str) -> bool:
-    """Tell whether two configurations are the same; that of a build alone matches all configurations of the build."""
+    """Tell whether two configurations are the same; one of a build alone matches all configurations of that build."""
     return (
         one == other
         or ANY in {one, other}

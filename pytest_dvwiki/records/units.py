@@ -26,7 +26,7 @@ def is_folder(nodeid: str) -> bool:
 
 
 def parents_of(nodeid: str) -> list[str]:
-    """Return what a test runs inside, nearest first: a class, a runner, the module, the folder it was built in."""
+    """Return what contains a test, innermost first: a class, a runner, the module, the folder it was built in."""
     parts = nodeid.split("::")
     folder = folder_of(nodeid)
     return ["::".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)] + ([folder] if folder else [])

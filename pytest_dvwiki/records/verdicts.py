@@ -78,7 +78,7 @@ class Member:
     fingerprint: str
     word: str
     first: str
-    """Sort key of the run of that occurrence."""
+    """Sort key of the run of its first occurrence."""
     task_id: str
     commit: str
     line: int
@@ -89,7 +89,7 @@ class Merge:
     """Causes that one statement reported with different names at one position."""
 
     words: str
-    """The masked words, with a star at that position."""
+    """The masked message, with a star at the position that differs."""
     file: str
     members: tuple[Member, ...]
     """The causes, in the order in which they were first seen."""
@@ -121,7 +121,7 @@ class Rulings:
     schema: int = _PLAIN
 
     def names(self, record: RunRecord) -> bool:
-        """Tell whether this file labels a run: it is not newer, and another registry or version named its causes."""
+        """Tell whether this file relabels a run: one up to `newest` that another registry or version had judged."""
         gave = (record.registry, record.fingerprint_version)
         return moment_of(record) <= self.newest and gave != (self.registry, self.fingerprint_version)
 
@@ -153,7 +153,7 @@ class Verdicts:
 
     @property
     def reclassified(self) -> str:
-        """Return a text that changes with any reclassification: records are read again then."""
+        """Return a text that changes with any reclassification, after which all records are read again."""
         return repr([one for one in self.files if one.verdicts])
 
     @cached_property
@@ -299,7 +299,7 @@ def read(tasks: Path) -> Verdicts:
 
 
 def state(tasks: Path) -> str:
-    """Return the names, sizes and times of the files, which change whenever a file is added, removed or replaced."""
+    """Return the names, sizes and times of the files: a text that changes if a file is added, removed or replaced."""
     parts = []
     for path in _files(tasks):
         status = path.lstat()  # also of a link that leads to nothing
@@ -315,7 +315,7 @@ def write(tasks: Path, rulings: Rulings) -> Path:
     """Write a file of verdicts; the same verdicts give the same file.
 
     Raises:
-        WikiError: It cannot be written.
+        WikiError: The file cannot be written.
     """
     data = dump(_document(rulings)).encode()
     time = rulings.newest.split(" ", 1)[0].replace("-", "").replace(":", "")

@@ -42,7 +42,7 @@ def test_a_conflict_within_a_record_is_left_to_a_person(tasks: Path) -> None:
     month.write_bytes(_conflict(ONE, encode(replace(record(1, occurrence()), duration_s=1.0))))
     before = month.read_bytes()
     done = put_right(tasks)
-    assert done.left == [("2026/11.yaml", f"conflict in the record {record(1).task_id}, to be settled by hand")]
+    assert done.left == [("2026/11.yaml", f"settle the conflict in the record {record(1).task_id} by hand")]
     assert (done.changed, month.read_bytes()) == ([], before)
 
 
@@ -50,7 +50,9 @@ def test_what_is_no_record_is_never_lost_from_a_conflict(tasks: Path) -> None:
     month = tasks / "2026" / "11.yaml"
     month.write_bytes(_conflict(ONE, b"notes: of ours\n"))
     before = month.read_bytes()
-    assert put_right(tasks).left == [("2026/11.yaml", "it contains something that is not a record")]
+    assert put_right(tasks).left == [
+        ("2026/11.yaml", "it contains something that is not a record; move that out of the file")
+    ]
     assert month.read_bytes() == before
 
 

@@ -105,7 +105,7 @@ def test_yaml_of_somebody_else_is_no_record_and_no_problem(tmp_path: Path) -> No
         (("duration_s: 600.0", "duration_s: long"), "duration_s"),
         (("schema: 2", "schema: 3"), "newer than this version"),
         (("totals: {", "totals: [{"), ".yaml:"),
-        (("task_id: ", "task_id: x"), "the file of a record has its task_id as name"),
+        (("task_id: ", "task_id: x"), "the file of a record is named after its task_id"),
         (('finished: "2026-11-21T01:10:00Z"', 'finished: "yesterday"'), "finished is not a UTC time: 'yesterday'"),
         *(
             (('finished: "2026-11-21T01:10:00Z"', f'finished: "{time}"'), f"finished is not a UTC time: '{time}'")

@@ -84,7 +84,7 @@ def test_what_is_no_record_stays_where_it_is(project: Path) -> None:
 def test_a_month_s_file_that_holds_something_else_is_left_alone(project: Path) -> None:
     month(project).write_text("who: me\n", "utf-8")
     done = compact(layout(project), today=LATER)
-    assert done.left == ["2026/11.yaml: it contains something that is not a record"]
+    assert done.left == ["2026/11.yaml: it contains something that is not a record; move that out of the file"]
     assert len(singles(project)) == 3
 
 
