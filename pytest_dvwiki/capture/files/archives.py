@@ -1,4 +1,4 @@
-"""Reading of archives and compressed files: results files and logs are extracted, within limits."""
+"""Extraction of results files and logs from archives and compressed files, within limits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FILES_LIMIT = 100_000
 _BROKEN = (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError, OSError)
 _UNUSABLE = (*_BROKEN, RuntimeError, NotImplementedError, ValueError, LookupError, OverflowError, struct.error)
 """Errors for an archive that cannot be used. A zip with a password raises RuntimeError, an unknown compression
-NotImplementedError; the rest come from malformed bytes that the libraries do not check.
+NotImplementedError; the other errors come from malformed bytes that the libraries do not check.
 """
 
 
@@ -59,7 +59,7 @@ class _LimitError(ArchiveError):
 
 
 def is_archive(name: str) -> bool:
-    """Tell whether a file's name is that of an archive, or of one compressed file."""
+    """Tell by its name whether a file is an archive or a single compressed file."""
     return name.lower().endswith((".zip", *_TARS, *_COMPRESSED))
 
 
@@ -72,7 +72,7 @@ def single_name(name: str) -> str | None:
 
 
 def may_hold(name: str, wanted: Callable[[str], bool]) -> bool:
-    """Tell whether a file found in a folder is worth opening: a wanted one, or an archive that may hold one."""
+    """Tell whether a file found in a folder is worth opening: a wanted file, or an archive that may hold one."""
     inner = single_name(name)
     return wanted(inner) if inner is not None else is_archive(name) or wanted(name)
 
@@ -93,8 +93,8 @@ def unpack(
         wanted: Tells, by the name inside the archive, whether to extract a file.
         target: An empty folder.
         budget: The rest of the budget of the archive that contains this one.
-        broken: Called for a file that cannot be read to its end, before its readable part is yielded; the other files
-            follow. Without it such a file raises the error.
+        broken: Called for a file that cannot be read to its end; then its readable part and the other files are
+            yielded. If None, the file raises the error.
 
     Yields:
         The name inside the archive, and the file.
@@ -139,7 +139,7 @@ def streams(
         file: Its bytes.
         wanted: Tells, by the name inside the archive, whether to open a file.
         budget: The rest of the budget of the archive that contains this one.
-        broken: Called for a file that cannot be opened; without it such a file raises the error.
+        broken: Called for a file that cannot be opened; if None, the file raises the error.
 
     Yields:
         The name inside the archive, the time of modification if the archive has it, and a stream of the file's bytes,
@@ -172,7 +172,7 @@ def streams(
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Convert errors of the libraries while an archive is read.
+    """Convert the errors of libraries while an archive is read.
 
     Raises:
         ArchiveError: The archive is broken.

@@ -42,10 +42,10 @@ _JOURNAL = ".jsonl"
 _DATA = frozenset({".xml", ".json", _JOURNAL})
 """Suffixes of files that are artefacts only by their content."""
 _REPORTS = frozenset({".md", ".markdown", ".json"})
-"""Suffixes of the reports that agents and people write about a session, if they are given by name."""
+"""Suffixes of reports that agents and people write about a session; they count only if given by name."""
 _JOURNAL_HEAD = b'{"event":"start"'
 _SPOOLS = frozenset({".out", ".err"})
-"""Suffixes of spooled output of a run's children; it is read with the journal beside it."""
+"""Suffixes of files with the output of a run's children; they are read with the journal beside them."""
 _RUN_FOLDER = re.compile(r"[\w.-]+_\d{8}T\d{6}Z_[0-9a-f]{6}")
 _RECORD_KEYS = (re.compile(rb"^schema: \d", re.MULTILINE), re.compile(rb"^task_id: ", re.MULTILINE))
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -145,7 +145,7 @@ def _digest(stream: BufferedReader, path: Path) -> str:
 
 
 def log_at(path: Path, root: Path) -> Artefact | None:
-    """Return the log beside other artefacts at a path; None if there is none."""
+    """Return the log at a path, as a file beside other artefacts; None if there is no log."""
     try:
         if not may_be_log(path.name) or not path.is_file() or _kind(path, named=False) != "log":
             return None
@@ -203,7 +203,7 @@ class _Search:
             self._problem(str(error.filename or path), f"cannot be read: {error.strerror}")
 
     def _take_url(self, given: str) -> None:
-        """Copy what a URL names, and search the copies."""
+        """Copy the files that a URL names, and search the copies."""
         before = len(self._given), len(self.found.problems)
         try:
             files = find(given, lambda name: may_hold(name, _may_be_one))
@@ -311,7 +311,7 @@ class _Search:
 
 
 def _with_owners(artefacts: Sequence[Artefact]) -> Iterator[Artefact]:
-    """Yield the artefacts; the logs of a runner's tests belong to the run that the runner's file describes."""
+    """Yield the artefacts, with the logs of a runner's tests assigned to the run that its file describes."""
     owners: dict[tuple[Path, str], str] = {}
     for artefact in artefacts:
         for pattern in artefact.runner.logs if artefact.runner is not None else ():
@@ -326,7 +326,7 @@ def _with_owners(artefacts: Sequence[Artefact]) -> Iterator[Artefact]:
 
 
 def _owner(artefact: Artefact, pattern: str, owners: Mapping[tuple[Path, str], str]) -> str | None:
-    """Return the folder of the runner's file that a log belongs to by a pattern; None if it belongs to none."""
+    """Return the folder of the runner's file to which a pattern assigns a log; None if it assigns it to none."""
     below = artefact.path.parts[-pattern.count("/") - 1 :]
     is_log = artefact.kind == "log" and fnmatch.fnmatchcase("/".join(below), pattern)
     return owners.get((Path(*artefact.path.parts[: -len(below)]), pattern)) if is_log else None
@@ -389,7 +389,7 @@ def _kind(path: Path, *, named: bool) -> Kind | None:
         # A project is full of other YAML; if this file was given by name, the reader reports what is wrong with it.
         return "coverage" if named else None
     if path.suffix.lower() == ".xml":
-        # A folder may be full of other XML; an empty file was created for a run that never wrote it.
+        # A folder may be full of other XML; an empty file was created for a run that ended before writing it.
         return "results" if named or not head else None
     is_binary = b"\0" in head and not head.startswith(_UTF16)
     if is_binary or (path.suffix.lower() in _DATA and not named):

@@ -1,4 +1,4 @@
-"""Reading of functional coverage reports: XML and YAML of cocotb-coverage, UCIS XML of simulators and pyucis.
+"""Reader of functional coverage reports: XML and YAML of cocotb-coverage, UCIS XML of simulators and pyucis.
 
 UCIS XML is not read by pyucis, which expands entities, builds the tree of a file that may hold millions of bins, and
 stops at the first cross that it cannot resolve. Here the few elements that hold bins are read as parser events.
@@ -62,7 +62,7 @@ def read_coverage(path: Path) -> list[CoverBin]:
     """Read a report.
 
     Ignored, illegal and excluded bins are left out, and so are the bins of a point with weight 0, which do not count.
-    The root `top`, which cocotb-coverage adds to all names in XML only, is removed from the names.
+    cocotb-coverage puts the root `top` before all names, but only in XML; it is removed.
 
     Raises:
         CoverageError: The file cannot be read, or is not a coverage report.
@@ -79,7 +79,7 @@ class Coverage:
     """The merged coverage reports of one run."""
 
     bins: tuple[CoverBin, ...] = ()
-    """Bins, each once with the sum of its hits."""
+    """Each bin once, with the sum of its hits."""
     problems: tuple[str, ...] = ()
     """One line for each report that cannot be used, beginning with its name."""
 
@@ -148,7 +148,7 @@ def _name(text: str) -> str:
 
 
 def _number(text: str | None, what: str, default: int | None = None) -> int:
-    """Return a count in a report.
+    """Return a count from a report.
 
     Raises:
         UnfitError: The text is not a number.
@@ -227,7 +227,7 @@ class _ReportReader:
                 raise UnfitError(f"not a coverage report: its root is <{tag[:80]}>; {_AGAIN}")
         self._format.start(tag, attributes)
         if len(self.bins) > _BINS_LIMIT:
-            raise UnfitError(f"more than {_BINS_LIMIT} bins")
+            raise UnfitError(f"more than {_BINS_LIMIT} bins; export several reports")
 
     def end(self, tag: str) -> None:
         if self._format is not None:

@@ -27,7 +27,9 @@ class Group:
 
 
 def groups_of(artefacts: Sequence[Artefact], task: str | None) -> Iterator[Group]:
-    """Yield the files of each folder, or of the whole call if it names a task; records and journals stay single runs.
+    """Yield the files of each folder as one run, or all files as one run if the call names a task.
+
+    A task does not join records, journals or reports.
 
     Coverage reports are a run of their own, so that a broken report does not hold back the tests.
     """

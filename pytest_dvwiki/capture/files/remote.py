@@ -1,4 +1,4 @@
-"""Files that a URL names, on any file system that fsspec knows: S3, GCS, HTTP, SFTP, inside archives."""
+"""Files behind URLs, on any file system that fsspec supports: S3, GCS, HTTP, SFTP, archives."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def is_url(given: str) -> bool:
 
 
 def find(given: str, is_wanted: Callable[[str], bool]) -> list[RemoteFile]:
-    """Return the files that a URL names: a file, the matches of a glob, or the wanted ones below a folder.
+    """Return the files that a URL names: a file, the matches of a glob, or the wanted files below a folder.
 
     Args:
         given: The URL; `zip://*.log::https://host/nightly.zip` names files in an archive.
-        is_wanted: Tells by the name of a file below a folder whether it counts.
+        is_wanted: Tells by its name whether a file below a folder is wanted.
 
     Raises:
         RemoteError: The URL cannot be read.
@@ -70,7 +70,7 @@ def find(given: str, is_wanted: Callable[[str], bool]) -> list[RemoteFile]:
 
 
 def open_url(url: str) -> IO[bytes]:
-    """Open a file behind a URL; reading it may raise `RemoteError`, too.
+    """Open a file behind a URL; reading it can raise `RemoteError` too.
 
     Raises:
         RemoteError: The file cannot be opened.

@@ -1,7 +1,7 @@
-"""Reading of results files: those of cocotb (1.9, 2.x, its native plugin) and JUnit XML in general.
+"""Reader of results files: JUnit XML of cocotb (1.9, 2.x, its native plugin) and of other tools.
 
-The file is untrusted and may be huge or truncated. It is read as parser events, without a tree: of each test only its
-attributes and the head and tail of its failure text are kept in memory.
+The file is untrusted and may be huge or truncated. It is read as parser events, without a tree: only the attributes
+of each test, and the head and tail of its failure text, are kept in memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Status = Literal["passed", "failed", "error", "skipped", "xfailed"]
 
 CASE_LIMIT = 200_000
-"""Maximum number of tests of one file."""
+"""Maximum number of tests in one file."""
 _NAME_LIMIT = 1024
 _MESSAGE_LIMIT = 8192
 _TEXT_LIMIT = 32_768
@@ -37,7 +37,7 @@ _SEED = re.compile(r"Test failed with (?:COCOTB_)?RANDOM_SEED=([0-9]{1,20})$")
 _ROOT = "cocotb tests"
 """The name of the root element in a file that cocotb 2.1 wrote."""
 _SUITE = {"name": "all", "package": "all"}
-"""The only suite in a file that an earlier version wrote."""
+"""Attributes of the only suite in a file that cocotb before 2.1 wrote."""
 _ATTRIBUTES = frozenset({"ratio_time", "sim_time_ns", "error_type", "error_msg"})
 """Attributes of tests and their failures that only cocotb writes."""
 _RUN_ID = re.compile(r"run[_ -]?id", re.IGNORECASE)
@@ -53,7 +53,7 @@ class ResultsError(FileError):
 
 
 class EmptyResultsError(ResultsError):
-    """An empty results file: it was created for a run that then never wrote it."""
+    """An empty results file, created for a run that ended before writing it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,15 +78,15 @@ class Case:
     runner: str | None = None
     """Node id of the item that ran the simulator, from cocotb's own pytest plugin."""
     package: str | None = None
-    """Package of its suite; under cocotb-test, with a cocotb that writes it, the node id of the item."""
+    """Package of its suite; under cocotb-test the node id of the item, if cocotb writes it."""
     output: str = ""
-    """Its part of the log, where the file holds it and the reader asks for it."""
+    """Its part of the log, if the file holds it and the caller asked for it."""
     earlier: tuple[Case, ...] = ()
     """Attempts that failed before it passed."""
     command: tuple[str, ...] = ()
     """Words of the command that runs it again; empty if its runner does not give the command."""
     of_cocotb: bool = False
-    """Whether it has anything that only cocotb writes; a converter may have left little of it."""
+    """Whether it has anything that only cocotb writes; a converter may have removed most of it."""
 
     @property
     def fullname(self) -> str:
@@ -105,11 +105,11 @@ class ResultsFile:
     run_id: str | None = None
     """Id of the run, if a property in the file gives one."""
     simulator: Simulator | None = None
-    """Simulator of all tests, where a runner's file names it."""
+    """Simulator of all tests, if a runner's file names it."""
     folder: Path | None = None
     """Folder in which the commands of its tests are called."""
     repeats: bool = False
-    """Whether a name that occurs again is the same test with another seed."""
+    """Whether tests with the same name are one test with different seeds."""
 
 
 def read_results(path: Path, *, outputs: bool = False) -> ResultsFile:
@@ -184,7 +184,7 @@ class _OpenCase:
 
 
 class _CaseReader:
-    """Listener to the parser that makes a Case from each `testcase` element."""
+    """Parser listener that makes a Case from each `testcase` element."""
 
     def __init__(self, *, outputs: bool) -> None:
         self._outputs = outputs
@@ -224,7 +224,7 @@ class _CaseReader:
             self._collect = self._case.output = _Text(self._room())
 
     def _room(self) -> int:
-        """Return the maximum length of a further text."""
+        """Return the maximum length of the next text."""
         self._texts += 1
         return _TEXT_LIMIT if self._texts <= _FULL_TEXTS else _SHORT_TEXT_LIMIT
 
@@ -253,7 +253,7 @@ class _CaseReader:
         self._collect = case.text = _Text(self._room())
 
     def characters(self, data: str) -> None:
-        """Collect a piece of the text of a failure."""
+        """Collect a piece of a failure's text or of a test's output."""
         if self._collect is not None and self._stack[-1] in _WITH_TEXT:
             self._collect.add(data)
 
@@ -264,7 +264,7 @@ class _CaseReader:
             self._collect = None
         elif tag == "testcase" and self._case is not None:
             if len(self.cases) >= CASE_LIMIT:
-                raise UnfitError(f"more than {CASE_LIMIT} tests")
+                raise UnfitError(f"more than {CASE_LIMIT} tests; split the file")
             self.cases.append(self._finish(self._case))
             self._case = None
 

@@ -1,4 +1,4 @@
-"""Logs in files, folders, globs, archives and behind URLs as byte streams, read once and never unpacked to disk."""
+"""Logs from files, folders, globs, archives and URLs as byte streams, read once and never unpacked to disk."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Source:
             RemoteError: The file behind the URL cannot be opened.
         """
         if isinstance(self.place, str):
-            # The list of a zip archive is at its end.
+            # The directory of a zip archive is at its end, so the file must be seekable.
             return fetch(self.place) if self.name.lower().endswith(".zip") else open_url(self.place)
         return self.place.open("rb", buffering=0)
 

@@ -1,4 +1,4 @@
-"""Reading of XML as parser events: no tree, no expanded entities, and an error for a broken or endless file."""
+"""Reader of XML as parser events: it builds no tree, expands no entities, and refuses broken or endless files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def read_events(path: Path, listener: Listener, error: type[FileError]) -> None:
         error: Class of the error to raise.
 
     Raises:
-        FileError: The file is missing, too large, broken, unfit, or declares entities; the class is the caller's.
+        FileError: The file is missing, too large, broken, unfit, or declares entities; raised as `error`.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -77,7 +77,7 @@ def read_events(path: Path, listener: Listener, error: type[FileError]) -> None:
         listener.end(tag)
 
     def entity(name: str, *_: object) -> None:
-        raise error(path, f"declares the entity {name[:80]!r}; such a file needs none")
+        raise error(path, f"declares the entity {name[:80]!r}; remove the declaration")
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end

@@ -1,7 +1,7 @@
 """Regression runners other than pytest: one module per runner, found because it is in this folder.
 
 A module says which file of a finished run it recognises, and reads the tests from that file, with their seeds, logs and
-commands. FuseSoC writes no such file: its module names the run of the logs in a folder.
+commands. FuseSoC writes no such file: its module identifies the run whose logs are in a folder.
 """
 
 from __future__ import annotations

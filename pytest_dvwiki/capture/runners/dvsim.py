@@ -25,7 +25,7 @@ _CALLED_WITH = re.compile(rb" seed=(\d+)")
 """The seed in the call that dvsim writes at the beginning of a log."""
 _BEGINNING = 1 << 16
 _DEPTH = 8
-"""Number of parts of a log's path, from its end, that may be beside the reports."""
+"""Maximum number of parts at the end of a log's path that are looked up beside the reports."""
 _UNKNOWN = "unknown"
 _NO_REASON = "dvsim counts it as failed and gives no reason"
 _AGAIN = "have dvsim write it again"
@@ -83,7 +83,7 @@ def _read(path: Path) -> ResultsFile:
     except OSError as error:
         raise ResultsError(path, reading.reason(error)) from error
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise ResultsError(path, f"no report of dvsim: {error}; {_AGAIN}") from error
+        raise ResultsError(path, f"not a report of dvsim: {error}; {_AGAIN}") from error
     # A test is listed under each testpoint that it is mapped to, with the same numbers.
     tests = {
         name: counts

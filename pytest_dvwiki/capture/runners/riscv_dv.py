@@ -45,7 +45,7 @@ def _read(path: Path) -> ResultsFile:
     for program, (_, *lines) in zip(programs, parts, strict=True):
         seed, options = seeds.get(program.stem, (None, ()))
         simulators = [found[1] for line in lines[:2] if (found := _TRACE.match(line))]
-        # Target, generator and further options are in none of its files.
+        # Target, generator and other options are in none of the run's files.
         words = ("python3", "run.py", *options, "--iss", ",".join(simulators), MASKED)
         command = words if seed and is_called_here else ()
         cases.append(_case(program.stem, lines[len(simulators) :], seed=seed, command=command))

@@ -325,9 +325,9 @@ def test_another_description_names_no_run(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("a.json", '{"block":{"name":"a"},"tool":', "no report of dvsim"),
+        ("a.json", '{"block":{"name":"a"},"tool":', "not a report of dvsim"),
         ("a.json", '{"block":{"name":"a"},"tool":{"name":"vcs"}}', "missing required field `timestamp`"),
-        ("a.json", '{"block":{"name":' + "[" * 100_000, "no report of dvsim"),
+        ("a.json", '{"block":{"name":' + "[" * 100_000, "not a report of dvsim"),
         ("a.json", dvsim("").replace('"total":3', '"total":1000000'), "more than 200000 tests"),
         ("a.log", "Test binary: a\n" * 200_001, "more than 200000 tests"),
     ],
