@@ -180,7 +180,7 @@ def test_a_branch_of_another_work_tree_and_a_name_that_is_none_are_refused(place
     git(place.root, "worktree", "add", "-q", "-b", "theirs", str(place.root.parent / "there"))
     with pytest.raises(RefusedError, match="theirs is checked out in another work tree"):
         committed(place, "theirs")
-    with pytest.raises(RefusedError, match=r"a\.\.b is not a name for a branch"):
+    with pytest.raises(RefusedError, match=r"a\.\.b is not a valid name for a branch"):
         committed(place, "a..b")
 
 

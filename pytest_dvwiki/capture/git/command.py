@@ -44,7 +44,7 @@ class Git:
 
 
 def clean_text(text: str) -> str:
-    """Return text from git as it may be stored: one short line without secrets."""
+    """Return text from git in a form that may be stored: one short line without secrets."""
     return shortened(" ".join(redact(text).split()), _LONGEST)
 
 

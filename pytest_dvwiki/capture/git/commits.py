@@ -1,6 +1,6 @@
-"""Commits of single files that leave the work of the repository's user alone.
+"""Commits of single files that leave the user's other work in the repository alone.
 
-Staged content stays staged, byte for byte, and files that are not named stay as they are. Plumbing commands make the
+Staged content stays staged, byte for byte, and all other files stay as they are. Plumbing commands make the
 commit; therefore hooks do not run and nothing is signed. Branch and index both get the commit, or neither does.
 """
 
@@ -172,7 +172,7 @@ class Branch:
         text = b"".join(entry + b"\0" for entry in entries if entry and entry.partition(b"\t")[2] in wanted)
         self._git("update-index", "-z", "--index-info", index=mine, text=text)
         self._git("update-index", "--force-remove", "-z", "--stdin", index=mine, text=lost)
-        with contextlib.suppress(RefusedError):  # git fails where other files have changed, too
+        with contextlib.suppress(RefusedError):  # git fails if other files have changed, too
             self._git("update-index", "-q", "--refresh", index=mine)
         with self._moving(name), self._locked_index() as lock:
             if self._user_index_bytes() != theirs:
@@ -197,7 +197,7 @@ class Branch:
             raise RefusedError("the checkout is sparse; `git sparse-checkout disable` restores all files")
         if not self.is_checked_out:
             if self._answer("check-ref-format", self._ref) is None:
-                raise RefusedError(f"{self.name} is not a name for a branch")
+                raise RefusedError(f"{self.name} is not a valid name for a branch")
             trees = self._git("worktree", "list", "--porcelain").decode("utf-8", "replace").split("\n")
             if f"branch {self._ref}" in trees:
                 raise RefusedError(f"{self.name} is checked out in another work tree, whose files would be out of date")

@@ -22,7 +22,7 @@ _TOUCHED = re.compile(r":(\d{6}) (\d{6}) \S+ \S+ ([A-Z])\d*\0([^\0]+)")
 _SPECIAL = "special"
 """Takes the place of git's letter for a change to a link, a submodule or an executable script."""
 _COMMENT = {
-    "py": re.compile(r"\s*#(?:[\s#!]|$)"),  # in a string it may be a delay of Verilog: `#5`
+    "py": re.compile(r"\s*#(?:[\s#!]|$)"),  # in a string, `#5` may be a Verilog delay
     **dict.fromkeys(("vhd", "vhdl"), re.compile(r"\s*--(?!\s*(?:pragma|synthesis|synopsys|psl)\b)")),
     **dict.fromkeys(
         ("v", "vh", "sv", "svh"), re.compile(r"\s*//(?!\s*(?:pragma|synthesis|synopsys|verilator|cadence|psl)\b)")
@@ -112,7 +112,7 @@ def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed:
     """Return the files that a failing simulation is known not to have read, under their names or as modules.
 
     Args:
-        git: Answers questions on the past.
+        git: Answers queries about history.
         names: The files.
         reads: All files that were read; empty if that is unknown.
         failed: The commit of the failing run.
@@ -122,7 +122,7 @@ def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed:
 
 
 def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
-    """Return the files whose names occur in a file that was read: a module of a library, a script of a Makefile."""
+    """Return the files whose names occur in a file that was read, such as a library's module or a Makefile's script."""
     words = {_called(name) for name in names} - {_called(name) for name in reads}  # another file of the same name
     if len(words) > _MOST:
         return {*names}

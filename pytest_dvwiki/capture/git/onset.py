@@ -47,7 +47,7 @@ def known_or_new(
         repository: Lists the commits between two runs.
 
     Returns:
-        The known ranges by fingerprint, and those of these ranges that this run makes new or narrower.
+        The known ranges by fingerprint, and the ranges among them that this run adds or narrows.
     """
     known: dict[str, FirstBad] = {}
     news = []
@@ -63,7 +63,7 @@ def known_or_new(
 def _of_failure(
     occurrence: Occurrence, vcs: Vcs, history: History, repository: Repository
 ) -> tuple[FirstBad | None, bool]:
-    """Return the range of a cause that fails now, and whether this run makes it new or narrower."""
+    """Return the range of a cause that fails now, and whether this run adds or narrows it."""
     onset = history.onset(occurrence.fingerprint) or Onset()
     known = onset.first_bad
     if vcs.commit is None or not occurrence.tests or (vcs.dirty and onset.moment is not None):
@@ -127,7 +127,7 @@ def _start(
         proving = [] if onset.comes_and_goes else [one for one in passes if _proves(one, test, occurrence)]
         enough = onset.passes_needed.get(test.nodeid)
         runs = _independent(before, comes_and_goes=onset.comes_and_goes)
-        # A pass counts with the later ones: together they are so many that chance is unlikely.
+        # A pass counts if it and the later passes are so many that chance is unlikely.
         for group in (proving, runs[enough - 1 :] if enough else []):
             found = _nearest(group, failed, repository)
             if found is not None:

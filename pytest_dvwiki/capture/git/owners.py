@@ -1,7 +1,7 @@
 """The owners of files, from a CODEOWNERS file by the rules of GitHub and GitLab.
 
 The last line whose pattern matches a path wins; if that line has no owners, neither has the path. GitLab divides a file
-into sections, `[Name] @default-owners`, each of which applies by itself, and anchors a pattern at the top only if it
+into sections, `[Name] @default-owners`, each of which applies on its own, and anchors a pattern at the top only if it
 begins with a slash. Lines that are not rules are ignored.
 """
 
@@ -84,7 +84,7 @@ def _expression(pattern: str, *, anchors_inside: bool) -> re.Pattern[str]:
     inner = pattern.strip("/")
     anchored = pattern.startswith("/") or (anchors_inside and "/" in inner)
     translated = "".join(map(_part, _PART.finditer(inner)))
-    # `docs/*` means only the files of that folder.
+    # `docs/*` matches only files directly in that folder.
     files_alone = inner.endswith("/*") or (inner == "*" and anchored)
     below = "/.+" if is_folder else "" if files_alone else "(?:/.+)?"
     return re.compile(f"{'' if anchored else '(?:.+/)?'}{translated}{below}", re.DOTALL)

@@ -39,7 +39,7 @@ class People:
         return tuple(map(clean_text, found))[:MOST_OWNERS]
 
     def authors(self, before: str, now: str, files: Sequence[str]) -> tuple[str, ...]:
-        """Return who had written the lines that a change touched; the author of most lines comes first.
+        """Return the authors of the lines that a change touched; the author of most lines comes first.
 
         Args:
             before: The commit before the change.
@@ -55,7 +55,7 @@ class People:
         return tuple(clean_text(author) for author in ranked if author)[:MOST_OWNERS]
 
     def owners_now(self, file: str) -> tuple[str, ...]:
-        """Return the owners of a file according to the CODEOWNERS of the present commit; the path is below the root."""
+        """Return the owners of a file below the root, according to the CODEOWNERS of the present commit."""
         prefix = self._git.ask("rev-parse", "--show-prefix")
         return self.owners("HEAD", [f"{prefix}{file}"]) if prefix is not None else ()
 

@@ -85,7 +85,7 @@ class Difference(ListedCommits):
     all_files: tuple[str, ...] = field(default=(), repr=False)
     """All names, as in git; sources that differ only in comments are left out if others differ. Empty if unknown."""
     note: str = ""
-    """A further difference: in addition to the commits or, if there are none, in place of them."""
+    """Another difference, in addition to the commits; if there are none, the only difference."""
 
     @property
     def text(self) -> str:
@@ -175,7 +175,7 @@ class Repository:
         """
         if before.commit is None or now.commit is None:
             which = "failed" if before.commit is None else "passes"
-            note = f"a change that is not on record, since the run that {which} names no commit"
+            note = f"a change that is not on record, since the run that {which} recorded no commit"
             return Difference(change="unrecorded", note=note)
         if is_revision(before.commit, now.commit):
             return self._between_revisions(before.commit, now.commit)
@@ -195,7 +195,7 @@ class Repository:
         return Difference(change="older") if is_older else self._commits(before, now, files or (), suspects)
 
     def _are_beside(self, failed: str, files: Sequence[str], edited: Sequence[str], reads: Sequence[str]) -> bool:
-        """Tell whether commits cannot matter beside uncommitted changes: the simulation read only the latter.
+        """Tell whether commits cannot matter, because the simulation read only files with uncommitted changes.
 
         Args:
             failed: The commit of the failing run.
@@ -430,7 +430,7 @@ class Repository:
         # Files that only the unread commits touch are not part of what the other commits did.
         theirs = listing.only_of(unread)
         kept = [name for name in (*code, *same) if name not in prose and name not in theirs]
-        # Edits of files that the simulation did not read say nothing of its passes and failures.
+        # Edits of files that the simulation did not read say nothing about its passes and failures.
         edited = self._edited() if now.dirty else ()
         unread_edits = unread_files(self._git, (*before.edited, *edited), suspects.reads, failed)
         left, made = ([name for name in names if name not in unread_edits] for names in (before.edited, edited))
@@ -543,18 +543,18 @@ class _Suspects:
         """
         text = _PROGRESS.sub("", self.text)
 
-        def stands(path: PurePosixPath) -> bool:  # by itself, not `RAM.py` in `ExtenderRAM.py`
+        def occurs(path: PurePosixPath) -> bool:  # as a whole name: not `RAM.py` in `ExtenderRAM.py`
             found = re.finditer(rf"(?<![\w.-]){re.escape(path.name)}(?![\w-]|\.\w)", text) if path.name in text else ()
             starts = (each.start() for each in found)
             return any(not self._is_elsewhere(text[max(start - _LONGEST, 0) : start], path) for start in starts)
 
         paths = {name: PurePosixPath(name) for name in files}
-        as_file = [name for name, path in paths.items() if stands(path)]
+        as_file = [name for name, path in paths.items() if occurs(path)]
         as_unit = [name for name, path in paths.items() if path.stem in _quoted(text)]
         return list(dict.fromkeys([*as_file, *as_unit]))[:MOST_FILES]
 
     def _is_elsewhere(self, before: str, path: PurePosixPath) -> bool:
-        """Tell whether the folder before a base name is that of a file other than `path`."""
+        """Tell whether a base name follows the folder of a file other than `path`."""
         found = _FOLDER.search(before)
         if found is None or self.root is None:
             return False
@@ -571,7 +571,7 @@ class _Suspects:
         return list(dict.fromkeys(name for line in lines for name in _FILE.findall(line)))[:_MOST_LACKING]
 
     def read(self, files: Iterable[str]) -> list[str]:
-        """Return those of the files that the failing simulation read."""
+        """Return the files among the given ones that the failing simulation read."""
         return [name for name in files if name in self.reads]
 
     def prose(self, files: Sequence[str]) -> dict[str, None]:
@@ -584,7 +584,7 @@ class _Suspects:
 
         Args:
             files: The names.
-            last: Further names, which come after them.
+            last: Names that come after all others.
         """
         names = dict.fromkeys([*self.named(files), *self.read(files), *files, *last])
         return tuple(map(clean_text, itertools.islice(names, MOST_FILES)))

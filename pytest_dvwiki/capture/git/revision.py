@@ -15,13 +15,13 @@ _TIMEOUT_S = 300.0
 
 
 class RevisionError(Exception):
-    """A revision that cannot be read; the text names it, and the remedy."""
+    """A revision that cannot be read; the text names the revision and the reason."""
 
 
 class Revision:
     """The wiki of a git revision and the files beside it, in a temporary folder that lives as long as this object.
 
-    Its caches are made anew, because a change could have written the caches of the working tree.
+    Its caches are built anew, because the caches in the working tree may have been written by the change itself.
 
     Args:
         layout: The project.
@@ -45,7 +45,7 @@ class Revision:
         folder = Path(temporary, "agent")
         folder.mkdir()
         self.layout = Layout(root=root, wiki=folder / layout.wiki.name)
-        # With an index other than the user's, and not with `git archive`, which leaves out `export-ignore` files.
+        # An index of its own spares the user's; `git archive` would leave out `export-ignore` files.
         index = {"GIT_INDEX_FILE": os.path.join(temporary, "index")}  # noqa: PTH118 (a text)
         # In a folder below the top, checkout-index writes only the files of that folder.
         top = Path(git(root, "rev-parse", "--show-toplevel") or root)

@@ -34,13 +34,13 @@ class TreeEntry(NamedTuple):
 
 
 def revision(text: str) -> str:
-    """Return the name of a revision as records have it; empty for an empty text."""
+    """Return the name of a revision as records store it; empty for an empty text."""
     name = re.sub(r"^(?:@|r|CL)(?=\d)", "", text.strip()).removeprefix(MARK)
     return f"{MARK}{name}" if name else ""
 
 
 def is_revision(*commits: str | None) -> bool:
-    """Tell whether any of several commit names is that of a revision outside git."""
+    """Tell whether any of the names belongs to a revision outside git."""
     return any(commit is not None and commit.startswith(MARK) for commit in commits)
 
 
@@ -79,7 +79,7 @@ class Revisions:
         return tuple(reversed(found))
 
     def _place(self, name: str) -> tuple[str, int]:
-        """Return what orders a revision, `number` or `list`, and its place there; an empty text if neither does."""
+        """Return what orders a revision, `number` or `list`, and its place in that order; `"", 0` if neither does."""
         bare = name.removeprefix(MARK)
         if bare.isdecimal():
             return "number", int(bare)
