@@ -1,8 +1,8 @@
 """Conversion of the artefacts of an earlier run to failures and results, as live capture would produce them.
 
-Each results file is one simulation, read with the log that belongs to it. A log without a results file is read by
-itself: a cocotb log gives the tests in it, the log of a UVM run the test that it names, any other log one test of its
-own name.
+Each results file is one simulation, read with the log that belongs to it. A log without a results file is read
+alone: a cocotb log gives the tests in it, the log of a UVM run the test that it names, any other log one test that is
+named after the log.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Leftovers:
     notes: list[str] = field(default_factory=list)
     """Notes for the user on a complete run."""
     sources: list[Artefact] = field(default_factory=list)
-    """The files that it was read from."""
+    """The files from which the failures and results were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class ReadLog:
     parts: list[Regression]
     """One for each start of a simulator."""
     named: NamedRun | None = None
-    """The run that it names, if `is_single`."""
+    """The run that the log names, if `is_single`."""
     stopped: tuple[tuple[str, str], ...] = ()
     """The folders in which make stopped, each with what it logged there."""
 
@@ -134,7 +134,7 @@ def read_leftovers(
 
     Args:
         artefacts: Its files.
-        logs: Logs for those of its results files that have no log of their own.
+        logs: Logs for the results files that have no log of their own.
         root: Folder that paths are shown relative to.
         interest: Decides which lines of a long text to keep.
         names: Returns the class of the failure in a text, None if there is none; used for logs without tests.
@@ -249,7 +249,7 @@ class _RunReader:
     # Results files
 
     def _parsed(self) -> Iterator[tuple[Artefact, ResultsFile | None]]:
-        """Yield the readable results files; an empty one counts if there is a log of its run."""
+        """Yield the readable results files; an empty one is yielded as None, if there is a log of its run."""
         empty: list[Artefact] = []
         for artefact in self._results:
             try:
@@ -399,7 +399,7 @@ class _RunReader:
                 yield error
 
     def _take_log(self, log: Artefact, read: ReadLog | OSError, cases: Mapping[str, Sequence[Case]]) -> None:
-        """Add a log without a results file; skip it as a copy if a results file covers its run."""
+        """Add the runs in a log without a results file; skip a run that a results file covers."""
         if isinstance(read, OSError):
             self._run.problems.append(f"{log.shown}: cannot be read: {read.strerror}")
             return
@@ -428,9 +428,9 @@ class _RunReader:
                     self._run.without_tests += not (failures or named)
 
     def _name(self, log: Artefact, part: Regression, *, is_only: bool) -> str:
-        """Return the name of a simulation without a results file: the one that its results file would have given it.
+        """Return the name of a simulation without a results file, as its results file would have given it.
 
-        That file would be where make ran or, if those folders are not searched, beside the only log of a folder.
+        That file would be where make ran or, if that folder is not searched, beside the only log of a folder.
 
         Args:
             log: The log.
@@ -563,7 +563,7 @@ class _RunReader:
             part: The part of the log that covers it.
             artefact: The log, or an artefact that stands for the part of it in another folder.
             logs: The log, if the artefact only stands for it.
-            text: The stretch of the log that shows its make, if the log has other calls with the same Makefile.
+            text: The part of the log that shows its call of make, if the log has other calls with the same Makefile.
         """
         logs = logs or [artefact]
         makefiles = self._makefiles(artefact, logs, part=part)
@@ -710,7 +710,7 @@ def _by_name(cases: Iterable[Case]) -> Mapping[str, Sequence[Case]]:
 
 
 def is_same(name: str, seed: str | None, case: Case) -> bool:
-    """Tell whether a test in a log is that of a results file; a test with another module or seed is not."""
+    """Tell whether a test in a log is the test of a results file; with another module or seed, it is not."""
     if case.seed is not None and seed is not None and case.seed != seed:
         return False
     module = name.rpartition(".")[0].rpartition(".")[2]
@@ -732,7 +732,7 @@ def _cut_short(failure: Failure) -> Failure:
 
 
 def _of_log(name: str, outcome: SimulationOutcome, *, failed: bool, seed: str | None) -> Result:
-    """Return the result of a log without cocotb tests, as one test."""
+    """Return the result of a log without cocotb tests, which counts as one test."""
     return Result(
         nodeid=name,
         seed=seed,

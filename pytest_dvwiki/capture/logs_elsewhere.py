@@ -1,4 +1,4 @@
-"""Logs in other folders than the results files of their runs."""
+"""Logs in other folders than the results files of the same runs."""
 
 from __future__ import annotations
 

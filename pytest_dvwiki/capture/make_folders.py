@@ -58,7 +58,7 @@ def folders_of(log: Path) -> set[str]:
 
 
 def stopped_in(log: Path) -> Iterator[tuple[str, str]]:
-    """Yield the folders in which make stopped by a command of its own, each with what it logged there.
+    """Yield the folders in which make stopped because its own command failed, each with what make logged there.
 
     A make that is called in a build folder, such as Verilator's, counts for the folder of its caller.
 

@@ -73,7 +73,7 @@ def run_id(environment: Mapping[str, str], given: str | None = None) -> RunId:
 
 
 def in_order(run: RunId, commit: str | None) -> tuple[str | None, ...]:
-    """Return the ids of a run and its commit; the first that two runs both have decides whether they are the same."""
+    """Return the ids of a run and its commit; the first that two runs both have tells whether they are one run."""
     return run.given, run.ci, run.job, commit
 
 

@@ -27,7 +27,7 @@ class RunLogs:
 
     Args:
         found: The logs among its files.
-        given: Logs for those of its results files that have no log of their own.
+        given: Logs for the results files that have no log of their own.
         root: Folder that paths are shown relative to.
         interest: Decides which lines of a long text to keep.
         classes: Returns the classes of the failures in a part of a log, None for a failure without a class.
@@ -80,7 +80,7 @@ class RunLogs:
         return self._logs_in[folder] <= 1
 
     def forget(self, log: Artefact) -> None:
-        """Drop the regressions in a log: there may be thousands of logs, and with a results file other lines count."""
+        """Drop the cached regressions of a log: logs can be many, and with a results file other lines are kept."""
         self._parts_of.pop(log.path, None)
 
     def claim(self, logs: Iterable[Artefact]) -> None:
@@ -131,7 +131,7 @@ class RunLogs:
         return [log for log in newest if file is None or self._may_belong(log, file)]
 
     def _without_later(self, artefact: Artefact, file: ResultsFile, logs: Sequence[Artefact]) -> list[Artefact]:
-        """Return the logs that may belong to the run of a results file; record the others as those of later runs."""
+        """Return the logs that may belong to the run of a results file; record the others as logs of later runs."""
         later = [log for log in logs if self._ended_before_its_tests(log, file)]
         self._earlier += ((artefact, log) for log in later)
         own = [log for log in logs if log not in later]

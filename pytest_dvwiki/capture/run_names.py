@@ -1,4 +1,4 @@
-"""Names of simulations and tests that are the same for each run, from the files that runs leave behind."""
+"""Names of simulations and tests that stay the same from run to run, from the files that runs leave behind."""
 
 from __future__ import annotations
 

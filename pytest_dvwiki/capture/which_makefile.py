@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _OF_COCOTB = re.compile(r"cocotb-config|Makefile\.sim\b|^[ \t]*-?include[ \t]+[^\n]*\$", re.MULTILINE)
 """Words of a Makefile that runs cocotb, or includes files with names that are not known here."""
 _STOPPED_IN_IT = re.compile(r"^(?:g?make(?:\[\d+\])?: \*\*\* \[)?(?:GNUm|[Mm])akefile:\d+: ([^\]\n]+)", re.MULTILINE)
-"""A line with which make stops in a Makefile of its own folder: the target, or `***` and the reason."""
+"""A line with which make stops in its working folder's Makefile; the group is the target, or `***` and the reason."""
 _MODULE, _TOP = frozenset({"MODULE", "COCOTB_TEST_MODULES"}), frozenset({"TOPLEVEL", "COCOTB_TOPLEVEL"})
 _MOST_FOLDERS = 4_000
 """Maximum number of folders of a project that are searched for Makefiles."""
@@ -82,7 +82,7 @@ class Makefiles:
     def _for_folder(self, folder: Path, evidence: MakeRun) -> Path | None:
         """Return the Makefile for a folder that make entered.
 
-        It may be a folder for generated files, such as Verilator's, whose make is called by the make of a folder above.
+        The folder may hold generated files, such as Verilator's, whose make is called by the make of a folder above.
         """
         if not folder.is_relative_to(self._root):
             return None
@@ -93,7 +93,7 @@ class Makefiles:
         return path if path is not None and self._named(path, evidence) else None
 
     def _named(self, makefile: Path, evidence: MakeRun) -> int:
-        """Return how many of module and top a Makefile sets to what was run; 0 if it sets one to something else."""
+        """Return how many of module and top a Makefile sets as they were run; 0 if it sets one to another value."""
         text = self._text_of(makefile)
         found = 0
         for names, values in ((_MODULE, evidence.modules), (_TOP, evidence.tops)):
@@ -104,7 +104,7 @@ class Makefiles:
         return found
 
     def _may_have_run(self, makefile: Path, evidence: MakeRun) -> bool:
-        """Tell whether a Makefile beside the files of a run that names neither module nor top may have run it."""
+        """Tell whether a Makefile beside the files of a run may have run it without naming its module or top."""
         text = self._text_of(makefile)
         if any(
             values and _sets_another(text, names)
@@ -122,7 +122,7 @@ class Makefiles:
         return any(len(line) >= _LEAST_RECIPE and line in evidence.lines for line in recipes)
 
     def _elsewhere(self, evidence: MakeRun) -> Path | None:
-        """Return the only Makefile that sets all that is known; of several, the one whose folder is in the log."""
+        """Return the only Makefile that sets the known module and top; of several, the one whose folder is logged."""
         wanted = bool(evidence.modules) + bool(evidence.tops)
         if not wanted:
             return None
@@ -151,6 +151,6 @@ def _sets(text: str, value: str) -> bool:
 
 
 def _sets_another(text: str, names: Collection[str]) -> bool:
-    """Tell whether a Makefile sets a variable, and always to a literal value."""
+    """Tell whether a Makefile sets one of some variables, and only to literal values."""
     values: Iterable[tuple[str, str]] = [(how, value) for name, how, value in assignments(text) if name in names]
     return bool(values) and all(value and how not in {"?=", "+="} and "$" not in value for how, value in values)

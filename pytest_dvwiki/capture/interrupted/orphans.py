@@ -1,4 +1,4 @@
-"""What killed runs left: journals whose processes are gone.
+"""Journals that killed runs left behind: their processes are gone.
 
 Whoever can write to the folder of a journal can write anything into the journal. Therefore a journal is read within
 limits, line by line, and invalid lines are skipped.
@@ -56,7 +56,7 @@ class Orphan:
     running: tuple[Begin, ...]
     """The item that each process was running."""
     unfinished: tuple[UnfinishedTest, ...]
-    """Tests of cocotb's own plugin that had begun in a simulation of one of these items."""
+    """Tests of cocotb's own plugin that had begun in a simulation of a running item."""
     vcs: Vcs = field(default_factory=Vcs)
     """The repository when the run began; empty if unknown."""
 
@@ -86,7 +86,7 @@ def find_orphans(place: JournalFolder, *, except_for: str, note: Callable[[str],
         except reading.UnreadableError as error:
             note(f"the journal of a killed run was left alone: {error}")
         except OSError:
-            continue  # another user's, or another run has just taken it over
+            continue  # it is another user's, or another run has just taken it over
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None
 
 
 def moved(orphan: Orphan) -> Orphan:
-    """Return a journal from elsewhere without the files that it names, except those beside it."""
+    """Return a journal from elsewhere without the names of files outside its folder."""
     return replace(orphan, running=tuple(replace(begin, opened=()) for begin in orphan.running))
 
 
@@ -144,7 +144,7 @@ def _events(descriptor: int, most: int = _MOST_OF_LINE) -> Iterator[dict[str, An
 
 
 def _event(line: bytes) -> dict[str, Any] | None:
-    """Return the event of a line; None if it is invalid, for example in a number or in its nesting."""
+    """Return the event of a line; None if the line is invalid, such as a number out of range or too deep a nesting."""
     try:
         event = json.loads(line, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
@@ -198,7 +198,7 @@ class _EventReader:
 
 
 def _checked(vcs: Vcs) -> Vcs:
-    """Return the state of a repository without values that git cannot have given; git is asked about its commit."""
+    """Return the state of a repository without values that git cannot have given; the commit is later passed to git."""
     if vcs.commit is None or not (COMMIT.fullmatch(vcs.commit) or is_revision(vcs.commit)):
         return Vcs()
     branch = clean_text(vcs.branch) if vcs.branch else None

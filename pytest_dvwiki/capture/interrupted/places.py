@@ -1,4 +1,4 @@
-"""The folders of journals: each belongs to one project, and nobody else can write to it."""
+"""The folders of journals: each belongs to one project, and only its users can write to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
 
 BUILDS = "builds"
-"""Name of the folder, beside those of the runs, in which the last builds are kept."""
+"""Name of the folder, beside the folders of runs, in which the last builds are kept."""
 _RUN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
 """Valid names of runs."""
 _MOST_RUNS = 64
@@ -51,7 +51,7 @@ class JournalFolder:
 
         Raises:
             FileNotFoundError, NotADirectoryError: There is no such folder.
-            UnreadableError: A link, not a folder, or, outside the project, somebody else's or open to others.
+            UnreadableError: It is a link or no folder or, outside the project, belongs to or is open to somebody else.
         """
         status = self.folder.lstat()
         if reason := _reason(status, is_inside=self.is_inside):

@@ -109,7 +109,11 @@ def _outcome(begin: Begin, root: Path, interest: Interest, logs: tuple[LogText, 
 
 
 def _reported(orphan: Orphan) -> Iterator[Failure]:
-    """Yield the failures in the journal; a native runner's failure becomes its unfinished test's, or is dropped."""
+    """Yield the failures in the journal.
+
+    The failure of a native runner becomes the failure of its unfinished test. Without one, it is dropped if the journal
+    has failures of its tests.
+    """
     by_runner = {unfinished.runner: unfinished for unfinished in orphan.unfinished}
     runners = {failure.nodeid.rpartition("::")[0] for failure in orphan.failures}
     for failure in orphan.failures:
@@ -120,7 +124,7 @@ def _reported(orphan: Orphan) -> Iterator[Failure]:
 
 
 def _of_item(failures: tuple[Failure, ...], unfinished: UnfinishedTest | None) -> tuple[Failure, ...]:
-    """Return the failures of an item; for a native runner only that of the test that was running in it."""
+    """Return the failures of an item; for a native runner only the failure of the test that was running in it."""
     return failures if unfinished is None else (cut_off(failures[-1], unfinished),)
 
 
@@ -161,7 +165,7 @@ class _OwnTexts:
             with opened(path) as stream:
                 status = os.fstat(stream.fileno())
         except OSError:
-            return  # deleted, or not its own
+            return  # deleted, or not the run's own file
         start = max(0, status.st_size - self._left)
         if start < status.st_size and status.st_mtime >= since:
             self._left -= status.st_size - start

@@ -224,7 +224,7 @@ def listen(children: Children | None) -> None:
 
 @contextmanager
 def unwatched() -> Iterator[None]:
-    """Suspend the recording of child processes: the plugin's own belong to no test."""
+    """Suspend the recording of child processes, because the plugin's own children belong to no test."""
     listener, _hook.listener = _hook.listener, None
     try:
         yield

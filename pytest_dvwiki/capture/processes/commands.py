@@ -148,7 +148,7 @@ class _Script:
 
     def _redirect(self, token: str, target: str) -> None:
         if self._words and self._words[-1].isdigit():
-            self._words.pop()  # the descriptor before it
+            self._words.pop()  # the descriptor before the operator
         to_descriptor = token.endswith(">&") and (target.isdigit() or target == "-")
         if ">" in token and not to_descriptor:
             self._outputs.append(os.path.join(self._folders[-1], target))  # noqa: PTH118  # joined as text

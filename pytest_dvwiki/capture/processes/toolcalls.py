@@ -79,7 +79,7 @@ def read_call(
         words: The command line.
         folder: Absolute path of the folder in which it starts.
         variables: Its environment variables.
-        runs: Whether it is known to run a simulation; an unknown program must then be one that a tool has made.
+        runs: Whether it is known to run a simulation; an unknown program then counts as one that a tool has made.
     """
     name, arguments = _program(words)
     reader = _CallReader(folder, variables or {})

@@ -108,7 +108,7 @@ def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
     """Return the folder in which make was started (with `make -C` not `folder`); None if it matters but is unknown.
 
     The folder matters where the Makefile reads `$(PWD)`, which is the folder of the shell. The log has this folder in
-    the paths that begin with `$(PWD)`. If the log shows none of them, the files that exist at these paths tell.
+    the paths that begin with `$(PWD)`. If the log shows none of them, the files that exist at these paths decide.
 
     Args:
         folder: Folder of the Makefile.
@@ -175,7 +175,7 @@ def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
 
 
 def _is_same_folder(name: str, folder: Path) -> bool:
-    """Tell whether a folder named in a log is this one; a folder of another machine is recognised by its last name."""
+    """Tell whether a folder named in a log is this one; another machine's folder is recognised by its last name."""
     return Path(os.path.realpath(name)) == Path(os.path.realpath(folder)) or Path(name).name == folder.name
 
 

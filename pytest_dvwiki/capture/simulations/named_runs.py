@@ -68,7 +68,7 @@ class PathTemplate:
         """Read a template.
 
         Raises:
-            ValueError: It lacks `{test}`, or contains a field other than `{test}` and `{seed}`.
+            ValueError: It does not have exactly one `{test}`, or has several `{seed}` or another field.
         """
         fields = _FIELD.findall(text)
         if fields.count("test") != 1 or fields.count("seed") > 1 or not {*fields} <= {"test", "seed"}:
@@ -232,7 +232,7 @@ def _simulator(lines: Sequence[str], words: Sequence[str]) -> Simulator | None:
 
 
 def _behind_folders(shown: str, test: str, seed: str | None) -> str:
-    """Return a node id: a test after the part of a log's path that is the same for all its runs."""
+    """Return a node id: the test, preceded by the part of a log's path that is the same for all its runs."""
     path = PurePosixPath(shown)
     parts = [*path.parent.parts, path.name.partition(".")[0]]
     own = {token.lower() for token in _TOKEN.findall(test)} | _OF_ANY_RUN

@@ -102,7 +102,7 @@ def _included(setup: Setup) -> Iterator[str]:
                     yield there
 
     every = list(reached(lambda _: True))
-    # What other simulators define by themselves is not known.
+    # The macros that other simulators predefine are not known.
     if not every or setup.simulator != "icarus":
         yield from every
         return

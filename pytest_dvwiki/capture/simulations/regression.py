@@ -43,7 +43,7 @@ _BY_WORDS = (
     "Using Python ",
     "*** [",
 )
-"""Words that mark such a line with another prefix (COCOTB_LOG_PREFIX), and the lines before the first such line."""
+"""Words that mark the manager's lines under another prefix (COCOTB_LOG_PREFIX), and the lines before the first one."""
 _FOLDER = re.compile(r"(?:^|\s)(?:g?make(?:\[\d+\])?: )?(?P<word>Entering|Leaving) directory '(?P<folder>[^']+)'")
 _RUNNER_SAYS = re.compile(r".*?\bRunning command:? (?P<command>.+?)(?: in directory (?P<folder>\S+))?$")
 _SHOWN_UNTIL = 100_000
@@ -161,7 +161,7 @@ def read_regressions(
         log: The log.
         interest: Decides which lines of a long log to keep.
         names: Names of the tests in a results file, with and without module.
-        failing: Names of the tests that failed, whose lines alone are kept; None without a results file.
+        failing: Names of the tests that failed; only their lines are kept. None without a results file.
     """
     stream = LogStream(log)
     splitter = _Splitter(interest, names, failing)
@@ -450,7 +450,7 @@ class _Splitter:
             end = start
 
     def _switch(self, name: str | None, number: int) -> None:
-        """End the open block, and begin that of a test or, without a name, of the text between tests."""
+        """End the open block, and begin one for a test or, without a name, for the text between tests."""
         self._finish_open()
         if name is None:
             self._open = self._between(number)

@@ -102,7 +102,7 @@ class Call:
     """Program with its options, without tests."""
     variables: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
-    """Further variables of the session; a command gets those that the test's files ask for."""
+    """Other variables of the session; a command gets the ones that the test's files ask for."""
     folder: str = "."
     """Folder in which it ran, relative to the top of the repository, else to the workspace root."""
     in_repository: bool = True
@@ -123,8 +123,8 @@ class Call:
 
         Args:
             nodeid: The item.
-            variables: Further variables.
-            options: Further options.
+            variables: Additional variables.
+            options: Additional options.
         """
         from pytest_dvwiki.model import Command  # noqa: PLC0415  # a run without failures does not need it
 
@@ -149,7 +149,7 @@ class Call:
         )
 
     def with_variables(self, variables: Mapping[str, str]) -> Call:
-        """Return a call with further variables of its environment."""
+        """Return the call with additional variables of its environment."""
         top = os.path.normpath(os.path.join(self.here, os.path.relpath(".", self.folder)))  # noqa: PTH118
         placed = with_places(variables, Path(top), Path(self.here))
         return replace(self, variables=placed | self.variables) if placed else self
@@ -374,7 +374,7 @@ def native(
 
 
 def _keyword(name: str) -> str:
-    """Return the name of a test for pytest's `-k`, or that of its function if `-k` does not accept it."""
+    """Return the name of a test for pytest's `-k`, or the name of its function if `-k` does not accept the test's."""
     return name if _KEYWORD.fullmatch(name) else name.partition("[")[0]
 
 
@@ -399,7 +399,7 @@ def _filter_of_make(test: str, module: str | None) -> str:
 
 
 def _split(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words that start a program, and those after them."""
+    """Return the words that start a program, and the words after them."""
     start = 3 if tuple(arguments[1:3]) == ("-m", "pytest") else 1
     return tuple(arguments[:start]), tuple(arguments[start:])
 

@@ -95,19 +95,19 @@ class SimulationOutcome:
 
     failures: tuple[Failure, ...] = ()
     results: tuple[Result, ...] = ()
-    """One for each cocotb test that ended, including failed ones; none for the item itself."""
+    """One result for each cocotb test that ended, including failed tests; none for the item itself."""
     simulator: Simulator | None = None
     config: str | None = None
     axes: Axes = field(default_factory=Axes)
     """Versions of Python and cocotb in its log."""
     reads: tuple[str, ...] = ()
-    """Files that the simulation read; only for one that failed."""
+    """Files that the simulation read; empty unless it failed."""
     noise_errors: int = 0
     """Number of error lines of tests that passed; without tests, of the item."""
     refused: tuple[Failure, ...] = ()
     """With strict logs, failures of the tests that passed with error lines; not in `failures`."""
     is_one_of_several: bool = False
-    """Whether its logs hold tests of other simulations, or a build that failed, too."""
+    """Whether its logs also hold tests of other simulations, or a build that failed."""
 
 
 def collect(sim: Simulation) -> SimulationOutcome:

@@ -197,7 +197,7 @@ class SimulationRun:
 
 
 def _ended_by_itself(test: CocotbTest) -> bool:
-    """Tell whether a test ended before a person interrupted its simulation; the interrupt may reach its Python."""
+    """Tell whether a test ended before a person interrupted its simulation; the interrupt can reach its Python code."""
     return test.started and not test.unfinished and test.exception != "KeyboardInterrupt"
 
 
