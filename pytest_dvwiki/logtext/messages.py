@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LONGEST = 4096
 """Number of characters of a line that are read: half from its beginning, half from its end."""
 MOST_JOINED = 12
-"""Largest number of lines of a message."""
+"""Maximum number of lines of a message."""
 _WORDS_BELOW = 3
 """Number of lines below a message without text that may hold its text."""
 
@@ -86,7 +86,7 @@ _TOOL_HEAD = r"UVM_(?:ERROR|FATAL)\b|\S{1,300}:\d+: (?:error|sorry): "
 _NO_PART = r"\*\*[ ]|(?:KERNEL: )?UVM_|-{3}|(?:\w+ )?(?:ERROR|WARNING|INFO): |Time: |make(?:\[\d+\])?: "
 """Beginnings, besides those of tools, of lines that do not belong to the message before them."""
 _FRESH = re.compile(r"--\s|-{3}|={3}|File \"|Traceback|[\w.]+Error\b|[$+] |\S{1,80}[>$] |\d{1,3}[.)]\s|```")
-"""Further such beginnings, such as a prompt or an item of a list."""
+"""Other beginnings of lines that do not belong to the message before them, such as a prompt or a list item."""
 _HANGS = r"[ (](?:at|in|to|of|the|for|with|from|and|or|not|is|by|an?|on|@)"
 """Ends of lines that cannot be the end of a message."""
 _COMMENT = re.compile(r"\s*(?://+|--|[#>*])?\s*")
@@ -204,7 +204,7 @@ def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]
 
 
 def _broken_off(lines: Sequence[str], at: int) -> list[str]:
-    """Return the further lines of a message that was broken within a sentence."""
+    """Return the other lines of a message that was broken within a sentence."""
     rest: list[str] = []
     line = lines[at].rstrip()
     for following in lines[at + 1 : at + 1 + _MOST_BROKEN]:
@@ -290,7 +290,7 @@ _BELOW: Mapping[str, Callable[[str], bool]] = {
 
 @functools.cache
 def _multiline_forms() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]:
-    """Return, for each kind of message that spans lines, its beginning, a test for further lines, and their limit."""
+    """Return, for each kind of message that spans lines, its beginning, a test for its other lines, and their limit."""
     of_tools = (
         (re.compile(one.head), _line_test(one), one.most) for tool in simulators.tools() for one in tool.multiline
     )

@@ -46,7 +46,7 @@ class Chain:
 
     raised: tuple[Raised, ...]
     links: tuple[str, ...]
-    """The links between them: `cause` (raise … from …) or `context` (raised while the first was handled)."""
+    """The links between the exceptions: `cause` (raise … from …) or `context` (raised while the first was handled)."""
 
     @property
     def cause(self) -> Raised:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def tools() -> tuple[Tool, ...]:
-    """Return all tools by name; those whose messages bear no mark of the tool come last."""
+    """Return all tools by name; tools whose messages bear no mark of the tool come last."""
     files = Path(__file__).parent.glob("[a-z]*.py")
     modules = (importlib.import_module(f"{__name__}.{file.stem}") for file in files)
     found: Iterable[Tool | None] = (getattr(module, "TOOL", None) for module in modules)
@@ -57,6 +57,6 @@ def either(of: Callable[[Tool], str], *more: str) -> str:
 
     Args:
         of: Returns the expression of a tool; empty if it has none.
-        more: Further expressions, which belong to no tool.
+        more: Additional expressions, which belong to no tool.
     """
     return f"(?:{'|'.join(filter(None, (*more, *map(of, tools())))) or '(?!)'})"

@@ -1,4 +1,4 @@
-"""Active-HDL: programs and messages are those of Riviera-PRO."""
+"""Active-HDL: it shares its programs and messages with Riviera-PRO."""
 
 from pytest_dvwiki.simulators.tool import Tool
 

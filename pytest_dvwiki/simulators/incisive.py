@@ -1,4 +1,4 @@
-"""Incisive: its command lines and messages are those of Xcelium."""
+"""Incisive: it shares its command lines and messages with Xcelium."""
 
 from pytest_dvwiki.simulators.tool import Tool
 from pytest_dvwiki.simulators.xcelium import ALL_IN_ONE, COMPILER, ELABORATOR, SIMULATOR

@@ -34,7 +34,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     names_top: bool = False
     """Whether a word that is neither option nor source names the top."""
     no_top_with: str = ""
-    """An option with which such a word does not name the top."""
+    """An option with which no plain word names the top."""
     architecture_follows: bool = False
     """Whether an architecture may follow a top."""
     takes_script: bool = False
@@ -42,7 +42,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     makes: str = ""
     """Name of the file that the program makes if no option names one; `{top}` is its first top."""
     makes_in: str = ""
-    """Folder for that file if no option names one."""
+    """Folder for the file of `makes` if no option names one."""
     runs_first_word: bool = False
     """Whether the first plain word is the file that the program runs."""
     has_library: bool = True
@@ -62,20 +62,20 @@ class Multiline(msgspec.Struct, frozen=True, kw_only=True):
     below: Literal["text", "indented", "details", "indented or details"] = "text"
     """Which lines below belong to the message: any with text, indented lines, or lines with time and place."""
     only: str = ""
-    """Expression that such a line must also match."""
+    """Expression that each line below must also match."""
     ends_at: str = ""
     """Expression for a line that no longer belongs to the message."""
     most: int = 12
     """Maximum number of lines of the message."""
     text_until_time: bool = False
-    """Whether further lines of the text may come before the line with the time."""
+    """Whether more lines of text may come before the line with the time."""
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
     """A replacement in lines that lost characters on a web page or in a mail."""
 
     starts: tuple[str, ...]
-    """The beginnings of such lines."""
+    """Beginnings of the lines to repair."""
     expression: str
     replacement: str
 
@@ -84,7 +84,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """One simulator, compiler or linter.
 
     All fields but name and title are optional. Expressions see a line or message without the prefixes of transcripts
-    and CI. They are compiled at first use, and those of all tools become one.
+    and CI. They are compiled at first use, and the expressions of all tools are joined.
     """
 
     name: str
@@ -127,7 +127,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     group of a file.
     """
     report_literal: str = ""
-    """A text that every such message contains."""
+    """A text that every message that matches `report` contains."""
     missing: Mapping[Literal["module", "include", "port", "name"], str] = {}
     """Maps what is missing to the expression for the text of the error about it, with the group `name`."""
     warning: str = ""
@@ -139,7 +139,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     run_error: str = ""
     """Expression for the beginning of a run-time error, after which the test may still pass."""
     run_error_words: tuple[str, ...] = ()
-    """Words of which each line of `run_error` contains one, if it contains no common word for errors."""
+    """Words; each line that matches `run_error` contains one of these or a common word for errors."""
     timed_error: str = ""
     """Expression for the beginning of a run-time message that is an error only if its time follows below."""
     fatal: str = ""
@@ -149,7 +149,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     success: str = ""
     """Expression for a line that reports the end of a run without errors."""
     success_words: tuple[str, ...] = ()
-    """Lower-case words of which each line of `success` contains one, if it contains no common word for success."""
+    """Lower-case words; each line that matches `success` contains one of these or a common word for success."""
     mention: str = ""
     """Expression for a word in a log that shows that this tool simulated."""
     time: str = ""
@@ -157,11 +157,11 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     """Expression for the line of a log that names the version that ran, with the group `version`."""
     seed_options: tuple[str, ...] = ()
-    """Options for the seed of a run, as they begin: with a trailing `=` the value is joined, else the next word."""
+    """Beginnings of the options for a run's seed: after a trailing `=` the value is joined, else the next word."""
     seed_line: str = ""
     """Expression for a line of a log with the seed that the tool chose, with the group `seed`."""
     run_ends: tuple[str, ...] = ()
-    """Texts in the last lines of a run that ended by itself, besides `$finish`."""
+    """Texts in the last lines of a run that was not cut off, besides `$finish`."""
     start_time: str = ""
     """Expression for a line of a log with the start time of the run."""
     scan_words: tuple[str, ...] = ()
