@@ -25,8 +25,8 @@ _EXCEPTION = re.compile(r"[A-Z]\w*[a-z]\w*")
 def reclassify_failure(occurrence: Occurrence, fingerprint_version: int, classifier: Classifier) -> Verdict | None:
     """Return the verdict of the present registry and fingerprint version.
 
-    An excerpt is less than the log of the failed test. Therefore the recorded first cause stays the first cause if its
-    message still names a cause. Its recorded fingerprint is then kept if it has the present version.
+    An excerpt shows less than the log of the failed test. Therefore the recorded first cause stays the first cause if
+    its message still names a cause. Its recorded fingerprint is then kept if it has the present version.
 
     Args:
         occurrence: The occurrence as it was archived.

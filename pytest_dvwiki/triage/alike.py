@@ -1,10 +1,9 @@
 """Failures of one run that differ only in values that decide nothing: one of them is classified for all.
 
 A testbench fails thousands of times with the same words and different numbers. The words decide which patterns match,
-which message is the first cause, and which fingerprint it gets. Two failures are alike if their texts are the same
-except for numbers that stand by themselves, and if these have as many digits, of the same kind, and are equal to each
-other in the same places. Numbers of one digit, and numbers that a pattern may know (`signal 15`, `code 137`), count as
-words.
+which message is the first cause, and which fingerprint it gets. Two failures are alike if their texts differ only
+in free-standing numbers, and if these numbers have the same length and kind of digits and repeat in the same places.
+Numbers of one digit, and numbers that a pattern may know (`signal 15`, `code 137`), count as words.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 _VALUE = re.compile(r"(?<=[ =])(0x[0-9a-fA-F]{2,}|[1-9][0-9]+)(?![^\s,;)])")
 """A number after a blank or an equals sign; a number within a name, a place, a date or a code is a word."""
 _PART = re.compile(r"\\(?P<escaped>.)|\{\d+(?:,\d*)?\}|(?P<any>\[\^?\]?(?:\\.|[^\]\\])*\])")
-"""The parts of an expression whose digits are not those of a text: escapes, repetitions, sets of characters."""
+"""The parts of an expression whose digits need not be in a text: escapes, repetitions, sets of characters."""
 _ALL_DIGITS = re.compile(r"0-9|\\d")
 _KNOWN = re.compile(r"\d{2,}")
 _BINARY = frozenset("01")
@@ -36,15 +35,15 @@ class Likeness:
     """Tells which failures are alike.
 
     Args:
-        entries: The patterns by which they are classified.
+        entries: The patterns by which failures are classified.
     """
 
     def __init__(self, entries: Sequence[RegistryEntry]) -> None:
         own = [entry.pattern for entry in entries if entry.of_people]
-        self._tells = not any(map(_distinguishes_digits, _expressions(own)))
+        self._compares = not any(map(_distinguishes_digits, _expressions(own)))
         """Whether failures are compared: not if an expression that people gave may require a particular digit."""
         expressions = _expressions(entry.pattern for entry in entries if not entry.of_people)
-        self._tells_letters = bool(own)
+        self._letters_matter = bool(own)
         """Whether an expression may require decimal digits in a hexadecimal number; no built-in expression does."""
         self._known = {number for source in expressions for number in _KNOWN.findall(_bare(source))}
         self._kinds: dict[str, tuple[str, str]] = {}
@@ -56,7 +55,7 @@ class Likeness:
         Failures in a simulation are not compared: its tests are judged together, and take far longer than their
         classification.
         """
-        if not self._tells or failure.in_simulator or not failure.started:
+        if not self._compares or failure.in_simulator or not failure.started:
             return None
         text = _GAP.join((failure.message, *(excerpt.text for excerpt in failure.excerpts)))
         if len(text) > _LONGEST:
@@ -87,7 +86,7 @@ class Likeness:
         """Return the length of a value and the kind of its digits; a number that a pattern may know is its own kind."""
         if value.startswith("0x"):
             digits = value[2:]
-            letters = f" {digits.isdecimal()} {digits.isupper()}" if self._tells_letters else ""
+            letters = f" {digits.isdecimal()} {digits.isupper()}" if self._letters_matter else ""
             return value if digits.startswith("0") else f"0x {len(value)}{letters}"
         if value in self._known:
             return value

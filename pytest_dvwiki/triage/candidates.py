@@ -102,7 +102,7 @@ def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matche
 
     Args:
         head: The head of the traceback.
-        lines: The lines from there on.
+        lines: The lines from the head on.
         matcher: The patterns.
     """
     raised = cut_off([strip_line(line) for line in lines], 0)
@@ -119,7 +119,7 @@ def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozens
 
     Args:
         text: Lines without a gap.
-        first: The number of the first one.
+        first: Number of the first line.
         known: The lines with a message that a pattern matches.
     """
     if "Traceback (most recent call last)" not in text:

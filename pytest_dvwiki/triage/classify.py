@@ -80,10 +80,10 @@ class FirstCause:
 
 
 class Classifier:
-    """Name failures by the patterns of a registry and the history of an archive."""
+    """Names failures by the patterns of a registry and the history of an archive."""
 
     watched: Callable[[], Sequence[str]] = tuple
-    """Returns literals of further lines that the matcher has to find."""
+    """Returns literals of other lines that the matcher has to find."""
 
     def __init__(
         self,
@@ -152,8 +152,8 @@ class Classifier:
 
         Args:
             failure: The failure.
-            keep: Whether to keep what hooks and patterns found, because the failure will be classified again, when the
-                archive may hold more records; they are not called a second time.
+            keep: Whether to keep what hooks and patterns found. The failure will be classified again, when the archive
+                may hold more records, and they are not called a second time.
         """
         if keep or self._kept:
             # The end of a session may change the command; a command has no hash either.
@@ -208,7 +208,7 @@ class Classifier:
         )
 
     def verdict_of(self, finding: FirstCause) -> Verdict:
-        """Return the verdict on a finding."""
+        """Return the verdict on a first cause."""
         choice = finding.choice
         candidate = choice.candidate if choice else None
         error_class, failure_subtype = label_of(finding)
@@ -306,7 +306,7 @@ def _frame(failure: Failure, choice: Choice | None) -> Frame | None:
     """Return the user's frame of the chosen exception."""
     if choice is not None and not choice.candidate.exception:
         return None
-    # The frame from the capture has its path in the project.
+    # The frame from the capture has a path relative to the project.
     if failure.frame is not None:
         return failure.frame
     line = choice.candidate.line if choice else 0

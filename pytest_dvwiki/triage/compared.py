@@ -42,7 +42,7 @@ _VALUE = re.compile(
 _BITS = re.compile(r"(?=[01_]*[xzuw])[01xzuw_]{2,}", re.IGNORECASE)
 _NUMBER = re.compile(r"0x[0-9a-fA-F_]+")
 _PLAIN = 4
-"""Number of bits from which on they are not taken for a word, whatever they are compared with."""
+"""Minimum number of bits that cannot be a word, whatever they are compared with."""
 _DIGITS = re.compile(r"(?=[0-9a-f]*[xz])[0-9a-fxz]+", re.IGNORECASE)
 _ENDS = re.compile(
     r"['\")\]\s]*(?:$|[,;:(|]|(?:got|but|actual|act|instead|expected|exp|vs|versus|Time|at|while)\b)", re.IGNORECASE
@@ -93,7 +93,7 @@ def compares(assertion: str, *, shown: bool) -> bool:
 
 
 def _is_of_none(assertion: str, operator: str) -> bool:
-    """Tell whether an assertion compares with None by an operator."""
+    """Tell whether an operator in an assertion compares with None."""
     return re.search(rf"{re.escape(operator)}\s+None\b", assertion) is not None
 
 

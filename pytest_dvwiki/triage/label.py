@@ -1,4 +1,4 @@
-"""The label of a failure: its pattern's, adapted to the circumstances of the test."""
+"""The label of a failure: the label of its pattern, adapted to the circumstances of the test."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _assertion(finding: FirstCause, label: tuple[str, str]) -> tuple[str, str]:
 
 
 def _class(error_class: str, text: str) -> str:
-    """Return the class of a message: that of the phase that reported it, whatever the usual class of its subtype."""
+    """Return the class of a message by the phase that reported it, whatever the usual class of its subtype."""
     if error_class.startswith("uvm_"):
         return _severity(text, error_class)
     if error_class == "compile_error" and _at_run().match(text):

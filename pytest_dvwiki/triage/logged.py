@@ -1,4 +1,4 @@
-"""What a test logged as an error just before an assertion that says nothing: `log.error(…)`, then `assert False`."""
+"""The error that a test logged just before an assertion that says nothing: `log.error(…)`, then `assert False`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LINE = re.compile(
 )
 _MANAGER = "cocotb.regression"
 _DEEP = re.compile(r"\s{16}")
-"""The beginning of a message's further lines."""
+"""The beginning of the lines below the first line of a message."""
 
 
 def with_logged(text: str, frame: Frame | None, lines: Sequence[tuple[int, str]], end: int | None = None) -> str:

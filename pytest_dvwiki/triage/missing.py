@@ -30,7 +30,7 @@ _SYNTAX = re.compile(r"syntax error(?:,|$)")
 
 @functools.cache
 def _named() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return the expressions for messages about something missing, by kind; the file that asks tells them apart."""
+    """Return the expressions for messages about something missing, by kind; the message's file stays in the parts."""
     return tuple(
         (f"missing {kind}", re.compile(text)) for tool in simulators.tools() for kind, text in tool.missing.items()
     )
@@ -44,7 +44,7 @@ def of_any_tool(parts: ReportParts) -> ReportParts:
     if source := _SOURCE.search(parts.text):
         return replace(parts, report_class="missing source", file=None, message_id=source["name"], text="")
     if parts.file is None or parts.line is None:
-        # `make -k` does not stop.
+        # `make -k` does not add `Stop.`
         return replace(parts, text=parts.text.removesuffix("Stop.").rstrip()) if _RULE in parts.text else parts
     if _SYNTAX.match(parts.text):
         return replace(parts, report_class="syntax error", message_id=str(parts.line), text="")

@@ -35,7 +35,7 @@ class Nearest:
     """Examples with their labels, searched by words.
 
     Args:
-        examples: The examples, each with its text, its label `class/subtype` and its origin.
+        examples: The examples, each with its text, its label `class/subtype` and the id of its pattern.
     """
 
     def __init__(self, examples: Iterable[tuple[str, str, str]]) -> None:
@@ -51,7 +51,7 @@ class Nearest:
                 self._with.setdefault(word, []).append(number)
 
     def like(self, message: str) -> Like | None:
-        """Return the nearest example of a message that no pattern matches; None if no example is similar."""
+        """Return the example nearest to a message that no pattern matches; None if no example is similar."""
         counted = Counter(words(message))
         products: dict[int, float] = {}
         for word, often in counted.items():

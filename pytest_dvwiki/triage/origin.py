@@ -40,7 +40,7 @@ CLEAR = 0.6
 """Confidence below which an origin is unknown."""
 SUREST = 0.99
 TOOL = 0.85
-"""Confidence in a failure of the environment."""
+"""Confidence that a failure of the environment has the origin `TOOL`."""
 WEIGHTS: Mapping[str, float] = {
     "file": 4.1,
     "mismatch": 2.5,
@@ -81,13 +81,13 @@ _KINDS = {
     "simulation_ended_early": "no progress",
 }
 _SAME_HDL = "same HDL"
-"""Kind of the clue that no HDL file changed: a mismatch in the design does not come from a change of it."""
+"""Kind of the clue that no HDL file changed: then a mismatch in the design does not come from a change in it."""
 _ASKS = "asks for a top"
 """Kind of the clue that the Makefile of a build changed: if nothing else did, the design did not lose the top level."""
 _LIST = "source list"
-"""Kind of the clue that a list of sources changed: a missing file may be the fault of who keeps the list."""
+"""Kind of the clue that a list of sources changed: a missing file may be the fault of whoever keeps the list."""
 _REPLACES = {_SAME_HDL: "mismatch", _LIST: "build", _ASKS: "top level"}
-"""Maps each of these kinds to the kind of clue that it refutes; without a clue to refute it says nothing."""
+"""Maps these kinds of clues to the kinds that they refute; without a clue to refute, they do not count."""
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail", "timing_offset", "protocol_violation", "coverage_miss"})
 _OF_VALUES = frozenset({"index_out_of_range", "key_error", "value_error", "type_error", "runtime_error"})
 """Python exceptions that a wrong value of the design can raise, too."""
@@ -201,11 +201,13 @@ def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
     if verdict.decided_by or verdict.error_class == "tool_error":
         return verdict
     kinds = {clue.kind for clue in verdict.clues}
-    told = tuple(clue for clue in clues if _REPLACES.get(clue.kind, clue.kind) in kinds or clue.kind not in _REPLACES)
-    refuted = {_REPLACES.get(clue.kind) for clue in told}
+    relevant = tuple(
+        clue for clue in clues if _REPLACES.get(clue.kind, clue.kind) in kinds or clue.kind not in _REPLACES
+    )
+    refuted = {_REPLACES.get(clue.kind) for clue in relevant}
     more = tuple(
         replace(clue, weight=0.0) if ("handle" in kinds or "top level" in refuted) and _is_of_design(clue) else clue
-        for clue in told
+        for clue in relevant
         if clue.kind not in {"changes", "likely changes"} or not _is_path_problem(verdict, clue, refuted)
     )
     if not more:
@@ -339,7 +341,7 @@ def _undecided(kind: str) -> Clue:
 def _what_would_decide(clues: Sequence[Clue]) -> str:
     """Return what would decide between the readings of a failure, and which further runs to compare with.
 
-    A recorded pass with another seed or simulator decides nothing by itself: it gives a run to compare with.
+    A recorded pass with another seed or simulator decides nothing on its own: it gives a run to compare with.
     """
     known = {clue.kind for clue in clues}
     other = {"some seeds": "another seed", "another simulator passes": "another simulator"}
@@ -412,7 +414,7 @@ def _run(failure_subtype: str, prior: Clue | None) -> Clue | None:
 
 
 def _prior(failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str, Subtype]) -> Clue | None:
-    """Return the side from which such failures mostly come; the caller sets the kind of the clue."""
+    """Return a clue for the side from which such failures mostly come; the caller sets its kind."""
     if pattern is not None and pattern.origin in SIDES:
         return Clue("", pattern.origin, f"messages like this ({pattern.id}) mostly come from {SIDES[pattern.origin]}")
     if pattern is not None and pattern.origin == "TOOL":

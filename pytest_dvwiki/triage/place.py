@@ -26,7 +26,7 @@ _NAMES_ITS_CAUSE = re.compile(
     r"|\bis not in ConfigDB\b|\bhas no key: |\bnot in uvm_factory\b"
     r"|No such file or directory: '[^']*\.(?:sv|svh|v|vh|vhd|vhdl)'"
 )
-"""Texts of cocotb and pyuvm, and of a missing source of a source list; any other file may be missing for any reason."""
+"""Texts of cocotb and pyuvm about something missing, and of Python about a missing HDL source."""
 _IMPORTS = frozenset({"ImportError", "ModuleNotFoundError"})
 _WORDLESS = re.compile(r"assert (?:not )?(?:V|XZ|None|''|\"\"|\[\]|\{\}|\(\)|set\(\))")
 """A rewritten assert without a comparison, after masking."""

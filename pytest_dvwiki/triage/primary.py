@@ -130,7 +130,7 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
 
 
 def _never_awaited(candidates: Sequence[Candidate]) -> Candidate | None:
-    """Return Python's warning of a coroutine that was never awaited, if it came before the test failed.
+    """Return Python's warning about a coroutine that was never awaited, if it came before the test failed.
 
     A later warning is about a task that ended with its test.
     """
@@ -142,7 +142,7 @@ def _never_awaited(candidates: Sequence[Candidate]) -> Candidate | None:
 
 
 def _warnings_beside_errors(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the warnings of tools that also report an error in the same source; error counts do not count."""
+    """Return the warnings of tools that also report an error in the same source; error counts are ignored."""
     warnings = [candidate for candidate in candidates if _warning().match(candidate.text)]
     if not warnings:
         return []

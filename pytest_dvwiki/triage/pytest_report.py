@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Frame
 
 _PLACE = re.compile(r"(?P<file>[^\s:][^:]{0,1000}\.py):(?P<line>\d+): ?(?:in (?P<function>\S+)|(?P<type>[\w.]+))?$")
-_SAID = re.compile(r"E {1,}\S")
+_MESSAGE = re.compile(r"E {1,}\S")
 _EXIT = re.compile(r"E {1,}SystemExit\b")
 """A SystemExit raised in an `except` clause is not the fault: the caught exception is."""
 
@@ -26,10 +26,10 @@ def only_messages(lines: Sequence[str]) -> list[str]:
     pytest marks the lines of the exception with an `E`. A report without such a line (a strict xpass, a worker's crash)
     is all message. Of a chain of exceptions only the one that counts stays, as in a traceback.
     """
-    if not any(_SAID.match(line) for line in lines):
+    if not any(_MESSAGE.match(line) for line in lines):
         return ["" if _PLACE.match(line) else line for line in lines]
     first, last = _counting(lines)
-    return [line if first <= at < last and _SAID.match(line) else "" for at, line in enumerate(lines)]
+    return [line if first <= at < last and _MESSAGE.match(line) else "" for at, line in enumerate(lines)]
 
 
 def _counting(lines: Sequence[str]) -> tuple[int, int]:

@@ -23,12 +23,12 @@ def settle(
 
     A failure may be a mere consequence of another failure in its simulation: its test never started, or the
     simulation ended during it without a cause of its own. It takes over the verdict of the other failure. Origins
-    learn how many seeds failed and passed.
+    take into account which seeds and simulators failed and passed.
 
     Args:
         failures: The run's failures, those of one simulation in the order of its tests.
-        verdicts: The verdict on each, in the same order.
-        results: All tests of the run, for seeds that passed.
+        verdicts: The verdict on each failure, in the same order.
+        results: The results of all tests of the run, for the seeds and simulators that passed.
     """
     settled = _with_first_report(failures, verdicts)
     for members in _simulations(failures).values():
@@ -88,8 +88,8 @@ def _with_results(
     failures: Sequence[Failure], verdicts: Sequence[Verdict], results: Sequence[Result]
 ) -> tuple[Verdict, ...]:
     """Add to each verdict the outcomes of the same tests with other seeds and on other simulators."""
-    seeds = _ends([(each.nodeid, each.seed, each.outcome) for each in results], failures, verdicts, "seed")
-    simulators = _ends(
+    seeds = _outcomes([(each.nodeid, each.seed, each.outcome) for each in results], failures, verdicts, "seed")
+    simulators = _outcomes(
         [(each.nodeid, each.simulator, each.outcome) for each in results], failures, verdicts, "simulator"
     )
     weighed = []
@@ -102,7 +102,7 @@ def _with_results(
     return tuple(weighed)
 
 
-def _ends(
+def _outcomes(
     results: Iterable[tuple[str, str | None, str]],
     failures: Sequence[Failure],
     verdicts: Sequence[Verdict],

@@ -137,9 +137,9 @@ class Waivers:
         )
 
     def notes(self, day: str) -> tuple[str, ...]:
-        """Return the notes on the waivers that do not depend on any failure.
+        """Return the notes about waivers that do not depend on the failures of a run.
 
-        These are the problems of the file and the expired waivers, or all waivers in the mode `global`.
+        They are about problems of the file, and expired waivers or, in the mode `global`, all waivers.
         """
         notes = [f"[WAIVER] {problem}" for problem in self.problems]
         if self.mode == FOR_ALL:
@@ -231,7 +231,7 @@ def read_waivers(text: str, path: Path) -> Waivers:
 
 
 class _WaiverReader:
-    """Turn a document into waivers."""
+    """Turns a document into waivers."""
 
     def __init__(self, path: Path, lines: Mapping[tuple[str | int, ...], int]) -> None:
         self._path = path
@@ -242,24 +242,26 @@ class _WaiverReader:
         if document is None:
             return Waivers()
         if not isinstance(document, dict):
-            self._tell((), "expected `mode:` and `waivers:`; no failure is waived")
+            self._report((), "expected `mode:` and `waivers:`; no failure is waived")
             return Waivers()
         for key in document:
             if key not in {"mode", "waivers"}:
-                self._tell((key,), f"{key!r} is not a key of this file; {nearest(key, ('mode', 'waivers'))}")
+                self._report((key,), f"{key!r} is not a key of this file; {nearest(key, ('mode', 'waivers'))}")
         mode = document.get("mode", "selective")
         if mode not in ("selective", FOR_ALL):
-            self._tell(("mode",), f"mode {mode!r:.60}: write selective or global; selective is assumed")
+            self._report(("mode",), f"mode {mode!r:.60}: write selective or global; selective is assumed")
             mode = "selective"
         listed = document.get("waivers") or []
         if not isinstance(listed, list):
-            self._tell(("waivers",), "expected a list: a waiver begins with `- id:`; no failure is waived")
+            self._report(("waivers",), "expected a list: a waiver begins with `- id:`; no failure is waived")
             listed = []
         found: dict[str, Waiver] = {}
         for number, entry in enumerate(listed):
             waiver = self._waiver(("waivers", number), entry, mode)
             if waiver is not None and waiver.id in found:
-                self._tell(("waivers", number), f"the id {waiver.id!r} appears twice; the second one is ignored")
+                self._report(
+                    ("waivers", number), f"the id {waiver.id!r} appears twice; rename one, the second is ignored"
+                )
             elif waiver is not None:
                 found[waiver.id] = waiver
         return Waivers(mode, tuple(found.values()))
@@ -321,7 +323,7 @@ class _WaiverReader:
         except ValueError:
             raise self._error(place, f"expires {value!r:.40} is not a date; write it as 2026-12-31") from None
 
-    def _tell(self, place: tuple[str | int, ...], what: str) -> None:
+    def _report(self, place: tuple[str | int, ...], what: str) -> None:
         self.problems.append(str(self._error(place, what)))
 
     def _error(self, place: tuple[str | int, ...], what: str) -> _WaiverError:

@@ -26,8 +26,8 @@ def choose_in_text(
     Args:
         lines: Numbered lines, with gaps in the numbers for lines left out.
         matcher: The patterns.
-        among: The lines whose messages count, if the whole text decided that; a message next to a gap may be
-            incomplete.
+        among: Numbers of the lines whose messages count, if they were chosen in the whole text; a message next to a
+            gap may be incomplete. None for all lines.
     """
     marks = sections_of(lines)
     whole = "\n".join(line for _, line in lines)

@@ -43,15 +43,15 @@ _BREAK = re.compile(r"<br ?/?>")
 
 
 class Folds:
-    """Unfold the blocks of a text, and map the lines back to their numbers in it."""
+    """Unfolds the blocks of a text, and maps the lines back to their numbers in the text."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
-        """Numbers of the first unfolded lines of each folded line."""
+        """For each folded line, the number of its first unfolded line."""
         self._added = [0]
-        """Number of lines added before each of them, and in all."""
+        """Number of lines added before each folded line, and in all."""
         self._numbers: list[int] = []
-        """For each line of a split text the number of the line that held it."""
+        """For each line of a split text, the number of the line that held it."""
 
     @property
     def added(self) -> int:
@@ -63,7 +63,7 @@ class Folds:
 
         Args:
             block: The lines.
-            count: Returns the number of such lines before them; called only if one of these holds several.
+            count: Returns the number of unfolded lines before the block; called only if a line of the block is folded.
         """
         parts: list[bytes] = []
         done = feeds = 0
@@ -100,7 +100,7 @@ class Folds:
 
 def _candidate_lines(block: bytes) -> Iterator[tuple[int, int]]:
     """Yield the start and end of the lines that may be folded."""
-    # The search for one byte is many times faster than that for two.
+    # A search for one byte is many times faster than a search for two.
     marks = [re.escape(mark) for mark in _MARKS if mark[:1] in block and mark in block]
     if not marks:
         return

@@ -1,4 +1,4 @@
-"""Cancel messages that prove little by themselves, if the run itself reports a good end.
+"""Cancel messages that prove little on their own, if the run itself reports a good end.
 
 Words that belong to no tool ("ERROR: …", "timed out") also occur in tests that pass, and a tool goes on if an optional
 library or licence is missing. If a log holds nothing stronger, its own end decides. In the log of a place-and-route

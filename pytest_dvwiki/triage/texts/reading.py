@@ -67,7 +67,7 @@ def details(verdict: Verdict | None) -> dict[str, Any]:
 
 
 class TextClassifier(Classifier):
-    """Name what failed in a bare text, too."""
+    """A classifier that also names what failed in a bare text."""
 
     watched = staticmethod(watched)
 
@@ -137,7 +137,7 @@ class TextClassifier(Classifier):
 
 
 def _finding_in(frames: Frames, choice: Choice, lines: Sequence[tuple[int, str]], *, simulator: bool) -> FirstCause:
-    """Return the finding for a message of a bare text, with the place that its traceback names."""
+    """Return a message of a bare text as a first cause, with the place that its traceback names."""
     candidate = choice.candidate
     values = compared.values_below(lines, candidate.line) if candidate.exception else ("", "")
     frame = frames.of(candidate.line) if candidate.exception else None

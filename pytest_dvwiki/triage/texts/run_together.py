@@ -9,7 +9,7 @@ from itertools import pairwise
 from pytest_dvwiki import simulators
 
 _FEW_LINES = 3
-"""Largest number of non-empty lines of a text that lost its line feeds."""
+"""Maximum number of non-empty lines of a text that lost its line feeds."""
 _LONG = 80
 _MESSAGES = 2
 """Number of message heads within one line that shows that it was several lines."""

@@ -88,8 +88,8 @@ def sections(text: str, *, first_line: int = 1) -> Sections:
     """Read the marks of a log.
 
     Args:
-        text: Its lines.
-        first_line: The number of the first one.
+        text: The lines of the log.
+        first_line: Number of the first line.
     """
     cocotb = is_cocotb(text)
     passed = _passed(text, first_line) if cocotb else ()

@@ -1,8 +1,8 @@
 """Keep the lines of a text that a verdict needs: all lines of a small text, few of a huge one.
 
-A sieve keeps the lines around each message that a pattern matches, while its kind is new since the last test began; the
-neighbouring marks of cocotb's log, which show whether it belongs to a test that passed; the last line that reports a
-good end; and the first lines, which show what kind of log it is. Lines left out leave a gap in the numbers, and their
+A sieve keeps the lines around the first few messages of each kind in each test; the neighbouring marks of cocotb's log,
+which show whether a message belongs to a test that passed; the last line that reports a good end; and the first lines,
+which show what kind of log it is. Lines left out leave a gap in the numbers, and their
 messages are counted.
 """
 
@@ -62,11 +62,11 @@ class Kept:
     count: int = 0
     """Number of lines of the whole text."""
     folds: Folds = field(default_factory=Folds)
-    """Maps the numbers of unfolded lines to those of the text."""
+    """Maps the numbers of unfolded lines to line numbers of the text."""
 
 
 class Sieve:
-    """Take a text block by block and keep a few megabytes of it at most.
+    """Takes a text block by block, and keeps a few megabytes of it at most.
 
     Args:
         matcher: The patterns; it has to watch for `watched()`.
@@ -108,7 +108,7 @@ class Sieve:
 
 
 class _Kinds(KindCounts):
-    """Count each skipped message with the last kept one of its kind."""
+    """Counts each skipped message with the last kept message of its kind."""
 
     def __init__(self) -> None:
         super().__init__(OF_A_KIND)
@@ -130,7 +130,7 @@ class _Kinds(KindCounts):
     def kept(self, line: int) -> None:
         """Note that the message whose kinds were noted last was kept, and its line number."""
         self.hits[line] += 1
-        # The further lines of a message are not messages of their own.
+        # The other lines of a message are not messages of their own.
         for kind in self._fresh[:1]:
             self._line[kind] = line
         for kind in self._fresh[1:]:
@@ -159,7 +159,7 @@ class _Scan:
         self._mark: tuple[int, str] | None = None
         """The last mark before the current line: number and text."""
         self._wants_mark = False
-        """Whether a message was kept since that mark."""
+        """Whether a message was kept since the last mark."""
         self._ends: dict[Canceller, tuple[int, str]] = {}
         """The last line that reports the successful end of a test, and of a run."""
         self._carry = b""

@@ -1,8 +1,8 @@
 """Texts that a terminal, a mail or a page wrapped at its width: a message continues in lines that mean nothing alone.
 
-A log wraps no lines, and the line below a message is not part of it. So a text is read this way in two cases only.
-Either words are cut at one column, as terminals do. Or lines end before a word that did not fit, and either the text as
-it is names no failure, or the rest of a warning in it looks like a message of its own.
+A log wraps no lines, and the line below a message is not part of it. Therefore lines are joined in two cases only.
+Either words are cut at one column, as by a terminal. Or lines end before a word that did not fit, and either the text
+as it is names no failure, or the rest of a warning in it looks like a message of its own.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice
     if (width := _cut_column(texts)) is not None:
         joined = list(_put_together(lines, width))
         again = _choose(joined, matcher, f"that were cut at column {width}")
-        # Rows of a table may look cut; their joining must not lose a failure.
+        # Rows of a table may look cut; joining them must not lose a failure.
         return choice if again is None and not _is_of_warning(choice, joined) else again
     if (width := _width(texts)) is None:
         return choice
