@@ -27,7 +27,7 @@ class Again(NamedTuple):
 def tests_again(cause: Cause, archive: Archive, since: str) -> list[Again]:
     """Return the failing tests of a cause that have a command, the shortest first, each test with each seed once.
 
-    Only runs since the given day count; without a day, those of the day on which the cause failed last.
+    Only runs since the given day count; without a day, runs of the day on which the cause failed last.
     """
     found: dict[tuple[str, str | None, str | None, str | None], Again] = {}
     rows = cause.history.rows[:_MOST_RUNS] if cause.history is not None else ()

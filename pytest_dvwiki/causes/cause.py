@@ -40,7 +40,7 @@ class Cause:
     """A cause on record, or of the present run."""
 
     name: str
-    """The fingerprint; a further cause of a check has `/` and the task id of the run that opened it appended."""
+    """The fingerprint; another cause of the same check has `/` and the task id of the run that opened it appended."""
     occurrence: Occurrence
     """The occurrence in the present run, else the newest on record."""
     history: CauseHistory | None = None
@@ -80,7 +80,7 @@ class Cause:
     """The cause of the same check that was fixed before, if this cause is another fault."""
 
     run_id: RunId | None = None
-    """The job and machine of the present run, where they are on record."""
+    """The job and machine of the present run, if they are on record."""
 
     @classmethod
     def on_record(cls, name: str, history: CauseHistory, page: PageFacts | None = None) -> Cause:

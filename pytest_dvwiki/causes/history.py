@@ -41,7 +41,7 @@ class History(Protocol):
         ...
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
-        """Return the standing fixes of the causes of a check, that of the most recently seen cause first."""
+        """Return the standing fixes of the causes of a check, the fix of the most recently seen cause first."""
         ...
 
     def cause_of(
@@ -95,7 +95,7 @@ class History(Protocol):
     ) -> Sequence[Pass]:
         """Return the newest passes of a failing test on its simulator without uncommitted changes, newest first.
 
-        For a build that fails, runs in which it passed count, whether or not the tests then did.
+        For a build that fails, runs in which the build passed count, whether or not their tests passed.
 
         Args:
             cause: The cause with which it fails.

@@ -61,7 +61,7 @@ def passed(
         record: The run; None if it left none.
         causes: The causes that occur in it.
         known: Maps fingerprints to causes whose tests pass again, or whose fix holds now, as of the end of the run.
-        held: The causes whose fix holds since this run.
+        held: Names of the causes whose fix holds from this run on.
         reported: Pairs of a test and the name of its cause, for fixes that were reported before they were committed.
         written: Whether the run is on record; the records then tell the result of each fix.
     """

@@ -24,7 +24,7 @@ Standing = Literal["held", "passing", "chance", "stated", "returned", "failed", 
 """The standing of a fix.
 
 It `held`; its passes are more than chance but too few to call it held (`passing`); they may be chance (`chance`);
-somebody stated it and no run has passed since (`stated`); the cause `returned` although its passes were more than
+somebody stated it and no run has passed since (`stated`); the cause `returned` although the passes were more than
 chance; it changed nothing (`failed`); or it fixed other tests or simulators than those that fail (`elsewhere`).
 """
 
@@ -33,7 +33,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     """One fact about a cause."""
 
     task_id: str = ""
-    """The run whose record is the source; empty if the present run or a page is."""
+    """The run whose record is the source; empty if the source is the present run or a page."""
 
 
 class AlreadyArchived(Statement, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ class Seen(Statement, frozen=True, kw_only=True):
     before: bool = False
     """Whether the present run is not counted."""
     of_kind: bool = False
-    """Whether the counts are those of the failure subtype."""
+    """Whether the counts are for the whole failure subtype."""
     reports: int = 0
     """Number of the runs that are known only from a report."""
 
@@ -90,7 +90,7 @@ class Beside(Statement, frozen=True, kw_only=True):
     """The cause differs from the fixed one that its check reported before."""
 
     page: str
-    """The page of that cause, or its name if it has none."""
+    """The page of the fixed cause, or its name if it has none."""
     fix: Fix | None
 
 
@@ -100,7 +100,7 @@ class Infrastructure(Statement, frozen=True, kw_only=True):
     jobs: int
     """Number of jobs that the cause hit."""
     hosts: tuple[str, ...]
-    """Their machines, where they are on record."""
+    """Machines of these jobs, as far as they are on record."""
     since: str
 
 
@@ -127,7 +127,7 @@ class Came(Statement, frozen=True, kw_only=True):
 
 
 class SeenOn(Statement, frozen=True, kw_only=True):
-    """The values of a matrix axis on which the cause was seen, and those on which its tests passed."""
+    """The values of a matrix axis on which the cause was seen, and the values on which its tests passed."""
 
     split: Split
 
@@ -320,7 +320,7 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
 
 
 def _came_after(state: FixState, cause: Cause) -> bool:
-    """Tell whether it is certain that a commit after the pass with which a fix was seen brought the cause."""
+    """Tell whether the cause certainly came with a commit after the one at which the fix was seen to pass."""
     found = cause.first_bad
     return found is not None and found.is_certain and found.good in (state.fix.commits or ())[-1:]
 

@@ -46,7 +46,7 @@ PLAIN = Style()
 
 
 @functools.singledispatch
-def text(statement: of.Statement, style: Style = PLAIN) -> str:  # noqa: ARG001  # for those registered below
+def text(statement: of.Statement, style: Style = PLAIN) -> str:  # noqa: ARG001  # for the functions registered below
     """Return the text of a statement; empty for a command, which each output prints in its own way."""
     return ""
 
@@ -58,7 +58,7 @@ def _recalled(statement: of.AlreadyArchived, style: Style = PLAIN) -> str:
 
 @text.register
 def _regressed(statement: of.Regressed, style: Style = PLAIN) -> str:  # noqa: ARG001
-    why = "its page was closed then" if statement.closed else "its fix had held"
+    why = "its page had been closed" if statement.closed else "its fix had held"
     return f"came back on {statement.date[:10]}: {why}"
 
 
@@ -229,7 +229,7 @@ def _flaky(statement: of.Flaky, style: Style = PLAIN) -> str:  # noqa: ARG001
 
 
 def short(commit: str, digits: int = _SHORT) -> str:
-    """Return the name of a commit as it is shown; that of a revision outside git (`@1234567`) stays whole."""
+    """Return the name of a commit as it is shown; a revision outside git (`@1234567`) stays whole."""
     return commit if commit.startswith("@") else commit[:digits]
 
 
@@ -300,8 +300,8 @@ def gate_text(mode: str, gate: Gate | None, *, refused: str, status: int, waived
 
     Args:
         mode: The gate's name.
-        gate: Its decision; None if there is none.
-        refused: Why it may not act; empty if it may.
+        gate: The gate's decision; None if there is none.
+        refused: Why the gate must not act; empty if it may.
         status: The exit status that pytest gave.
         waived: The waivers of the run.
     """
@@ -322,7 +322,7 @@ def _number(rows: Sequence[Gated]) -> str:
 
 
 def _gated(rows: Sequence[Gated], waived: Sequence[Waived]) -> str:
-    """Return tests by the reason of the gate's decision, waived ones by their waivers."""
+    """Return tests by the reason of the gate's decision, and waived tests by their waivers."""
     parts = []
     for reason in dict.fromkeys(row.reason for row in rows):
         tests = dict.fromkeys(test for row in rows if row.reason == reason for test in row.tests)
@@ -380,7 +380,7 @@ _NO_FIX = {
     "seed": "the same sources failed before, and no seed on record decides its stimulus",
     "older": "the commit is older than the one that failed; the cause came in between",
     "branch": "the branch never had the commit that failed",
-    "configuration": "configuration not recorded, so it may have run with other parameters than those that failed",
+    "configuration": "configuration not recorded, so it may have run with other parameters than the failure",
     "nothing": "the same sources failed before, so it is intermittent",
 }
 

@@ -1,4 +1,4 @@
-"""The result of a check: what was found, what is missing, what else was there, and what is waived."""
+"""The result of a check: what was found, what is missing or extra, and what is waived."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ResultLine:
         return f"{self.source_file or ''}{f':{self.line_number}' if self.line_number else ''}"
 
     def cleaned(self) -> ResultLine:
-        """Return the entry with secrets masked and long texts cut; its texts come from untrusted files."""
+        """Return the line with secrets masked and long texts cut; its texts come from untrusted files."""
         return replace(
             self,
             **{
@@ -83,7 +83,7 @@ class CheckResult:
 
     @property
     def status(self) -> Literal["PASS", "FAIL"]:
-        """Tell whether every violation is waived."""
+        """Return `PASS` if every violation is waived, else `FAIL`."""
         return "FAIL" if self.violations else "PASS"
 
     @property
@@ -98,7 +98,7 @@ class CheckResult:
 
     @property
     def is_right(self) -> bool:
-        """Tell whether the check has the result that it should have: no violations, unless others are expected."""
+        """Tell whether the result is right: one of the expected results or, without any, no violations."""
         return self.expectation is not None if self.expected else not self.violations
 
     def _is_like(self, case: Expected) -> bool:
@@ -214,25 +214,25 @@ class _Extraction:
         self._unreadable: list[ResultLine] = []
 
     def entries(self) -> Iterator[tuple[Expectation | None, ResultLine]]:
-        """Yield the extractions of each item, or a line that it is missing, and then the files that cannot be read."""
+        """Yield the extractions of each item, or why it is missing, and then the files that cannot be read."""
         groups: dict[str | None, list[Expectation]] = {}
         for item in self._checked.items:
             groups.setdefault(item.source, []).append(item)
         for source, items in groups.items():  # an item comes after the one that names its file
             files = [*dict.fromkeys(self._files(source))]
             unreadable = {file for file in files if not self._read(file, items)}
-            looked = self._looked(
+            why = self._why_missing(
                 [file.name for file in files if file not in unreadable], source, is_unreadable=bool(unreadable)
             )
             for item in items:
                 self._found[item.name] = self._found[item.name] or [
-                    ResultLine(item=item.name, reason=f"is missing: {looked}")
+                    ResultLine(item=item.name, reason=f"is missing: {why}")
                 ]
         for item in self._checked.items:
             yield from ((item, entry) for entry in self._found[item.name])
         yield from ((None, entry) for entry in self._unreadable)
 
-    def _looked(self, names: Sequence[str], source: str | None, *, is_unreadable: bool) -> str:
+    def _why_missing(self, names: Sequence[str], source: str | None, *, is_unreadable: bool) -> str:
         """Return why an item was not found."""
         if names:
             return f"no line of {few(names, _NAMED)} matches"
@@ -250,7 +250,7 @@ class _Extraction:
         for entry in self._found[source]:
             named = entry.parsed_fields.get("path") or entry.value
             if named and entry.source_file:
-                # A tool writes names relative to where it runs: mostly the folder of its log, or that of the check.
+                # A tool writes names relative to where it runs: mostly the folder of its log or of the check.
                 folders = (Path(entry.source_file).parent, self._checked.path.parent)
                 there = (folder / named for folder in folders)
                 # `os.path.isfile` raises nothing if a name is too long.

@@ -17,7 +17,7 @@ _SPECIAL = frozenset("*?")
 
 
 class ValuePattern:
-    """The alternatives, separated by `|`, of which a value must match one.
+    """Alternatives, separated by `|`; a value must match one of them.
 
     An alternative with `*` or `?` is a glob for the whole value; any other is a text that the value must contain.
     `regex:` makes everything after it one expression, which may match anywhere.
@@ -31,7 +31,7 @@ class ValuePattern:
         self._searches = [_search(each) for each in _alternatives(text)]
 
     def matches(self, value: str) -> bool:
-        """Tell whether a value fits."""
+        """Tell whether a value matches an alternative."""
         return any(each in value if isinstance(each, str) else each.search(value) for each in self._searches)
 
 

@@ -122,7 +122,7 @@ def load_outline(path: Path) -> Outline:
     """Read a file that states what to check but not yet how: a check without `items`.
 
     Raises:
-        CheckError: The file cannot be read, or is not such a file.
+        CheckError: The file cannot be read, or is not an outline.
     """
     document, reader = _opened(path)
     return reader.outline(document, OUTLINE_KEYS)
@@ -145,7 +145,7 @@ def _parsed(text: str, path: Path) -> tuple[Any, _CheckReader]:
 
 
 class _CheckReader:
-    """Turn a document into a check."""
+    """Turns a document into a check."""
 
     def __init__(self, path: Path, lines: Mapping[Location, int]) -> None:
         self._path = path

@@ -13,7 +13,7 @@ _NOTHING = "the check names neither items nor input_files, so nothing was checke
 
 
 def lines(result: CheckResult) -> Iterator[str]:
-    """Yield the violations first, each with the line that it is about, then the rest.
+    """Yield the violations first, each with the line that it is about, then the found and waived items.
 
     The first line names the failure; no other line has a word by which logs report failures.
     """

@@ -53,7 +53,7 @@ def test_a_closed_bug_that_came_back_is_listed_as_regressed(place: Layout) -> No
     archive(place, record(30, occurrence(), regressed=(CAUSE,)))
     assert shown(place) == "regressed"
     assert (keys(place)["status"], keys(place)["regressed"]) == ("closed", "2026-11-22")
-    assert "- Came back on 2026-11-22: its page was closed then.\n" in bug(place).read_text("utf-8")
+    assert "- Came back on 2026-11-22: its page had been closed.\n" in bug(place).read_text("utf-8")
 
 
 def test_a_run_that_did_not_see_it_as_a_return_says_nothing(place: Layout) -> None:
