@@ -27,7 +27,7 @@ COMMANDS = {
     "classify": "name the failure in a log",
     "commit": "replace a page or a part of one, or make a page",
     "compact": "roll old records up into one file per month",
-    "compile": "shorten topics: merge lessons that say the same, retire those that no longer hold",
+    "compile": "shorten topics: merge lessons that say the same, and retire lessons that no longer hold",
     "context": "print wiki knowledge for a prompt",
     "export": "export the wiki: Open Knowledge Format, llms.txt, a static site",
     "drift": "report where pages and the code they cite differ",
@@ -51,7 +51,7 @@ COMMANDS = {
     "scan": "scan logs of any size and report what failed in them",
     "search": "search the pages of the wiki",
     "sections": "list which role may write what, and propose a section",
-    "serve": "show the report in a browser of this machine, and follow changes",
+    "serve": "show the report in a browser on this machine, and keep it up to date",
     "status": "show on one screen what is open, new and expiring, and who should look at it",
     "spec": "have a model write specifications of checks, and record clarifications",
     "waive": "accept the failures of a cause for a while",
@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         Its exit status; 2 for a mistake in the call.
     """
     if argv is not None:
-        return _run([*argv])  # `list` is a command's module here
+        return _run([*argv])  # not `list(argv)`: that name can be the sub-command's module here
     # In a process of its own most of the time goes into imports. Garbage collection during them takes a tenth of that
     # time, and the collection at exit another tenth.
     gc.set_threshold(_GARBAGE)
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def module_of(command: str) -> str:
-    """Return the name of a command's module; that of `import`, a keyword of Python, has another name."""
+    """Return the name of a command's module: `import` is a keyword of Python, so its module is `import_wiki`."""
     return f"{__name__}.{'import_wiki' if command == 'import' else command}"
 
 

@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reclassify",
         action="store_true",
-        help="first reclassify causes that other patterns or fingerprint versions had named; records do not change",
+        help="first reclassify causes that were named by other patterns or another fingerprint version; records stay as"
+        " they are",
     )
     parser.add_argument("--reindex", action="store_true", help="also rebuild the search index, from all pages")
     parser.add_argument("--restore", action="store_true", help="recreate pages that were deleted")

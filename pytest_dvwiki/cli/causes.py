@@ -1,4 +1,4 @@
-"""The causes that commands name, by a page, by a fingerprint or by its first digits."""
+"""Look-up of the cause that a user names: by a page, by a fingerprint, or by the first digits of a fingerprint."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def add_cause(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "cause",
         metavar="CAUSE",
-        help="name or path of the cause's page, or its id (the fingerprint, or the first digits of it)",
+        help="name or path of the cause's page, or its id (the fingerprint, or its first digits)",
     )
 
 
 def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
-    """Return the fingerprint that a name means, and the path of its page.
+    """Return the fingerprint of the cause with a name, and the path of its page.
 
     Args:
         layout: Where the wiki is.
         name: A fingerprint or its first digits, or a page's present or former name, or its path.
 
     Raises:
-        UsageError: No record matches, or more than one cause.
+        UsageError: No cause has this name, or several have.
     """
     from pytest_dvwiki.records import aggregate  # noqa: PLC0415
     from pytest_dvwiki.upkeep.lookup import SHORTEST, SHOWN, pages_called  # noqa: PLC0415
@@ -42,7 +42,7 @@ def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
         known = aggregate.fingerprints(history.archive)
         page = next(iter(pages_called(history.page_cache, name, ("bugs",))), None)
         asked = next(iter(page.fingerprints()), name) if page else name.lower()
-        # A fingerprint may have several causes; then it does not tell which cause is meant.
+        # Several causes can have the same fingerprint, which then does not say which of them is meant.
         found = [each for each in known if each == asked or (not page and each.startswith(f"{asked}/"))]
         if not found and len(asked) >= SHORTEST:
             found = [each for each in known if each.startswith(asked)]

@@ -18,7 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file", nargs="?", default="-", help="file with the complete new content (default: standard input)"
     )
     parser.add_argument(
-        "--version", default="", metavar="VERSION", help="version that `dvwiki get` named; without it a page is made"
+        "--version",
+        default="",
+        metavar="VERSION",
+        help="the version that `dvwiki get` printed; without it, a new page is made",
     )
     add_store(parser)
 

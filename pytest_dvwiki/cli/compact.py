@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=90,
         metavar="DAYS",
-        help="roll up months that ended more than this many days ago (default: 90); no count changes",
+        help="roll up months that ended more than this many days ago (default: 90); counts stay the same",
     )
 
 

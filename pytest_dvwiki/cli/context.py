@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     from pytest_dvwiki.agent.prompts import CATEGORIES  # noqa: PLC0415 (only for this command)
 
-    parser.add_argument("query", nargs="*", help="words to search for; without any, what was seen most often")
+    parser.add_argument("query", nargs="*", help="words to search for (default: print what was seen most often)")
     parser.add_argument(
         "--test",
         metavar="NODEID",
@@ -62,12 +62,12 @@ def run(args: argparse.Namespace) -> int:
     """Print the context; nothing if nothing is known."""
     settings = settings_of(args)
     if not settings.layout.wiki.is_dir():
-        # Not an error, because scripts need a prompt without a wiki, too; a hint, as the folder may be the wrong one.
+        # This is no error, because scripts need a prompt even without a wiki; the folder may just be the wrong one.
         print(f"dvwiki context: {without_wiki(settings.layout)}", file=sys.stderr)
     kinds = {"--template": args.template, "--log": args.log, "--newest": args.newest}
     chosen = [name for name, value in kinds.items() if value]
     if chosen and (len(chosen) > 1 or args.query or args.test or args.category):
-        raise UsageError(f"{chosen[0]} is given alone: it selects what to print")
+        raise UsageError(f"{chosen[0]} already selects what to print; leave out the other options that select")
     if args.log or args.newest:
         print(_failures(args.log, settings, args.budget))
         return 0

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "path",
         type=Path,
         metavar="PATH",
-        help="for okf and site, a folder: new, empty or of an earlier export; for llms, a file",
+        help="for okf and site, a folder: new, empty, or made by an earlier export; for llms, a file",
     )
     parser.add_argument(
         "--base",
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def export(layout: Layout, name: str, path: Path, base: str = "") -> None:
-    """Export the wiki in a format.
+    """Export the wiki in the format with this name.
 
     Raises:
         WikiError: A file cannot be written.

@@ -51,9 +51,9 @@ def check_farm(args: argparse.Namespace) -> None:
     """Check the options.
 
     Raises:
-        UsageError: They contradict each other.
+        UsageError: `--jobs` is below 1, or `--scheduler` is given without `--engine dask`.
     """
     if args.jobs is not None and args.jobs < 1:
         raise UsageError(f"--jobs {args.jobs}: give a number of processes, at least 1")
     if args.scheduler and args.engine != "dask":
-        raise UsageError("--scheduler names where --engine dask runs; give that as well")
+        raise UsageError("--scheduler works only with --engine dask; give that as well")

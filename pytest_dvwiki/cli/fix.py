@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Archive a record with the fix, or with its withdrawal, and name the page that shows it."""
+    """Archive a record with the fix, or with its withdrawal, and print which page shows it."""
     from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.wiki.writing.build import archive  # noqa: PLC0415
 
@@ -83,7 +83,7 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, 
         found = aggregate.statements(history.archive, names)
     if not found:
         raise UsageError(
-            f"no statement of a fix for {called} is on record; a fix found from the runs cannot be taken back"
+            f"no statement of a fix for {called} is on record; a fix that dvwiki found in the runs cannot be taken back"
         )
     fix, task_id = found[-1]
     row = FixRow(fingerprint=fingerprint, by="person", takes_back=task_id)
@@ -91,7 +91,7 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, 
 
 
 def _commits(repository: Repository, given: str | None) -> dict[str, Any]:
-    """Return the fields of a row that describe the commits of a fix: from the last commit without it to the fix itself.
+    """Return the fields of a row for the commits of a fix: from the last commit without the fix to the fix itself.
 
     Raises:
         UsageError: git does not know a commit.

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what the gate lets through, or why it does not.
+    """Print what the gate lets through, or why it is closed.
 
     Returns:
         0 if the gate of each run lets all its failures through, else 1.
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def joined(records: Sequence[RunRecord]) -> Gate:
-    """Return the decision on several runs; it is refused if a run's is refused or missing, or modes or bases differ."""
+    """Join the gates of several runs; the result is refused if one is refused or missing, or modes or bases differ."""
     gates = [record.gate for record in records if record.gate is not None]
     refused = next((f"{each.task_id} was made without --dvwiki-gate" for each in records if each.gate is None), "")
     if not refused and len({(gate.mode, gate.base) for gate in gates}) > 1:
@@ -75,7 +75,7 @@ def joined(records: Sequence[RunRecord]) -> Gate:
 
 
 def _records(paths: Sequence[str], layout: Layout) -> list[RunRecord]:
-    """Return the records below some paths, each once.
+    """Return the records found below some paths, each of them once.
 
     Raises:
         UsageError: One of them cannot be read.

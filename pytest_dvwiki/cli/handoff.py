@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("target", help="the role that takes over, a later one of the pipeline in schema.yaml")
-    parser.add_argument("summary", help="what it has to know")
+    parser.add_argument("target", help="the role that takes over; it has to come later in the pipeline of schema.yaml")
+    parser.add_argument("summary", help="what this role has to know")
     parser.add_argument(
         "--task",
         default="",

@@ -1,4 +1,4 @@
-"""`dvwiki ingest`: archives the files that runs left outside pytest, or before the plugin was installed."""
+"""`dvwiki ingest`: archives the files of runs outside pytest, or from before the plugin was installed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 """Maximum number of runs named in a message."""
-_ENDS = ("archived", "archived before", "not archived")
+_OUTCOMES = ("archived", "archived before", "not archived")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,12 +79,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--revision",
         metavar="TEXT",
-        help="revision of the sources that the files come from if these are not in git, such as a changelist",
+        help="revision of the sources that the files come from, such as a changelist, if the sources are not in git",
     )
     parser.add_argument(
         "--revision-log",
         metavar="FILE",
-        help="the changes between revisions, a line for each, the newest first, as `p4 changes` prints them",
+        help="the changes between revisions, one per line, the newest first, as `p4 changes` prints them",
     )
     parser.add_argument(
         "--run-id",
@@ -102,7 +102,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--transcript",
         metavar="FILE",
         help="the full session of an agent, as text or with a JSON object on each line (- reads standard input): "
-        "lessons are taken from it, by the model of the block `librarian:`, or those that it lists itself",
+        "the model of the block `librarian:` takes lessons from it; without a model, the lessons that it lists itself "
+        "are taken",
     )
     parser.add_argument(
         "--dry-run",
@@ -171,8 +172,8 @@ class _Ingest:
         """Fingerprints of the causes that this call has shown."""
         self._causes: dict[str, Cause] = {}
         """The causes of the runs, for the summary."""
-        self._ends: Counter[str] = Counter()
-        """Number of runs by outcome, one of `_ENDS`."""
+        self._outcomes: Counter[str] = Counter()
+        """Number of runs by outcome, one of `_OUTCOMES`."""
         self._waived: list[Sequence[Waived]] = []
         """The waived failures of each run and record."""
         self._services: Services = Services(
@@ -217,7 +218,10 @@ class _Ingest:
                 case _:
                     self._ingest_run(group, (*given.values(), *group.logs))
         if self._several:
-            _say(f"{count(self._ends.total(), 'run')}: {_ended(self._ends)}; {count(len(self._shown), 'cause')}")
+            _say(
+                f"{count(self._outcomes.total(), 'run')}: {_counted(self._outcomes)}; "
+                f"{count(len(self._shown), 'cause')}"
+            )
         self._report_unused_waivers()
         _progress("")
         return 1 if self._problems else 0
@@ -233,7 +237,7 @@ class _Ingest:
             return text
         text = text if self._causes else "### dvwiki: no failure in what could be read\n"
         problems = count(self._problems, "problem")
-        return f"{text}\n**Incomplete**: {problems} while reading; there may be further causes.\n"
+        return f"{text}\n**Incomplete**: {problems} while reading; there may be more causes.\n"
 
     def _collect(self, causes: Iterable[Cause]) -> None:
         """Keep causes for the summary; a cause of several runs is kept once, with the tests of all of them."""
@@ -256,9 +260,9 @@ class _Ingest:
         print(redact(f"dvwiki ingest: {text}"), file=sys.stderr)
 
     def _ingest_run(self, group: Group, logs: Sequence[Artefact]) -> None:
-        """Archive one run, but not if a file of it cannot be read: the complete run would count again later."""
+        """Archive one run, unless one of its files cannot be read: the complete run would count again later."""
         # Empty files are all equal, so they cannot identify a run. Logs that were only found beside results identify
-        # it only if there is nothing else.
+        # a run only if there is nothing else.
         filled = [artefact for artefact in (*group.artefacts, *logs) if artefact.path.stat().st_size]
         telling = [artefact for artefact in filled if not artefact.only_beside] or filled
         known = self._known_files.runs_of(telling)
@@ -271,11 +275,11 @@ class _Ingest:
         for note in leftovers.notes:
             print(redact(f"dvwiki ingest: {note}"), file=sys.stderr)
         if leftovers.problems:
-            self._ends["not archived"] += 1
+            self._outcomes["not archived"] += 1
             _say(f"{group.name}: not archived, since parts of it cannot be read")
             return
         if not (leftovers.results or leftovers.failures):
-            self._ends["not archived"] += 1
+            self._outcomes["not archived"] += 1
             _say(f"{group.name}: not archived, since it reports no test")
             return
         if known:
@@ -328,24 +332,24 @@ class _Ingest:
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.records import store  # noqa: PLC0415
 
-        before = self._ends.copy()
+        before = self._outcomes.copy()
         for file in group.artefacts:
             records, problems = store.read_documents(file.path, reading.read_records(file.path), file.shown)
             for problem in problems:
                 self._complain(problem)
-            self._ends["not archived"] += len(problems)
+            self._outcomes["not archived"] += len(problems)
             for record, data in records:
                 _progress(f"{group.name}: {record.task_id}")
                 if self._args.summary:
                     self._collect(pipeline.causes_of_record(record, self._services))
-                self._ends[self._take_record(file, record, data)] += 1
+                self._outcomes[self._take_record(file, record, data)] += 1
                 self._shown |= {item.fingerprint for item in record.occurrences}
                 self._waived.append(record.waived)
-        ends = self._ends - before
-        _say(f"{group.name}: {count(ends.total(), 'record')}: {_ended(ends)}")
+        outcomes = self._outcomes - before
+        _say(f"{group.name}: {count(outcomes.total(), 'record')}: {_counted(outcomes)}")
 
     def _take_record(self, file: Artefact, record: RunRecord, data: bytes) -> str:
-        """Archive a record, and return the outcome, one of `_ENDS`."""
+        """Archive a record, and return the outcome, one of `_OUTCOMES`."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.records import store  # noqa: PLC0415
 
@@ -379,7 +383,7 @@ class _Ingest:
                 run = pipeline.run_of(killed, settings, self._services.interest)
         except OSError as error:
             self._complain(f"{file.shown}: cannot be read: {error.strerror}")
-            self._ends["not archived"] += 1
+            self._outcomes["not archived"] += 1
             return
         run = replace(run, failures=tuple(map(self._masks.failure, run.failures)), always_record=True)
         if pipeline.on_record(task_id, settings) is not None:
@@ -388,7 +392,7 @@ class _Ingest:
             self._archive(group, run)
 
     def _take_coverage(self, group: Group) -> None:
-        """Archive the coverage reports of one run together; if one cannot be read, only filled bins count."""
+        """Archive the coverage reports of one run together; if one cannot be read, only filled bins are news."""
         from pytest_dvwiki.capture.files.coverage import read_reports  # noqa: PLC0415
 
         before = self._known_files.run_of_reports(group.artefacts)
@@ -399,7 +403,7 @@ class _Ingest:
         for problem in coverage.problems:
             self._complain(problem)
         if not coverage.bins:
-            self._ends["not archived"] += 1
+            self._outcomes["not archived"] += 1
             _say(f"{group.name}: not archived, since it contains no bins")
             return
         run = self._run(group.artefacts, [report.modified for report in group.artefacts])
@@ -415,13 +419,13 @@ class _Ingest:
             done = self._reports.archive(file.path, self._settings.task or file.path.stem)
         except ReportError as error:
             self._complain(f"{file.shown}{error}")
-            self._ends["not archived"] += 1
+            self._outcomes["not archived"] += 1
             return
         if done is None:
-            self._ends["not archived"] += 1
+            self._outcomes["not archived"] += 1
             _say(f"{file.shown}: not archived, since no failure was found in it")
             return
-        self._ends["archived before" if done.was_known else "archived"] += 1
+        self._outcomes["archived before" if done.was_known else "archived"] += 1
         if done.was_known:
             _say(f"{file.shown}: already archived as {done.identity}; nothing changed")
         else:
@@ -441,7 +445,7 @@ class _Ingest:
         return SessionReports(self._settings)
 
     def _report_known(self, group: Group, task_ids: Iterable[str], run: Run | None = None) -> None:
-        """Report that runs are archived already, show what failed, and make pages that a killed call has left out.
+        """Report that runs are archived already, show what failed, and make pages that a killed call did not write.
 
         Args:
             group: The files of the runs.
@@ -458,8 +462,8 @@ class _Ingest:
             pages += archived.pages or 0
             if archived.problem is not None:
                 self._complain(f"{group.name}: {archived.problem}")
-        self._ends["archived before"] += 1
-        outcome = f"its {count(pages, 'page')} made now" if pages else "nothing changed"
+        self._outcomes["archived before"] += 1
+        outcome = f"{count(pages, 'missing page')} made now" if pages else "nothing changed"
         _say(f"{group.name}: already archived as {_named(names)}; {outcome}")
         if run is not None:
             self._show_known_causes(run, names)
@@ -515,7 +519,7 @@ class _Ingest:
         Args:
             group: The files of the run.
             run: The run as read from the files.
-            without_tests: Number of tests that stand for logs without the name of a test and without a failure.
+            without_tests: Number of tests that only stand for a log that names no test and shows no failure.
         """
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
@@ -525,7 +529,7 @@ class _Ingest:
             self._waived.append(archived.record.waived)
         failed = archived.problem is not None
         self._problems += failed
-        self._ends["not archived" if failed else "archived"] += 1
+        self._outcomes["not archived" if failed else "archived"] += 1
         causes = {cause.occurrence.fingerprint for cause in archived.causes}
         news = failed or archived.passed or (archived.coverage is not None and archived.coverage.rows)
         repeated = self._several and causes <= self._shown and not news
@@ -592,7 +596,7 @@ def _vcs(settings: Settings, commit: str | None) -> Vcs:
 
 
 def _digest(files: Sequence[Artefact], run_id: str) -> str:
-    """Return six hex digits made from a run's id and the contents of its files, whatever the files' order and names."""
+    """Return six hex digits made from a run's id and the contents of its files; their order and names do not matter."""
     return hashlib.sha256("".join((*sorted(file.sha256 for file in files), run_id)).encode()).hexdigest()[:6]
 
 
@@ -615,8 +619,8 @@ def _summary(run: Run, archived: Archived, without_tests: int) -> str:
     return ", ".join(counts)
 
 
-def _ended(ends: Counter[str]) -> str:
-    return ", ".join(f"{ends[end]} {end}" for end in _ENDS if ends[end])
+def _counted(outcomes: Counter[str]) -> str:
+    return ", ".join(f"{outcomes[each]} {each}" for each in _OUTCOMES if outcomes[each])
 
 
 def _say(text: str) -> None:

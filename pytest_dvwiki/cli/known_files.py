@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class KnownFiles:
-    """Finds the archived runs of files.
+    """Finds the archived runs that files belong to.
 
     Args:
         settings: Where the wiki is.
@@ -47,10 +47,10 @@ class KnownFiles:
         return pipeline.known_artefacts({file.sha256 for file in files}, self._settings)
 
     def runs_of(self, files: Sequence[Artefact]) -> dict[Path, str]:
-        """Map files to the archived runs that they belong to; a file that only equals another run's counts as new."""
+        """Map files to the archived runs that they belong to; a mere copy of another run's file counts as new."""
         found = self.on_record(files)
         known = {file.path: runs[0] for file in files if (runs := self._runs(file, found))}
-        # A file that was archived with one of these runs, and is here again beside that run's files, belongs to it.
+        # A file that was archived with one of these runs, and comes again together with its files, belongs to that run.
         again = set(known.values())
         for file in files:
             beside = [run.task_id for run in found.get(file.sha256, ()) if run.task_id in again]

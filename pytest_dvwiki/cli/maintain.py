@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--branch",
         default=BRANCH,
-        help="branch that gets the commit; HEAD for the one that is checked out (default: %(default)s)",
+        help="branch that gets the commit; HEAD means the branch that is checked out (default: %(default)s)",
     )
     parser.add_argument(
         "--export",
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar=("FORMAT", "PATH"),
-        help="then make this export, as `dvwiki export` does; one inside the repository is part of the commit",
+        help="then make this export, as `dvwiki export` does; inside the repository, it becomes part of the commit",
     )
     add_place(parser)
 
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _steps(settings: Settings) -> Iterator[str]:
-    """Do each step, and yield what it did; nothing for a step that changed nothing."""
+    """Do each step, and yield what it did; a step that changed nothing yields nothing."""
     from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
     from pytest_dvwiki.upkeep.compact import compact  # noqa: PLC0415
     from pytest_dvwiki.upkeep.drift import mark  # noqa: PLC0415
@@ -98,7 +98,7 @@ def _steps(settings: Settings) -> Iterator[str]:
             yield f"reclassify: {reclassified.summary()}"
     except PatternError as error:
         reclassified = None
-        yield f"reclassify: left out, since a pattern is invalid: {error}"
+        yield f"reclassify: skipped, since a pattern is invalid: {error}"
     built = build(layout, reclassified=reclassified, lock_timeout=timeout)
     if built.changed:
         yield f"build: {count(len(built.changed), 'file')}"

@@ -30,19 +30,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         metavar="DIR",
-        help="folder of a project, may be repeated (default: the one of the current folder)",
+        help="folder of a project; may be repeated (default: the project of the current folder)",
     )
     parser.add_argument(
         "--wiki-dir",
         type=Path,
         metavar="DIR",
-        help="folder of the wiki of the one project (default: wiki_dir of its project.yaml)",
+        help="folder of the wiki, if there is only one project (default: wiki_dir of its project.yaml)",
     )
     parser.add_argument(
         "--role",
         default=_READ_ONLY,
-        help="what every client may write: a role of schema.yaml, such as agent, or read-only (default); no call can"
-        " change it",
+        help="role of schema.yaml that decides what every client may write, such as agent, or read-only (default); no"
+        " call can change the role",
     )
     parser.add_argument(
         "--allow",
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="DIR",
-        help="further folder from which clients may read logs; may be repeated",
+        help="another folder from which clients may read logs; may be repeated",
     )
     parser.add_argument(
         "--http",
@@ -69,7 +69,9 @@ def run(args: argparse.Namespace) -> int:
     if args.http is not None and not 0 <= args.http < 1 << 16:
         raise UsageError(f"--http {args.http}: no such port; ports end at 65535")
     if args.wiki_dir is not None and len(args.root or ()) > 1:
-        raise UsageError(f"--wiki-dir {args.wiki_dir}: give it for one project; several have theirs in project.yaml")
+        raise UsageError(
+            f"--wiki-dir {args.wiki_dir}: only for a single project; with several, set wiki_dir in each project.yaml"
+        )
     found = [settings_of(argparse.Namespace(root=root, wiki_dir=args.wiki_dir)) for root in args.root or [None]]
     allowed = [_folder(folder) for folder in args.allow]
     for settings in found:
@@ -86,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("pytest_dvwiki"):
             raise
-        raise UsageError("it needs the package mcp: pip install 'pytest-dvwiki[mcp]'") from error
+        raise UsageError("the package mcp is missing: pip install 'pytest-dvwiki[mcp]'") from error
     try:
         projects = {name: Project(settings, allowed) for name, settings in _named(found)}
     except BackendError as error:
@@ -140,7 +142,9 @@ def _check_role(role: str, settings: Settings) -> None:
 def _configuration(args: argparse.Namespace, found: Sequence[Settings], allowed: Iterable[Path]) -> dict[str, object]:
     if args.http is not None:
         if not args.http:
-            raise UsageError("--print-config: with --http 0 the port is not known before the server starts; name one")
+            raise UsageError(
+                "--print-config: with --http 0 the port is not known before the server starts; give a port"
+            )
         headers = {"Authorization": f"Bearer ${{{TOKEN}}}"}
         return {"type": "http", "url": f"http://127.0.0.1:{args.http}/mcp", "headers": headers}
     words = [("--root", str(settings.layout.root)) for settings in found]

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
             f"warning: {kept.name} is {kinds[0]} and {other.name} is {kinds[1]}; one cause seldom has two error classes"
         )
     if other.text("status") != kept.text("status"):
-        print(f"the status is that of {kept.name}: {kept.text('status')}; {other.name} had {other.text('status')}")
+        print(f"the status stays {kept.text('status')}, as on {kept.name}; {other.name} had {other.text('status')}")
     print(f"to undo it: `dvwiki merge --undo {kept.name} {other.name}`")
     return 1 if done.refused else 0
 
@@ -109,5 +109,5 @@ def _counted(kept: PageSummary, other: PageSummary, page: PageSummary) -> str:
     runs = [each.metadata.get("hit_count") for each in (kept, other, page)]
     before, taken_in, now = (number if isinstance(number, int) else 0 for number in runs)
     both = max(0, before + taken_in - now)
-    shared = f", {both} of them had both" if both else ""
+    shared = f", {both} of them with both causes" if both else ""
     return f"{count(now, 'run')} now ({before} + {taken_in}{shared})"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_place(parser: argparse.ArgumentParser, default: str | None = None) -> None:
-    """Add the options that locate the wiki; `argparse.SUPPRESS` is for an action whose command has them, too."""
+    """Add the options that locate the wiki; pass `argparse.SUPPRESS` for an action whose command has them already."""
     parser.add_argument(
         "--root",
         type=Path,
@@ -90,7 +90,7 @@ def without_wiki(layout: Layout) -> str:
 
 
 def shown(path: Path) -> str:
-    """Return a path as a user would type it: relative to the current folder if it is below it."""
+    """Return a path as a user would type it: relative to the current folder if it is inside."""
     here = Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
 

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def add_since(parser: argparse.ArgumentParser) -> None:
-    """Add the option for the first day of the news."""
+    """Add the option for the first day of the period to report."""
     parser.add_argument(
-        "--since", metavar="DAY", help="the first day of the news, YYYY-MM-DD in UTC (default: yesterday)"
+        "--since", metavar="DAY", help="the first day of the period to report, YYYY-MM-DD in UTC (default: yesterday)"
     )
 
 
 def since_of(args: argparse.Namespace) -> date | None:
-    """Return the first day of the news; None for yesterday.
+    """Return the first day of the period to report; None for yesterday.
 
     Raises:
         UsageError: The option's value is not a day.

@@ -85,7 +85,7 @@ def _decided(args: argparse.Namespace, layout: Layout, queue: ReviewQueue, name:
     is_proposal = any(each.id.startswith(name) for each in queue.all())
     if args.action == "reject":
         if not is_proposal:
-            raise UsageError(f"{name}: no proposal; to judge a bug, set `type` or `status` on its page")
+            raise UsageError(f"{name}: there is no such proposal; to judge a bug, set `type` or `status` on its page")
         return f"{reject(layout, name, by=by, note=args.note).id} is rejected"
     return accept(layout, name, by=by, note=args.note) if is_proposal else confirm(layout, name, by=by)
 
@@ -108,7 +108,7 @@ def _listed(args: argparse.Namespace, layout: Layout, queue: ReviewQueue) -> int
         state = f", {each.decision} by {each.decided_by} on {each.decided_on[:10]}" if each.decision else ""
         print(f"{each.id}  {each.kind} {each.target}, by {each.by} on {each.made_on[:10]}{state}: {each.reason}")
     if written:
-        print("what agents wrote on pages; accept what is right, or write something else:")
+        print("texts that agents wrote on pages; accept each one that is right, or replace it:")
     for address, role in written.items():
         print(f"{address}  by {role}")
     if bugs:
@@ -134,5 +134,5 @@ def _edited(proposal: Proposal) -> str:
         except OSError as error:
             raise UsageError(f"{editor}: {error.strerror}") from error
         if status:
-            raise UsageError(f"{editor} ended with {status}; nothing was changed")
+            raise UsageError(f"{editor} ended with exit status {status}; nothing was changed")
         return text_of(str(file))

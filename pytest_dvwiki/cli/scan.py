@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
         `--ingest`.
     """
     if args.task and not args.ingest:
-        raise UsageError("--task names what --ingest archives; give --ingest as well")
+        raise UsageError("--task gives a name to what --ingest archives; give --ingest as well")
     check_farm(args)
     from pytest_dvwiki.capture.files.sources import find_sources  # noqa: PLC0415
     from pytest_dvwiki.pipeline.farm import FarmError  # noqa: PLC0415
@@ -303,9 +303,9 @@ def _remarks(scan: _ScannedLogs, causes: Sequence[_Cause], shown: Sequence[_Caus
     """Return the remarks below the table."""
     remarks = []
     if len(shown) < len(causes):
-        remarks.append(f"{count(len(causes) - len(shown), 'further cause')}: -v shows all")
+        remarks.append(f"{count(len(causes) - len(shown), 'more cause')}: -v shows all")
     if left_out := sum(log.reading.left_out for log in scan.logs):
-        remarks.append(f"{count(left_out, 'further message')} were counted but not examined: there are too many")
+        remarks.append(f"messages that were counted but not examined, as there are too many: {left_out}")
     slow = scan.engine == _SLOWEST and scan.size > _LARGE
     if verbose or slow:
         faster = "; `pip install hyperscan` makes such a scan many times faster" if slow else ""

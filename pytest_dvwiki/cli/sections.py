@@ -1,4 +1,4 @@
-"""`dvwiki sections`: lists what may be written by whom, and proposes a new section."""
+"""`dvwiki sections`: lists which role may write what, and proposes a new section."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     add_store(parser, writes=False)
     propose = actions.add_parser("propose", help="propose a section; it takes effect when a person accepts it")
-    propose.add_argument("name", help="specs/axi/*, bugs/*#Heading, or the name of a file next to the category folders")
+    propose.add_argument(
+        "name", help="the section: specs/axi/*, bugs/*#Heading, or a file next to the category folders"
+    )
     propose.add_argument("--mode", required=True, choices=("snapshot", "log"), help="replaced, or appended to")
     propose.add_argument(
         "--writable-by", required=True, nargs="+", metavar="ROLE", help="roles of schema.yaml that may write it"
@@ -22,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     propose.add_argument("--reason", required=True, help="what it is for")
     propose.add_argument("--title", default="", help="title; required for a file next to the category folders")
     propose.add_argument("--description", default="", help="one line about its content")
-    propose.add_argument("--read-cap", type=int, default=4, metavar="N", help="reads in one turn (default %(default)s)")
+    propose.add_argument(
+        "--read-cap", type=int, default=4, metavar="N", help="most reads in a turn (default %(default)s)"
+    )
     propose.add_argument("--role", default="agent", help="the role that proposes it (default: %(default)s)")
     propose.add_argument("--format", choices=("text", "json"), default=argparse.SUPPRESS, help="output format")
     add_place(propose, argparse.SUPPRESS)

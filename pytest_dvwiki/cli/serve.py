@@ -1,4 +1,4 @@
-"""`dvwiki serve`: shows the report in a browser on this machine, and follows changes."""
+"""`dvwiki serve`: shows the report in a browser on this machine, and keeps it up to date."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=_PORT,
         metavar="N",
-        help="port on 127.0.0.1, which only this machine reaches; 0 for any that is free (default %(default)s)",
+        help="port on 127.0.0.1, which only this machine can reach; 0 takes a free one (default %(default)s)",
     )
     parser.add_argument(
         "--html", type=Path, metavar="DIR", help="keep the report in this folder (default: a temporary one)"

@@ -23,7 +23,7 @@ ADDRESS = "category/page, or category/page#Heading for a part of it, or a sectio
 
 
 def add_store(parser: argparse.ArgumentParser, *, writes: bool = True) -> None:
-    """Add the options that each of these commands has."""
+    """Add the options that all of these commands have."""
     if writes:
         parser.add_argument(
             "--role", default="agent", help="the role that writes, one of schema.yaml (default: %(default)s)"

@@ -34,7 +34,7 @@ def ingest_transcript(args: argparse.Namespace) -> int:
     from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
 
     if args.paths or args.log:
-        raise UsageError("--transcript takes no further files; ingest these in a call of their own")
+        raise UsageError("--transcript takes no other files; ingest them in a separate call")
     text = sys.stdin.read() if args.transcript == "-" else _text(Path(args.transcript))
     settings = settings_of(args)
     if args.dry_run:
@@ -47,7 +47,7 @@ def ingest_transcript(args: argparse.Namespace) -> int:
     with writing():
         done = service.archive_all(("", None, None, None), task, text)
     if done.problem:
-        print(f"{args.transcript}: kept, and no lesson was taken: {done.problem}", file=sys.stderr)
+        print(f"{args.transcript}: kept, but no lesson was taken: {done.problem}", file=sys.stderr)
         return 1
     pages = ", ".join(sorted(set(done.lessons)))
     found = f"{count(len(done.lessons), 'lesson')}: {pages}" if pages else "no new lesson"

@@ -15,15 +15,17 @@ from pytest_dvwiki.wiki.page_summary import page_name
 if TYPE_CHECKING:
     import argparse
 
-_ADVICE = "others need it later"
+_ADVICE = "fill it in, because others need it later"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_cause(parser)
     parser.add_argument("--reason", required=True, help="why the failures are accepted, in one sentence")
-    parser.add_argument("--owner", required=True, help="the person or team that has to resolve it")
-    parser.add_argument("--expires", required=True, metavar="DAY", help="the last day on which it holds: 2026-12-31")
+    parser.add_argument("--owner", required=True, help="the person or team that has to fix the cause")
+    parser.add_argument(
+        "--expires", required=True, metavar="DAY", help="the last day on which the waiver holds: 2026-12-31"
+    )
     parser.add_argument("--approved-by", metavar="NAME", help="who agreed")
     parser.add_argument("--ticket", help="where the work is tracked: a URL or an id")
     add_place(parser)

@@ -250,5 +250,5 @@ def test_without_the_extra_the_command_names_it(root: Path, tmp_path: Path) -> N
     command = [sys.executable, "-I", "-S", "-c", code]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     assert ended.returncode == 2
-    assert ended.stderr == "dvwiki mcp: it needs the package mcp: pip install 'pytest-dvwiki[mcp]'\n"
+    assert ended.stderr == "dvwiki mcp: the package mcp is missing: pip install 'pytest-dvwiki[mcp]'\n"
     assert ended.stdout == ""

@@ -1,4 +1,4 @@
-"""The patterns in force in a project: those of a pytest run, except what hooks in a conftest.py add."""
+"""The patterns in force in a project: the same as in a pytest run, but without those of hooks in a conftest.py."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def registry_of(
         problem: Receives a message for each invalid pattern, which is left out; by default it goes to standard error.
 
     Raises:
-        UsageError: A pattern of the options is invalid, or their file cannot be read.
+        UsageError: A pattern that the options give is invalid, or its file cannot be read.
     """
     from pytest_dvwiki.extensions import further_patterns  # noqa: PLC0415
     from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415

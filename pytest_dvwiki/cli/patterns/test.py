@@ -72,7 +72,7 @@ def _sample_problems(samples: list[Path], registry: Registry) -> Iterator[str]:
         wanted = path.parent.name
         pattern = registry.get(wanted)
         if pattern is None and wanted != PASSES:
-            yield f"{path}: no pattern has the id {wanted}; name the folder of a sample by a pattern, or {PASSES}"
+            yield f"{path}: no pattern has the id {wanted}; name the folder after a pattern, or {PASSES}"
             continue
         verdict = classifier.classify_text(read_text(str(path)))
         if verdict is None and pattern is not None:

@@ -9,15 +9,15 @@ from pytest_dvwiki.cli import UsageError
 
 
 def require_bare_name(name: str) -> None:
-    """Check by its name that a file is plain text.
+    """Check by the name of a file that it is plain text.
 
     Raises:
-        UsageError: It is compressed, or an archive.
+        UsageError: The file is compressed, or an archive.
     """
     from pytest_dvwiki.capture.files.archives import is_archive, single_name  # noqa: PLC0415
 
     if is_archive(name) or single_name(name) is not None:
-        raise UsageError(f"{name}: it is compressed, or an archive; `dvwiki scan {name}` reads it")
+        raise UsageError(f"{name}: this file is compressed, or an archive; `dvwiki scan {name}` can read it")
 
 
 def read_text(name: str) -> str:

@@ -48,7 +48,7 @@ class MatchedLine:
     note: str = ""
     """How the line counts: as the first cause, as no failure, or in a passed test; empty otherwise."""
     further: tuple[str, ...] = ()
-    """Ids of the other patterns that match it, in order of precedence."""
+    """Ids of the other patterns that match the line, in order of precedence."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     for line in lines:
         for row in _line_rows(line):
             print(row)
-    print("\nOf several patterns that match one message the first in this order wins:")
+    print("\nIf several patterns match a message, the first in this order wins:")
     order = precedence()
     for number, rule in enumerate((*order, REPLACEMENT), start=1):
         label = f"  {number}. " if number <= len(order) else "  "
@@ -147,7 +147,7 @@ def _verdict_rows(verdict: Verdict | None, registry: Registry, root: Path) -> It
 def _count(text: str, hits: list[Hit], lines: list[MatchedLine]) -> str:
     if not hits:
         return f"No pattern matches any of its {text.count(chr(10))} lines."
-    more = f", the first {len(lines)} of them" if len(lines) < len(hits) else ""
+    more = f"; the first {len(lines)}" if len(lines) < len(hits) else ""
     return f"Patterns match {len(hits)} of its {text.count(chr(10))} lines{more}:"
 
 

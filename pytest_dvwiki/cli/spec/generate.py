@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "items", nargs="*", type=Path, metavar="ITEM", help="what is to be checked: a check without items, *.yaml"
+        "items", nargs="*", type=Path, metavar="ITEM", help="what to check: the YAML file of a check, without its items"
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of items at a time (default: 1)")
-    parser.add_argument("--output", type=Path, metavar="DIR", help="folder for the output (default: that of the item)")
+    parser.add_argument("--output", type=Path, metavar="DIR", help="folder for the output (default: the item's folder)")
     parser.add_argument(
         "--debug",
         type=Path,
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--clean",
         type=float,
         metavar="DAYS",
-        help="first remove the rounds in which nothing was written for this number of days",
+        help="first remove the rounds that have not been written to for this number of days",
     )
     add_place(parser)
 

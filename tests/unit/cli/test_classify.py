@@ -99,7 +99,7 @@ def test_a_compressed_log_is_sent_to_scan(
     file = tmp_path / "sim.log.gz"
     file.write_bytes(gzip.compress(b"dut.sv:7: syntax error\n"))
     assert main([*command, str(file)]) == 2
-    assert f"`dvwiki scan {file}` reads it" in capsys.readouterr().err
+    assert f"`dvwiki scan {file}` can read it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("line", ["{", '{"id": 1}', '{"id": 1, "text": 2}', "[]"])

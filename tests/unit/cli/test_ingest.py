@@ -108,7 +108,7 @@ def test_the_summary_counts_the_tests_of_all_runs_with_a_cause(
         assert main(["ingest", "--summary", *paths.split()]) == 1
         text = capsys.readouterr().out
         assert text.startswith(f"### dvwiki: {headline}\n")
-        assert text.endswith("\n**Incomplete**: 1 problem while reading; there may be further causes.\n")
+        assert text.endswith("\n**Incomplete**: 1 problem while reading; there may be more causes.\n")
 
 
 def test_the_same_contents_are_the_same_record_under_any_name_and_time(
@@ -164,7 +164,7 @@ def test_a_second_call_makes_the_pages_that_a_killed_one_did_not_and_none_that_p
     shutil.rmtree(project / ".agent" / "wiki")
     capsys.readouterr()
     assert main(["ingest", "sim.log"]) == 0
-    assert re.search(r"already archived as \S+; its 2 pages made now", capsys.readouterr().out)
+    assert re.search(r"already archived as \S+; 2 missing pages made now", capsys.readouterr().out)
     after = files(project / ".agent")
     assert before.keys() == after.keys()
     assert len(written(project)) == 1

@@ -163,7 +163,7 @@ def test_why_reads_standard_input_and_stays_short(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(flood.encode())))
     text = said(capsys, "why", "-")
     assert text.startswith("standard input: compile_error / missing_module")
-    assert "Patterns match 500 of its 500 lines, the first 20 of them:" in text
+    assert "Patterns match 500 of its 500 lines; the first 20:" in text
     assert len(text.splitlines()) < 120
     assert max(map(len, text.splitlines())) <= 130
 

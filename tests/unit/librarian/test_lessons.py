@@ -291,4 +291,4 @@ def test_the_command_asks_the_model_of_the_project(
     llm_server.say(Reply(status=404))
     file.write_text(f"{TRANSCRIPT}more", encoding="utf-8")
     assert cli.main(command) == 1
-    assert "kept, and no lesson was taken: no model answered: openai small: status 404" in capsys.readouterr().err
+    assert "kept, but no lesson was taken: no model answered: openai small: status 404" in capsys.readouterr().err

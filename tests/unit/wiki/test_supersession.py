@@ -331,7 +331,7 @@ def test_the_command_takes_names_paths_and_fingerprints(place: Layout, capsys: p
     out = capsys.readouterr().out
     assert f"{other} is superseded by {kept}, which counts 5 runs now (3 + 2)" in out
     assert f"to undo it: `dvwiki merge --undo {name_of(place)} {name_of(place, RENAMED)}`" in out
-    assert f"the status is that of {name_of(place)}: open; {name_of(place, RENAMED)} had closed" in out
+    assert f"the status stays open, as on {name_of(place)}; {name_of(place, RENAMED)} had closed" in out
     assert (place.wiki / "log.md").read_text("utf-8").endswith(f" merge | - | {other} into {kept}: renamed\n")
     assert main(["merge", name_of(place), name_of(place, RENAMED), "--root", str(place.root)]) == 0
     assert capsys.readouterr().out == f"{other} is already superseded by {kept}\n"
@@ -347,7 +347,7 @@ def test_the_command_counts_a_run_of_both_once_and_warns_of_two_kinds(
     out = capsys.readouterr().out
     now = keys(place, f"bugs/{kept}.md")["hit_count"]
     assert now < sum(runs)
-    assert f"which counts {now} runs now ({runs[0]} + {runs[1]}, {sum(runs) - now} of them had both)" in out
+    assert f"which counts {now} runs now ({runs[0]} + {runs[1]}, {sum(runs) - now} of them with both causes)" in out
     assert f"warning: {kept} is uvm_error / scoreboard_fail and {other} is timeout / no_answer; " in out
 
 
