@@ -1,7 +1,7 @@
 """The roles of the plugin by process: main, xdist worker, the pytest inside a simulator.
 
-What only a failure, a simulation or an option needs is imported in the function that needs it, in all modules of this
-package: a test that passes must cost next to nothing.
+In all modules of this package, what only a failure, a simulation or an option needs is imported in the function that
+needs it: a test that passes must cost next to nothing.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
 
 
 class ProcessContext:
-    """What the roles of a process share; what only a failure needs is loaded at first use.
+    """The objects that the roles of a process share; those that only a failure needs are loaded at first use.
 
     Args:
         config: pytest's configuration.
@@ -95,18 +95,18 @@ class ProcessContext:
 
     @property
     def masks(self) -> Masks:
-        """Return the masks of plugins; a conftest.py may bring one while tests are collected."""
+        """Return the masks of plugins; a conftest.py can still add one while tests are collected."""
         self._register_extensions()
         implementations = self.config.hook.pytest_dvwiki_redact.get_hookimpls()
         if not implementations:  # the usual case, checked first: each failure reads this
             return NO_MASKS
-        # They are called in turn; the hook would give each the same text.
+        # Each mask gets the text from the one before it; a call of the hook would give all of them the same text.
         functions = ((each.plugin_name, functools.partial(_mask, each)) for each in reversed(implementations))
         return Masks(functions, self.guard.note)
 
     @functools.cached_property
     def call(self) -> Call:
-        """Return the command line of the session; the user did not start an xdist worker but its main process."""
+        """Return the command line that the user typed; an xdist worker gets it from the main process."""
         if "call" in self.sent:
             return Call(**self.sent["call"])
         from pytest_dvwiki.roles.call import call_of  # noqa: PLC0415  # a run without failures needs none

@@ -59,12 +59,12 @@ class Archivist:
         """Archive the session.
 
         Args:
-            ledger: The results from its reports.
-            coverage: The bins from its coverage reports.
+            ledger: The results from the session's reports.
+            coverage: The bins from the session's coverage reports.
             started: Seconds since the epoch.
             is_regression: Whether the session has a name and is therefore recorded even if nothing failed.
             part: Whether only a part of the tests ran.
-            gate_refused: Why no gate may act, empty if it may; None without a gate.
+            gate_refused: Why the gate must stay closed; empty if it may open, None without a gate.
 
         Returns:
             The result; None if nothing ran.
@@ -96,7 +96,7 @@ class Archivist:
         return archived
 
     def _written(self, ledger: Ledger, started: float) -> Iterator[SourceRow]:
-        """Yield the results files that this run wrote, and pytest's own, so that `dvwiki ingest` skips them."""
+        """Yield the results files that this run wrote, and pytest's JUnit XML, so that `dvwiki ingest` skips them."""
         written = dict(ledger.sources)
         path = path_of(self._config, "xmlpath")
         if path is not None:
@@ -138,14 +138,14 @@ class Archivist:
 
 
 def _machine() -> RunId:
-    """Return this machine, and the id of the job of a batch system."""
+    """Return the host name of this machine, and the job id if a batch system started the run."""
     from pytest_dvwiki.capture.run_ids import run_id  # noqa: PLC0415  # few sessions put it on record
 
     return RunId(job=run_id(os.environ).job, host=redact(platform.node()) or None)
 
 
 def _axes() -> Axes:
-    """Return the values of this machine on the axes of a matrix."""
+    """Return the versions of Python and cocotb, and the operating system: the axes of a test matrix."""
     cocotb = None
     with suppress(metadata.PackageNotFoundError):
         cocotb = metadata.version("cocotb")

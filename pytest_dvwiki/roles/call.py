@@ -20,7 +20,7 @@ _PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?")
 
 
 def call_of(config: pytest.Config, environment: Mapping[str, str]) -> Call:
-    """Return the command line of a session, which began with these environment variables."""
+    """Return the command line of a session that began with these environment variables."""
     params = config.invocation_params
     return pytest_call(
         [str(word) for word in params.args],
@@ -34,7 +34,7 @@ def call_of(config: pytest.Config, environment: Mapping[str, str]) -> Call:
 
 
 def _program() -> tuple[str, ...]:
-    """Return the command that started pytest: `python -m` puts the working folder on `sys.path`."""
+    """Return the command that started pytest; `python -m pytest` differs: it puts the working folder on `sys.path`."""
     started = Path(sys.argv[0])
     if started.name != "__main__.py" or started.parent.name != "pytest":
         return ("pytest",)

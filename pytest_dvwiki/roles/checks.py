@@ -22,7 +22,7 @@ class Checks:
     """Collects the checks of a session.
 
     Args:
-        note: Takes what a person should know about checks that pass.
+        note: Receives what a person should know about checks that pass.
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:

@@ -57,7 +57,7 @@ class SessionCoverage:
         """Read the reports of this session.
 
         Args:
-            notes: Takes notes for the user.
+            notes: Receives notes for the user.
             arguments: Words of the command line, which may choose tests.
             is_complete: Whether the session came to its end.
 
@@ -82,7 +82,7 @@ class SessionCoverage:
     def _states(self) -> dict[str, tuple[int, int]]:
         found = {}
         for pattern in self._globs:
-            # No Path.glob: a pattern may be absolute.
+            # Not `Path.glob`, because a pattern can be absolute.
             for name in glob.glob(pattern, root_dir=self._root, recursive=True):  # noqa: PTH207
                 path = os.path.abspath(self._root / name)  # noqa: PTH100  # links keep their names
                 try:

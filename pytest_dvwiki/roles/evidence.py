@@ -1,4 +1,4 @@
-"""The evidence for each phase of a test, collected by the process that ran it, while the evidence exists."""
+"""Collection of the evidence for each phase of a test, by the process that ran the test, while the evidence exists."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class EvidenceReader:
     Args:
         context: What the roles of this process share.
         spooled: Returns the files with the output of the test's children, stdout first.
-        live: Whether only these files hold that output: pytest's own capture is off, or does not see it.
-        builds: Returns, at first use, the last builds.
+        live: Whether only these files hold that output, because pytest's own capture is off or does not see it.
+        builds: Returns the last builds; called at first use.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class EvidenceReader:
             self._broken_fixtures.keep(call.excinfo, self.failures_of(report))
 
     def read_attempt(self, report: pytest.TestReport, running: Running) -> None:
-        """Attach the evidence for an attempt to its report; pytest-retry reuses the first attempt's for the last."""
+        """Attach the evidence for an attempt to its report; pytest-retry reuses the first report for the last one."""
         attempt = copy(report)
         vars(attempt).pop(EVIDENCE, None)
         attempt.outcome = report.outcome if report.outcome in OUTCOMES else "failed"
@@ -123,7 +123,7 @@ class EvidenceReader:
         reports.attach(report, replace(reports.attached(report) or reports.NO_EVIDENCE, earlier=failures))
 
     def _errors(self, report: pytest.TestReport, running: Running) -> reports.Evidence:
-        """Return the error lines in the output of a test that ran no known simulator."""
+        """Return as evidence the error lines in the output of a test that ran no known simulator."""
         # Imported here: a failing test does not need it.
         from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, error_lines  # noqa: PLC0415
 
@@ -171,7 +171,7 @@ class EvidenceReader:
                 report, interest=self._context.interest, call=self._context.call, evidence=evidence
             )
             failures = (self._context.masks.failure(failure),)
-            # The raw parts of the failures are no longer needed.
+            # The parts that the failures were made of are no longer needed.
             evidence = replace(evidence or reports.NO_EVIDENCE, failures=failures, excerpts=(), frame=None, text="")
             reports.attach(report, evidence)
         return evidence.failures

@@ -1,7 +1,7 @@
 """Fixtures that ended with SystemExit: every failed build of cocotb-test, and a missing tool in cocotb's runner.
 
-pytest caches other exceptions for all tests that need the fixture, but not SystemExit: for the second and all later
-tests it fails with an assertion of its own. The evidence of the first failure is then used for the others too.
+pytest caches other exceptions for all tests that need the fixture, but not SystemExit: from the second test on, pytest
+fails with an assertion of its own. The evidence of the first failure is then used for the later ones, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class BrokenFixtures:
-    """Failures by fixture, for fixtures that failed."""
+    """The failures of fixtures that failed, by fixture."""
 
     def __init__(self) -> None:
         self._failures: WeakKeyDictionary[pytest.FixtureDef[Any], tuple[Failure, ...]] = WeakKeyDictionary()
@@ -31,8 +31,8 @@ class BrokenFixtures:
 
         Args:
             item: The test.
-            error: Exception that ended its setup.
-            found: Failures of its own simulations.
+            error: Exception that ended the setup of the test.
+            found: Failures of the simulations that the setup itself ran.
         """
         if error is None:
             return found
@@ -40,7 +40,7 @@ class BrokenFixtures:
         if found:
             self._failures.update(dict.fromkeys(definitions, found))
             return found
-        if not (definitions and isinstance(error.value, AssertionError) and _is_pytest_s_own(error)):
+        if not (definitions and isinstance(error.value, AssertionError) and _is_raised_by_pytest(error)):
             return found
         known = self._failures.get(definitions[-1], ())
         return tuple(replace(failure, nodeid=item.nodeid) for failure in known)
@@ -59,5 +59,5 @@ def _definitions(error: pytest.ExceptionInfo[BaseException]) -> Iterator[pytest.
             yield owner
 
 
-def _is_pytest_s_own(error: pytest.ExceptionInfo[BaseException]) -> bool:
+def _is_raised_by_pytest(error: pytest.ExceptionInfo[BaseException]) -> bool:
     return isinstance(error.traceback[-1].frame.f_locals.get("self"), pytest.FixtureDef)

@@ -34,9 +34,9 @@ class GateRole:
         self._settings = settings
         self._ledger = ledger
         self._seen = ""
-        """Why the session allows no gate, seen while it ran."""
+        """Why the gate must stay closed, as seen while the session ran; empty if nothing was seen."""
         self.archived: Archived | None = None
-        """The session's run, after it was archived."""
+        """The session's run, once it is archived."""
 
     # The session
 
@@ -68,14 +68,14 @@ class GateRole:
         self._seen = self._seen or what
 
     def refused(self, session: pytest.Session) -> str:
-        """Return why the session allows no gate; empty if it allows one."""
+        """Return why the gate must stay closed; empty if it may open."""
         if self._seen:
             return self._seen
         if session.shouldfail or session.shouldstop:
             return f"not all tests ran: {session.shouldfail or session.shouldstop}"
         if session.testsfailed != self._ledger.failed_reports:
             reported = count(self._ledger.failed_reports, "failed report")
-            return f"pytest counts {count(session.testsfailed, 'failure')}, and there was {reported}"
+            return f"pytest counts {count(session.testsfailed, 'failure')}, but dvwiki got {reported}"
         option = self._config.option
         if getattr(option, "no_cov_on_fail", False) and getattr(option, "cov_fail_under", None):
             return "coverage was not checked, because of --no-cov-on-fail"
@@ -90,7 +90,7 @@ class GateRole:
         self._config.pluginmanager.register(_End(self._config, self), "dvwiki_gate_end")
 
     def settle(self, session: pytest.Session) -> str:
-        """Set the exit status to 0 if the gate lets every failure through; return a text about it."""
+        """Set the exit status to 0 if the gate lets every failure through; return the line for the terminal."""
         status = int(session.exitstatus)
         gate = self.archived.record.gate if self.archived is not None and self.archived.record is not None else None
         if status != pytest.ExitCode.TESTS_FAILED:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 DEBUG = "DVWIKI_DEBUG"
-"""Environment variable that lets an error of the plugin propagate, for debugging."""
+"""Environment variable that lets errors of the plugin propagate, for debugging."""
 
 
 class Guard:

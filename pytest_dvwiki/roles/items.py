@@ -148,7 +148,7 @@ class ItemRole:
         if running is not None:
             if running.stdout is None:
                 running.stdout = place_of(1)
-            else:  # it is run again
+            else:  # the test is run again
                 self._drop_attempt(running)
         try:
             self._begin_phase()
@@ -185,7 +185,7 @@ class ItemRole:
         tracebacks.
         """
         if self._spool is not None and self._running is not None and self._running.children.children:
-            self._lead_to_spool(self._running)
+            self._redirect_to_spool(self._running)
 
     def _end_phase(self) -> None:
         if self._spool is not None:
@@ -201,10 +201,10 @@ class ItemRole:
         if (runs or tools.is_tool(child)) and not tools.is_make(child):
             self._note_setup(running.children, child, runs=runs)
         if running.began and not runs:
-            self._lead_to_spool(running)  # the first child of another attempt
+            self._redirect_to_spool(running)  # the first child of another attempt
             return
         setup = running.children.setup_of(child)
-        self._lead_to_spool(running)
+        self._redirect_to_spool(running)
         running.began = True
         self.journal.begin(
             Begin(
@@ -232,7 +232,7 @@ class ItemRole:
             if call is not None:
                 children.add_setup(child, self._watch.saw(call))
 
-    def _lead_to_spool(self, running: Running) -> None:
+    def _redirect_to_spool(self, running: Running) -> None:
         if (
             not self._context.settings.tee
             or self._spool_failed
@@ -314,7 +314,7 @@ class ItemRole:
         """Close the spool and the journal.
 
         Args:
-            remove: Whether to remove the journal, because its content is archived, or held by the main process.
+            remove: Whether to remove the journal, because its content is archived.
         """
         if self._spool is not None:
             self._spool.close()

@@ -43,7 +43,7 @@ class _Test:
     noise_errors: int = 0
     failures: tuple[Failure, ...] = ()
     inner: tuple[Result, ...] = ()
-    """cocotb tests that a runner's results file named."""
+    """Results of the cocotb tests in a runner's results file."""
     runner: str | None = None
     """Node id of the runner of a test that cocotb's own plugin reported."""
     simulator: Simulator | None = None
@@ -71,8 +71,8 @@ def _key(failure: Failure) -> _Key:
 class Ledger:
     """Collects a session's reports.
 
-    This class is long because it also settles the states in which the reports leave the tests: nothing else knows these
-    states.
+    This class is long because it also derives the final outcomes from the states of the tests, which nothing else
+    knows.
 
     Args:
         context: What the roles of this process share.
@@ -217,12 +217,12 @@ class Ledger:
 
     @property
     def has_failures(self) -> bool:
-        """Tell whether any report had a failure."""
+        """Tell whether any test has a failure."""
         return any(test.failures for test in self._tests.values())
 
     @property
     def failed_reports(self) -> int:
-        """Return the number of failed reports that were taken."""
+        """Return the number of failed reports that were added."""
         return len(self._failed_reports)
 
     def unsettled(self) -> list[str]:
@@ -240,7 +240,7 @@ class Ledger:
 
     @property
     def simulators(self) -> tuple[Simulator, ...]:
-        """Return the simulators of the session, sorted by name; without a version only if no report named one."""
+        """Return the simulators of the session, sorted by name; one has no version only if no report gave any."""
         versioned = {simulator.name for simulator in self._simulators if simulator.version is not None}
         known = (each for each in self._simulators if each.version is not None or each.name not in versioned)
         return tuple(sorted(known, key=lambda simulator: (simulator.name, simulator.version or "")))
@@ -250,7 +250,7 @@ class Ledger:
         return stored_results([result for result in self.settle()[1] if result.noise_errors])
 
     def hidden(self) -> tuple[Result, ...]:
-        """Return cocotb tests that failed inside passing tests: those ignore the results, or expect a failure."""
+        """Return cocotb tests that failed inside passing tests, which ignore the results or expect a failure."""
         return stored_results([result for test in self._tests.values() for result in self._hidden(test)])
 
     @staticmethod
@@ -291,7 +291,7 @@ class Ledger:
             yield replace(failure, command=command)
 
     def _chosen(self, nodeid: str, runner: str, *, is_hang: bool) -> str | None:
-        """Return the test if it may fail without the tests before it in its simulation; None if those must run too."""
+        """Return the test if it can fail without the tests before it in its simulation; None if they must run, too."""
         before = map(self._tests.__getitem__, takewhile(lambda other: other != nodeid, self._runners[runner]))
         belong = any(test.failures or (is_hang and test.outcome != "skipped") for test in before)
         return None if belong else nodeid

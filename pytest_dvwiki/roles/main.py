@@ -29,18 +29,19 @@ if TYPE_CHECKING:
     from pytest_dvwiki.upkeep.routine import SessionCheck
 
 _OF_PLUGINS = ("xmlpath", "htmlpath", "allure_report_dir")
-"""Options of other plugins that ask for a file with what is known about each test."""
+"""Options that make pytest or another plugin write a file with an entry for each test."""
 
 
 class MainRole:
     """Collects all reports of a session and archives them at its end.
 
-    This class is long because it only connects: each hook passes what it is given to the part that is loaded for it.
+    This class is long because all hooks of the main process are here; each passes its arguments to the part that does
+    the work.
 
     Args:
         context: What the roles of this process share.
         journals: Folders of journals, the best first.
-        items: The role that watches this process's own tests; with xdist there are none.
+        items: The role that watches the tests of this process; with xdist this process has none.
         task_id: Task id of the run.
     """
 
@@ -138,7 +139,7 @@ class MainRole:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: object) -> None:
-        """Send a worker its run and command line; the lock on the main journal shows that the run is alive."""
+        """Send a worker the task id and the command line; the lock on the main journal shows that the run is alive."""
         with suppress(OSError):
             self._items.journal  # noqa: B018  # opened for its lock
         workerinput: dict[str, object] = node.workerinput  # type: ignore[attr-defined]
@@ -146,7 +147,7 @@ class MainRole:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
-        """Take a worker's notes for the user."""
+        """Take over a worker's notes for the user."""
         for note in getattr(node, "workeroutput", {}).get("dvwiki_notes", ()):
             self._guard.note(note)
 
@@ -154,7 +155,7 @@ class MainRole:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Archive the session; last, as cocotb's plugin delivers reports until its own hook of this name has run."""
+        """Archive the session; called last, as cocotb's plugin still delivers reports in its own hook of this name."""
         self._archive_once(session)
         if self._settings.commit and self._settings.layout.agent.is_dir():
             with self._guard("committing"):
@@ -209,7 +210,7 @@ class MainRole:
 
     @property
     def _words(self) -> tuple[str, ...]:
-        """Return the words that started the session, without `addopts` of the configuration, which selects no part."""
+        """Return the words that started the session; `addopts` of the configuration is left out: it applies to all."""
         return *self._config.invocation_params.args, *os.environ.get("PYTEST_ADDOPTS", "").split()
 
     def _commit(self) -> None:

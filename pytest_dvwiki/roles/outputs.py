@@ -1,4 +1,4 @@
-"""Outputs of a session for other tools: each is rendered in `report/` from the statements about the causes.
+"""Outputs of a session for other tools, rendered by the modules of `report/` from the statements about the causes.
 
 pytest-html, JUnit XML and Allure show tests before the run is archived. A failed test gets its label and fingerprint
 when its report is made; what only the whole run shows is added at its end.
@@ -37,7 +37,7 @@ class Outputs:
     Args:
         context: What the roles of this process share.
         finish: Archives the session, if that has not happened yet, and returns the result.
-        shows_tests: Whether another plugin writes a file with what is known about each test.
+        shows_tests: Whether pytest or another plugin writes a file with an entry for each test.
         is_github: Whether GitHub Actions reads the output.
     """
 
@@ -58,7 +58,7 @@ class Outputs:
         self._named: dict[str, dict[str, str]] = {}
         """Maps each test to the labels of its failures by fingerprint, as its reports have them."""
         self._tests: dict[str, set[str]] = {}
-        """Maps each of these fingerprints to its tests."""
+        """Maps each fingerprint in the reports to the tests that have it."""
         self._shows_tests = shows_tests
         self._github = is_github
 
@@ -151,7 +151,7 @@ class Outputs:
                 self._complete_allure(started)
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         if self._github and path and self._briefs:
-            with self._guard("writing the summary of the step"):
+            with self._guard("writing the job summary for GitHub Actions"):
                 from pytest_dvwiki.report import github  # noqa: PLC0415
 
                 with Path(path).open("ab") as file:
@@ -213,7 +213,7 @@ class AllureLabels:
 
 
 def named(failure: Failure, services: Services) -> tuple[str, str]:
-    """Return the label and the fingerprint of a failure that is archived later."""
+    """Return the label and the fingerprint of a failure that is not archived yet."""
     from pytest_dvwiki.pipeline import with_ip_type  # noqa: PLC0415  # a session without failures needs none
 
     verdict = services.classifier.classify(with_ip_type(failure, services.settings), keep=True)

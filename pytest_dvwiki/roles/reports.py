@@ -59,7 +59,7 @@ class Evidence:
     reads: tuple[str, ...] = ()
     """Files that the failed simulation of a runner of cocotb's own plugin read."""
     excerpts: tuple[Excerpt, ...] = ()
-    """Further texts for the report's own failure."""
+    """More excerpts for the report's own failure."""
     first_line: int | None = None
     """Line of the simulator's output at which a test of cocotb's own plugin began."""
     noise_errors: int = 0
@@ -68,7 +68,7 @@ class Evidence:
     frame: Frame | None = None
     """The user's innermost frame of the report's exception."""
     text: str = ""
-    """Text of that exception by `text_of`."""
+    """Text of the report's exception, as `text_of` returns it."""
     refused: str = ""
     """The first error line, if only strict logs made the report a failure; it takes the place of the exception."""
     sections_before: int = 0
@@ -76,7 +76,7 @@ class Evidence:
     earlier: tuple[Failure, ...] = ()
     """Failures of earlier attempts that no report mentioned."""
     sources: tuple[tuple[str, str], ...] = ()
-    """Results files that its simulations wrote: displayed name, and hash of the content."""
+    """Results files that the item's simulations wrote: displayed name, and hash of the content."""
 
 
 NO_EVIDENCE = Evidence()
@@ -158,7 +158,7 @@ def failure_of(
     call: Call,
     evidence: Evidence | None = None,
 ) -> Failure:
-    """Return the failure of a report without failures of its own: a plain test, a fixture, a module, a crashed worker.
+    """Return the failure of a report that has none in its evidence: of a test, fixture, module, or crashed worker.
 
     Args:
         report: The failed report.
@@ -231,16 +231,16 @@ def text_of(
     Args:
         excinfo: The exception.
         frame: The user's innermost frame.
-        report: pytest's report, which usually has the words of the exception.
+        report: pytest's report, which usually has the exception's text already.
     """
     texts: list[str] = []
     error: BaseException | None = excinfo.value
     crash = getattr(report.longrepr, "reprcrash", None) if report is not None else None
     met: set[int] = set()
     while error is not None and id(error) not in met:
-        said = crash.message if crash is not None and not met else _said(error)
+        message = crash.message if crash is not None and not met else _exception_text(error)
         met.add(id(error))
-        text = shortened(said)
+        text = shortened(message)
         texts.insert(0, "\n".join(f"E   {line}" for line in text.splitlines()))
         if error.__cause__ is not None:
             texts.insert(0, _CAUSE)
@@ -252,7 +252,7 @@ def text_of(
     return redact("\n".join(texts))
 
 
-def _said(error: BaseException) -> str:
+def _exception_text(error: BaseException) -> str:
     return pytest.ExceptionInfo.from_exception(error).exconly(tryshort=True)
 
 
@@ -295,7 +295,7 @@ def _innermost(frames: tuple[tuple[str, int, str], ...], folder: str) -> Frame |
 
     Args:
         frames: File, line and function of each frame, the innermost last.
-        folder: The working folder, to which files may be relative.
+        folder: The working folder, to which the files can be relative.
     """
     from pytest_dvwiki.logtext.frames import user_frame  # noqa: PLC0415  # loaded only for failures
 

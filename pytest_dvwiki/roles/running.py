@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 EVIDENCE = "dvwiki"
 """The attribute of a report that carries evidence."""
 OUTCOMES = frozenset({"passed", "failed", "skipped"})
-"""Outcomes of pytest itself; with any other one, such as `rerun` or `retried`, a plugin runs the test again."""
+"""Outcomes of pytest itself; any other one, such as `rerun` or `retried`, means that a plugin runs the test again."""
 MORE_THAN_PASSED = frozenset({EVIDENCE, "runner_nodeid", "wasxfail"})
-"""Attributes of a passed report that has to be examined: evidence, and attributes from cocotb's plugin and pytest."""
+"""Attributes that make it necessary to examine a passed report: evidence, and those of cocotb's plugin and pytest."""
 _CAPTURING = frozenset({"capfd", "capfdbinary"})
-"""Fixtures by which a test reads the output of its children; that output must then not be redirected."""
+"""Fixtures with which a test reads the output of its children; that output must not be redirected."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Running:
     earlier: tuple[Failure, ...] = ()
     """Failures of earlier attempts that were not logged."""
     retried: pytest.TestReport | None = None
-    """Report of the first attempt, which pytest-retry also uses for the last attempt."""
+    """Report of the first attempt, which pytest-retry reuses for the last attempt."""
     error: pytest.CallInfo[None] | None = None
     """Outcome of the newest phase that failed."""
 
@@ -56,5 +56,5 @@ class Running:
 
     @property
     def is_spooled(self) -> bool:
-        """Tell whether the output of its children may be spooled."""
+        """Tell whether the output of the test's children may be spooled."""
         return _CAPTURING.isdisjoint(getattr(self.item, "fixturenames", ()))

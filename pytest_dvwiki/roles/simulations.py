@@ -38,13 +38,13 @@ class Observed:
     children: Children
     streams: tuple[LogText, ...]
     native: bool
-    """Whether its cocotb tests have reports of their own, as with cocotb's own pytest plugin."""
+    """Whether the cocotb tests in it have reports of their own, as with cocotb's own pytest plugin."""
     call: Call
     """Command line of the session."""
     error: str = ""
     """Text of the exception that ended the test."""
     longrepr: str = ""
-    """Text of its failure, with the traceback."""
+    """Text of the test's failure, with the traceback."""
     strict_logs: bool = False
     """Whether error lines in the log make a test fail."""
 
@@ -72,7 +72,7 @@ def evidence_of(
     by_results: dict[Path | None, Child] = {}
     for child in simulations:
         results = tools.results_file(child)
-        by_results.pop(results, None)  # reinserted, so that the order is that of the last runs
+        by_results.pop(results, None)  # inserted again, so that the order follows the last run of each
         by_results[results] = child
     if seen.native or not by_results:
         by_results = {None: (simulations or children)[-1]}
@@ -81,7 +81,7 @@ def evidence_of(
         _simulation(seen, report, child, results, root=root, interest=interest, builds=builds)
         for results, child in by_results.items()
     ]
-    # The item's exception belongs to its last simulation; the simulations before it had ended by themselves.
+    # The item's exception belongs to its last simulation; the earlier ones had ended without one.
     parts = [
         *(replace(sim, error="", longrepr="") for sim in parts[:-1]),
         replace(parts[-1], after_others=len(parts) > 1),
@@ -125,8 +125,8 @@ def _sources(
 ) -> Iterator[tuple[str, str]]:
     """Yield the path and hash of the files by which a later ingest recognises that the simulations are archived.
 
-    These are the results files, and the logs if the test failed or there are no results files; there may be many other
-    logs.
+    These are the results files, and the logs if the test failed or there are no results files. Other logs are left out,
+    because there can be many.
     """
     results = [path for path in dict.fromkeys(map(tools.results_file, simulations)) if path is not None]
     found = {path: digest for path in results if (digest := sha256_of(path, since=seen.started - 1))}
@@ -193,7 +193,7 @@ def _simulation(
 ) -> Simulation:
     own = seen.children.setup_of(child)
     if own is None and seen.children.setups and not _is_or_ran_a_simulation(child, seen):
-        own = seen.children.setups[-1][1]  # the build that failed, or Verilator's make after it
+        own = seen.children.setups[-1][1]  # of the build that failed, or that Verilator's make belongs to
     folder = tools.working_folder(child)
     makefiles = tools.makefiles(folder) if tools.is_make(child) else ()
     return Simulation(

@@ -33,9 +33,9 @@ _CHUNK = 1 << 20
 
 
 class _Output:
-    """The file behind a descriptor, read from where the last read ended.
+    """The file behind a descriptor, read on from where the last read ended.
 
-    If the descriptor belongs to something else, such as a terminal or a pipe, there is nothing to read.
+    If something else is behind the descriptor, such as a terminal or a pipe, there is nothing to read.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -85,7 +85,7 @@ class SimulatorRole:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Attach the output; called at the start and at the end of a call; the second report counts."""
+        """Attach the output; cocotb's plugin reports the start and the end of a call, and logs the second report."""
         report = yield
         with self._context.guard("reading the output of a test"):
             self._attach(item, call, report)

@@ -39,7 +39,7 @@ def refuse(report: pytest.TestReport, failures: Sequence[Failure]) -> None:
 
 
 def refuse_lines(report: pytest.TestReport, errors: ErrorLines, evidence: Evidence) -> Evidence:
-    """Make a passed report failed because of the error lines in its own text.
+    """Turn a passed report into a failed one because of error lines in the output of its test.
 
     Returns:
         The evidence with these lines.

@@ -96,7 +96,7 @@ XDIST = ("-n", "1")
 @pytest.mark.parametrize(
     ("text", "arguments", "why"),
     [
-        (f"{OPEN}def unused():\n    return 1\n", COVERED, "pytest counts 2 failures, and there was 1 failed report"),
+        (f"{OPEN}def unused():\n    return 1\n", COVERED, "pytest counts 2 failures, but dvwiki got 1 failed report"),
         (LATER, ("-x",), "not all tests ran: stopping after 1 failures"),
         pytest.param(OPEN, (*COVERED, "--no-cov-on-fail"), "coverage was not checked", marks=pytest.mark.further_mode),
         (LATER, ("-x", *XDIST), "was interrupted"),
