@@ -1,4 +1,4 @@
 """Output for people."""
 
 OUTPUT_FILES = ("codequality",)
-"""Modules here with `render(briefs, folder)` for a file; the setting of the same name names the file."""
+"""The modules of this package that render a file with `render(briefs, folder)`; a setting of that name has its path."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def completed(text: str, causes_of: Callable[[str], Sequence[Brief]]) -> str:
-    """Return a result file with the causes of its test as the description, and with labels for what the run showed.
+    """Return a result file with the causes of its test as the description, and with their labels after the whole run.
 
     Args:
         text: The file as allure-pytest wrote it.

@@ -1,7 +1,6 @@
 """Causes and waivers that need attention: open, new, regressed or fixed since a day, expiring; and who should look.
 
-Everything comes from the records, the pages and the waivers; the screen of `dvwiki status`, the summary and the site
-format it.
+All of this comes from the records, the pages and the waivers; `dvwiki status`, the summary and the site format it.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED"]
-"""The state of a cause: its news in the newest runs, or that its tests pass again."""
+"""The state of a cause: what is new about it in the newest runs, or that its tests pass again."""
 WEEK = timedelta(days=7)
 _SHOWN = (Seen, SeenOn, Regressed, Beside, FixedBy, Came, Infrastructure, Tracked, Accepted, Reproduce, Unseeded)
 """The kinds of statements that are shown."""
@@ -96,7 +95,7 @@ class AttentionItem:
 
     @property
     def is_failing(self) -> bool:
-        """Tell whether its newest runs failed."""
+        """Tell whether the cause made tests of its newest runs fail."""
         return self.word not in {"FIXED", "MAYBE FIXED"}
 
     @property
@@ -138,12 +137,12 @@ class Attention:
     """The entries of the waivers' file that cannot be used."""
 
     def of(self, *words: Word) -> list[AttentionItem]:
-        """Return the causes whose news is one of the words, in the order of the words."""
+        """Return the causes in one of these states, in the order of the states."""
         return [each for word in words for each in self.news if each.word == word]
 
     @property
     def headline(self) -> str:
-        """Return the headline: how many causes have each kind of news."""
+        """Return how many causes are regressed, new, known, and so on."""
         counts = Counter(each.word for each in self.news)
         words: tuple[Word, ...] = ("REGRESSED", "NEW", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED")
         return ", ".join(f"{counts[word]} {word.lower()}" for word in words if counts[word])
@@ -177,7 +176,7 @@ class ProjectData:
 
         Args:
             day: The present day.
-            since: The first day whose news count; None for the day before `day`.
+            since: The first day of the period to report; None for the day before `day`.
         """
         since = since or day - timedelta(days=1)
         archive, begin = self.history.archive, since.isoformat()
@@ -231,9 +230,9 @@ class ProjectData:
     def lookers(self, cause: Cause) -> tuple[Looker, ...]:
         """Return who should look at a cause.
 
-        This is the owner on the cause's page. Without one it is the author of the only commit with which the cause may
-        have come, and the owners of what changed then. Else it is whoever owns the file that reports the cause or the
-        file of its test, or changed that file last.
+        This is the owner on the cause's page. Without an owner there, it is the author of the commit that brought the
+        cause, if only one commit can have, and the owners of the files that changed then. Failing that, it is whoever
+        owns the file that reports the cause or the file of its test, or changed that file last.
         """
         pages = self.history.bug_pages(cause.name) if cause.page is not None else []
         owner = next((page.text("owner") for page in pages if page.text("owner")), "")
@@ -248,12 +247,12 @@ class ProjectData:
             return
         commit = came.only_commit.partition(" ")[0]
         if commit and (author := self.people.author(commit)):
-            yield Looker(author, f"wrote {short(commit)}, with which it came")
+            yield Looker(author, f"wrote {short(commit)}, with which the cause came")
         for owner in came.owners:
-            yield Looker(owner, "CODEOWNERS of what changed when it came")
+            yield Looker(owner, "CODEOWNERS of files that changed when the cause came")
 
     def owners(self, cause: Cause, page: PageSummary | None) -> tuple[str, ...]:
-        """Return who owns a cause: the owner on its page, else who owns the file that reports it or its test."""
+        """Return who owns a cause: the owner on its page, else the owners of the file that reports it or its test."""
         if page is not None and page.text("owner"):
             return (page.text("owner"),)
         return tuple(each.name for each in self._owners_of_files(cause))

@@ -1,4 +1,4 @@
-"""The parts of a cause that every output for another tool shows: chosen once, formatted by each."""
+"""The parts of a cause that outputs for other tools show: chosen here once, and formatted by each output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_TESTS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """One cause of a run as text; nothing of it is escaped for any format."""
+    """One cause of a run as text, not yet escaped for any format."""
 
     fingerprint: str
     word: str
@@ -35,12 +35,12 @@ class Brief:
     primary: str
     tests: tuple[str, ...]
     statements: tuple[str, ...]
-    """The sentences about it, in reading order."""
+    """The sentences about the cause, in reading order."""
     command: str = ""
     page: str = ""
-    """Path of its page, relative to the root; empty if no page is on disk."""
+    """Path of the cause's page, relative to the root; empty if no page is on disk."""
     file: str = ""
-    """File that reported it, else the file of a test; relative to the root, empty if none of them is in the project."""
+    """File that reported the cause, else a test's; relative to the root, and empty if none is in the project."""
     line: int | None = None
 
 
@@ -98,7 +98,7 @@ def _place(cause: Cause, root: Path) -> tuple[str, int | None]:
     named += [(frame.file, frame.line)] if frame is not None else []
     named += [(test.partition("::")[0], None) for test in cause.tests]
     for file, line in named:
-        # The name comes from a log; other tools can show only a file of the project.
+        # The name comes from a log; other tools can show only files of the project.
         inside = os.path.normpath(file)
         if not os.path.isabs(inside) and not inside.startswith(os.pardir) and os.path.isfile(root / inside):  # noqa: PTH113, PTH117  # a name with a NUL raises nothing here
             return inside, line

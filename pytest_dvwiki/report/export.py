@@ -36,7 +36,7 @@ VERSION = "0.2"
 """The version of the Open Knowledge Format."""
 _MANIFEST = ".dvwiki-export.json"
 _SUMMARIES = ("Symptom", "Description", "Scenario", "Clarifications")
-"""Sections whose first line is the subject of a page."""
+"""Sections whose first line says what a page is about."""
 _LONGEST = 200
 _EVENT = re.compile(r"## \[(\d{4}-\d\d-\d\d)\] (.+)")
 _DONE = frozenset({"closed", "wont_fix", "rejected"})
@@ -114,7 +114,7 @@ def llms(layout: Layout, file: Path, base: str = "") -> int:
     Args:
         layout: The project.
         file: The file.
-        base: What links begin with; if empty, the path from the file to the wiki.
+        base: The address with which links begin; if empty, they begin with the path from the file to the wiki.
 
     Returns:
         The number of pages.
@@ -148,7 +148,7 @@ def llms(layout: Layout, file: Path, base: str = "") -> int:
 
 
 def _exported(layout: Layout) -> Iterator[tuple[str, Iterator[_Exported]]]:
-    """Yield the categories, each with its readable pages, the pages that were seen in the most runs first."""
+    """Yield the categories, each with its readable pages; those seen in the most runs come first."""
     with PageCache(layout.wiki, layout.wiki / ".cache" / "pages.sqlite") as cache:
         cache.refresh()
         found = {
@@ -179,7 +179,7 @@ def _hits(page: PageSummary) -> int:
 
 
 def _concept(each: _Exported) -> str:
-    """Return a page as a concept: its own keys after those of the format."""
+    """Return a page as a concept: the keys of the format, then the page's own keys, then its text."""
     page = each.page
     own = {key: value for key, value in page.metadata.items() if value is not None}
     seen = page.text("last_updated") or page.text("last_seen")
@@ -195,7 +195,7 @@ def _concept(each: _Exported) -> str:
         "sources": [
             {"id": str(task), "resource": f"tasks/{task}.yaml"} for task in (tasks if isinstance(tasks, list) else ())
         ],
-        # The format has a meaning of its own for this key.
+        # In the format, the key `status` has another meaning.
         "page_status": own.pop("status", None),
     }
     kept = {key: value for key, value in keys.items() if value not in (None, [], "")}
@@ -225,7 +225,7 @@ def _section(title: str, entries: Sequence[str], level: str = "#") -> str:
 
 
 def _log(layout: Layout) -> str:
-    """Return log.md in the order of the format, the newest day first."""
+    """Return log.md in the order that the format asks for, the newest day first."""
     days: dict[str, list[str]] = {}
     try:
         lines = reading.read_bytes(layout.wiki / "log.md").decode("utf-8", "replace").splitlines()

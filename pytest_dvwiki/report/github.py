@@ -1,4 +1,4 @@
-"""Output for GitHub Actions: annotations, one for each cause, and the summary of a step."""
+"""Output for GitHub Actions: annotations, one for each cause, and the job summary."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.report.brief import Brief
 
 SUMMARY_LIMIT = 1 << 20
-"""Maximum number of bytes of the summary of a step."""
+"""Maximum number of bytes that a step can add to the job summary."""
 _MOST = 10
-"""Maximum number of annotations of each level in a step."""
+"""Maximum number of annotations of each level that GitHub shows for a step."""
 _LONGEST = 3000
 _LEVELS = {"NEW": "error", "REGRESSED": "error", "KNOWN": "warning", "WAIVED": "notice"}
 

@@ -23,8 +23,8 @@ _PAIR = re.compile(
 def completed(xml: str, causes_of: Callable[[str], Sequence[Brief]]) -> str:
     """Return the text of a file with the page of each cause.
 
-    The cause that was named when the report was made gives way to the cause that the whole run shows. The two may
-    differ: the failure may only be a consequence of another test's failure.
+    The cause that was named when the report was made is replaced by the cause that the whole run shows. The two can
+    differ, for example if the failure is only a consequence of another test's failure.
 
     Args:
         xml: The file as pytest wrote it.

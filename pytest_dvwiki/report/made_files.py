@@ -1,4 +1,4 @@
-"""Folders that a call makes: files are written if they differ, and those that are no longer made are removed."""
+"""Folders of generated files: a file is written if it differs, and removed if it is no longer generated."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class MadeFiles:
-    """The files of a folder that is made again at each call.
+    """The files of a folder that each call generates again.
 
     Args:
         folder: The folder: new, empty, or made by an earlier call.
-        manifest: Name of the file that lists what was made.
+        manifest: Name of the file that lists what was generated.
 
     Raises:
-        WikiError: It holds something else.
+        WikiError: The folder holds something else.
     """
 
     def __init__(self, folder: Path, manifest: str) -> None:
@@ -39,7 +39,7 @@ class MadeFiles:
         try:
             found = json.loads(reading.read_bytes(self._manifest_file))
         except (OSError, ValueError):
-            # None yet, or a broken one: everything is made.
+            # There is none yet, or it is damaged: everything is generated.
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -63,7 +63,7 @@ class MadeFiles:
         """Replace a file as a whole; a link is replaced, and its target stays.
 
         Raises:
-            WikiError: Its folder is a link that leads out of this one.
+            WikiError: The file's folder is a link that leads out of this folder.
         """
         file.parent.mkdir(parents=True, exist_ok=True)
         if outside.leads_out(self.folder, file.parent):
@@ -74,7 +74,7 @@ class MadeFiles:
         temporary.replace(file)
 
     def finish(self) -> None:
-        """Remove what an earlier call made and this one did not, and remember what was made."""
+        """Remove the files that an earlier call generated and this one did not, and write the manifest."""
         for path in self._before.keys() - self.keys.keys():
             file = self.folder / path
             # Somebody else may have changed the manifest.

@@ -27,7 +27,7 @@ _MOST_WAIVERS = 3
 
 
 def render(found: Attention, *, width: int) -> Iterator[str]:
-    """Yield at most 24 lines: runs, causes with news, open causes, waivers that end.
+    """Yield at most 24 lines: runs, causes with news, open causes, waivers that expire.
 
     Args:
         found: What needs attention.
@@ -70,7 +70,7 @@ def _cause(item: AttentionItem) -> str:
 
 
 def newest(found: Attention) -> Iterator[str]:
-    """Yield the newest run with its totals, and the totals of the previous run of its name."""
+    """Yield a line about the newest run, and one about the previous run of the same name."""
     record = found.newest
     if record is None:
         yield "No run is on record"
@@ -78,7 +78,7 @@ def newest(found: Attention) -> Iterator[str]:
     name = overview.name_of(record.task_id)
     yield f"The newest run, {name}, {record.finished[:10]} {record.finished[11:16]} UTC: {totals(record.totals)}"
     if found.before is not None:
-        yield f"The run of that name before it: {totals(found.before)}"
+        yield f"The previous run of that name: {totals(found.before)}"
 
 
 def totals(of: Totals) -> str:

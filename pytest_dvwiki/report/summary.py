@@ -1,4 +1,4 @@
-"""Render the morning's summary as Markdown or as HTML for mail: new, regressed, fixed, expiring, who should look."""
+"""Render the morning summary as Markdown or as HTML for mail: new, regressed, fixed, expiring, who should look."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def headline(found: Attention) -> str:
 
 
 def sections(found: Attention) -> Iterator[tuple[str, list[AttentionItem]]]:
-    """Yield the headings and causes of the summary, without empty ones."""
+    """Yield the headings of the summary, each with its causes; headings without causes are left out."""
     for heading, words in _SECTIONS:
         items = found.of(*words)
         if items:

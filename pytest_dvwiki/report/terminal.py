@@ -1,6 +1,6 @@
 """Render the section at the end of a run: which failures are known and how they were fixed, and which are new.
 
-The lines hold text and markup names; the caller writes them. Every line makes sense by itself, as
+The lines hold text and markup names; the caller writes them. Every line makes sense on its own, as
 `grep` prints it.
 """
 
@@ -54,7 +54,7 @@ _EXCERPT_LINES = 14
 _RIGHT = 80
 """Column at which the origin ends, if the terminal is that wide."""
 _BARE_CHECKS = ("AssertionError ", "AssertionError: assert ")
-"""Beginnings of the message of an assertion without a text of its own, which does not say what was compared."""
+"""How the message of an assertion begins that has no text of its own, and so does not say what was compared."""
 _ORIGINS: dict[OriginType, str] = {
     "RTL_BUG": "RTL bug",
     "TB_BUG": "testbench bug",
@@ -100,7 +100,7 @@ class Session:
     hidden: tuple[Result, ...] = ()
     """The cocotb tests that failed inside pytest tests that passed."""
     committed: str = ""
-    """The commit that contains what was written, with its branch; empty if there is no such commit."""
+    """The commit, with its branch, that contains what was written; empty if nothing was committed."""
 
 
 def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
@@ -153,7 +153,7 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 
 
 def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width: int) -> Iterator[Line]:
-    """Yield the lines of the first causes; those that came at one place in the history are together."""
+    """Yield the lines of the first causes; causes that came at the same place in the history are shown together."""
     groups = {onset: number for onset, number in Counter(map(_onset, causes)).items() if onset and number > 1}
     causes = _grouped(causes, groups)
     for cause in causes[:_MOST_CAUSES]:
@@ -170,7 +170,7 @@ def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width:
 
 
 def _onset(cause: Cause) -> tuple[str, ...]:
-    """Return how and where a cause came, for a heading above several causes; empty if no pass is on record."""
+    """Return how and at which commits a cause came, for a heading above several; empty if no pass is on record."""
     found = cause.first_bad
     if found is None:
         return ()
@@ -185,7 +185,7 @@ def _onset(cause: Cause) -> tuple[str, ...]:
 
 
 def _grouped(causes: Sequence[Cause], groups: Mapping[tuple[str, ...], int]) -> list[Cause]:
-    """Return causes in order, with those of a group moved up to the first of them."""
+    """Return causes in order, with the causes of a group moved up to the first of the group."""
     first: dict[tuple[str, ...], int] = {}
     for place, cause in enumerate(causes):
         first.setdefault(_onset(cause), place)
@@ -218,7 +218,7 @@ def _cause(session: Session, cause: Cause, *, verbosity: int, width: int) -> Ite
 def _next_steps(
     session: Session, cause: Cause, stated: Sequence[Statement], *, verbosity: int, width: int
 ) -> Iterator[Line]:
-    """Yield what helps to repair a cause: its place, the commits it came with, the fix, the command."""
+    """Yield what helps to repair a cause: its place, the commits that brought it, the fix, the command."""
     most = 3 if verbosity < 1 else 12
     frame = cause.verdict.frame if cause.verdict is not None else None
     if frame is not None and frame.file.rpartition("/")[2] not in cause.occurrence.primary:
@@ -250,7 +250,7 @@ def _next_steps(
 
 
 def _pages(cause: Cause) -> Iterator[Line]:
-    """Yield the cause's page and a similar page; the fingerprint too if the page is not the cause's own."""
+    """Yield the cause's page and a similar page; also the fingerprint if the page is not the cause's own."""
     page = cause.page_to_read
     if page is not None:
         yield Line(f"  page   {page}")

@@ -62,7 +62,7 @@ class Chart:
         title: What the chart shows, in words.
         series: The kinds of values, in words.
         rows: The values from left to right.
-        unit: Appended to values. Percentages are a line, which ends at 100; numbers are stacked columns.
+        unit: Appended to values. Percentages are drawn as a line on an axis up to 100, numbers as stacked columns.
     """
 
     key: str
@@ -78,7 +78,7 @@ class Chart:
 
     @property
     def svg(self) -> Markup:
-        """Return the picture, an element of a page."""
+        """Return the picture as an element of a page."""
         root = self.drawn()
         for child in [each for each in root if each.tag != "g"]:
             root.remove(child)

@@ -45,7 +45,7 @@ class Known:
     runs: int
     tests: int
     hours: float
-    """Hours for which its failing tests ran."""
+    """Hours that the cause's failing tests took."""
     first: str
     last: str
     owners: tuple[str, ...]
@@ -71,19 +71,19 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """The times that the runs of a name took to be free of failures again."""
+    """How long the runs with one name took to be free of failures again."""
 
     name: str
     newest: RunRow
     failing_since: str
-    """When the first failing run after all failure-free runs ended; empty if the newest run is failure-free."""
+    """When the first run of the present stretch of failing runs ended; empty if the newest run is failure-free."""
     failing_runs: int
     hours: tuple[float, ...]
-    """Hours of each earlier stretch of failing runs: from the end of its first run until a failure-free run ended."""
+    """Hours of each earlier stretch: from the end of its first failing run to the end of the next failure-free run."""
 
     @property
     def median(self) -> float | None:
-        """Return the median of the hours; None if there are none."""
+        """Return the median of these hours; None if there is no earlier stretch."""
         return statistics.median(self.hours) if self.hours else None
 
 
@@ -96,7 +96,7 @@ class Share:
     cumulated: float
     """Share of all causes up to this one, from 0 to 1."""
     width: float
-    """Length of its bar, from 0 to 100."""
+    """Length of the cause's bar, from 0 to 100."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ class Data:
 
     @cached_property
     def causes_of(self) -> dict[int, list[RunCause]]:
-        """Return the causes of each run, the one with the most failing tests first."""
+        """Return the causes of each run by the run's number, the cause with the most failing tests first."""
         met: set[str] = set()
         grouped: dict[int, dict[str, list[CauseInRun]]] = defaultdict(lambda: defaultdict(list))
         for each in self._seen:
@@ -215,11 +215,11 @@ class Data:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the regressions, the name with the most of the newest runs first."""
+        """Return the names of the regressions, the most frequent in the newest runs first."""
         return [name for name, _ in Counter(run.name for run in self.newest_runs).most_common(_MOST_NAMES)]
 
     def charts(self, name: str) -> list[Chart]:
-        """Return the charts of the newest runs of a name."""
+        """Return the charts of the newest runs with a name."""
         runs = [run for run in self.runs if run.name == name][-NEWEST_RUNS:]
         words = [Counter(each.word for each in self.causes_of[run.number]) for run in runs]
 
@@ -232,7 +232,7 @@ class Data:
         charts = (
             Chart(
                 "rate",
-                "Pass rate: the share of the tests that ended which passed",
+                "Pass rate: the share of finished tests that passed",
                 ("of the tests passed",),
                 rows(rates),
                 " %",
@@ -248,7 +248,7 @@ class Data:
         return [each for each in charts if each.key != "flaky" or not each.is_empty]
 
     def recovery(self, name: str) -> Recovery:
-        """Return the times that the runs of a name took to be free of failures again."""
+        """Return how long the runs with a name took to be free of failures again."""
         runs = [run for run in self.runs if run.name == name and (run.ended or run.totals.failed)]
         runs = runs or [run for run in self.runs if run.name == name]
         failing = _stretches([not run.is_failure_free for run in runs])
@@ -292,7 +292,7 @@ class Data:
 
     @property
     def hours_lost(self) -> float:
-        """Return for how many hours the failing tests of all causes ran, in all runs."""
+        """Return how many hours the failing tests of all causes took, in all runs."""
         return sum(each.seconds for each in self._seen) / _HOUR
 
 

@@ -1,7 +1,7 @@
 """Rendering of the site, which opens from any folder: no server, no network, nothing loaded from elsewhere.
 
 A second call renders only what changed: each page of a cause or of the wiki has a key in `.dvwiki-report.json`, made
-of all that it shows. The other pages are few; they are rendered again, and written if they differ.
+from everything that the page shows. The other pages are few; they are rendered again, and written if they differ.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ MANIFEST = ".dvwiki-report.json"
 _RUNS_OF_A_PAGE = 400
 _ROWS_OF_A_PAGE = 1000
 _FEWEST = 8
-"""Minimum number of characters of a part of a message that is searched for."""
+"""Minimum length, in characters, of a part of a message for which the excerpt is searched."""
 _MOST_CAUSES = 8
 """Number of causes of a run or test that are linked in a table."""
 _ASSETS = ("report.css", "report.js")
@@ -139,7 +139,7 @@ class _Site:
 
     @cached_property
     def _base(self) -> str:
-        """Return a key made of all that every page depends on."""
+        """Return a key made from everything that all pages depend on."""
         parts = [TOOL, *(path.read_text(encoding="utf-8") for path in sorted((TEMPLATES / "site").iterdir()))]
         return _hash(*parts)
 
@@ -229,7 +229,7 @@ class _Site:
 
     @cached_property
     def _months(self) -> list[tuple[str, list[RunRow], list[tuple[str, str]]]]:
-        """Return the pages of runs: path, runs, and the pages of the same month with their titles."""
+        """Return the pages of runs: path, runs, and the names and numbers of all pages of the same month."""
         months: dict[str, list[RunRow]] = defaultdict(list)
         for run in self._data.runs:
             months[run.finished[:7]].append(run)
@@ -315,7 +315,7 @@ class _Site:
                 rendered = markdown.render(page.path, data, known, run_url)
             except (OSError, YamlError) as error:
                 problem = str(error)
-        # A page with a link that leads nowhere is rebuilt each time: the other page may exist by now.
+        # A page with a link that leads nowhere is rebuilt each time: the target may exist by now.
         self._render(
             path,
             "page.html",
@@ -331,8 +331,8 @@ class _Site:
 def evidence(occurrence: Occurrence) -> list[tuple[str, bool]]:
     """Return the lines of an excerpt, each with whether it belongs to the first cause.
 
-    The message of a cause may join several lines, or be a part of one. If no line holds the message as it is, the
-    search leaves out the place and the type that were added to it.
+    The message of a cause can join several lines, or be a part of one. If no line holds the complete message, the
+    search leaves out the place and the type that were added to the message.
     """
     lines = clean(occurrence.excerpt).expandtabs().strip("\n").split("\n") if occurrence.excerpt.strip() else []
     message = " ".join(clean(occurrence.primary).split())
@@ -359,7 +359,7 @@ def _place(message: str, lines: Sequence[str]) -> tuple[int, int]:
 
 
 def _marked(words: str) -> Markup:
-    """Return a sentence with its names as code."""
+    """Return a sentence with the names in it marked up as code."""
     return Markup(str(escape(words)).replace(_CODE, "<code>").replace(_END, "</code>"))  # noqa: S704  # escaped
 
 

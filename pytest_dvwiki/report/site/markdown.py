@@ -29,7 +29,7 @@ _SCHEMES = {"http", "https", "mailto"}
 _HEADING = re.compile(r"<h1>.*?</h1>", re.DOTALL)
 _TABLE = re.compile(r"</?table>")
 _CITED = re.compile(r"<a\b.*?</a>|\btasks/([A-Za-z0-9_.-]+)\.yaml\b(?![^<>]*>)", re.DOTALL)
-"""A link with its text, which cannot contain another link, or a citation in the text and not in a tag."""
+"""A link with its text, which cannot contain another link; or else a citation of a record, outside of tags."""
 
 
 class Rendered(NamedTuple):
@@ -41,7 +41,7 @@ class Rendered(NamedTuple):
     """The body, sanitised."""
     has_heading: bool
     dangling: bool
-    """Whether a link in it leads to no page of the site."""
+    """Whether a link on the page leads to no page of the site."""
 
 
 @functools.cache
@@ -59,8 +59,8 @@ def render(path: str, data: bytes, known: Collection[str], run_url: Callable[[st
     """Return a page of the wiki as HTML.
 
     Args:
-        path: Its path, relative to the wiki.
-        data: Its content.
+        path: The path of the page, relative to the wiki.
+        data: The content of the page.
         known: The paths of all pages that the site has.
         run_url: Returns the address of a run, relative to the page; None if the site has no such run.
 
@@ -96,7 +96,7 @@ def render(path: str, data: bytes, known: Collection[str], run_url: Callable[[st
 
 
 def _in_frame(number: Iterator[int], found: re.Match[str]) -> str:
-    """Return a table, or its end, in a frame that scrolls where the table is wider than the screen."""
+    """Return the start or end tag of a table with that of a frame, which scrolls if the screen is too narrow."""
     if found[0].startswith("</"):
         return f"{found[0]}</div>"
     return f'<div class="wide" tabindex="0" role="region" aria-label="Table {next(number)}">{found[0]}'

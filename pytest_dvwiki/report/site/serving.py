@@ -33,7 +33,7 @@ class Server(ThreadingHTTPServer):
 
     Args:
         folder: The folder of the site.
-        port: The port; 0 for any that is free.
+        port: The port; 0 for a free one.
     """
 
     daemon_threads = True
@@ -50,7 +50,7 @@ class Server(ThreadingHTTPServer):
 
 
 class _SiteHandler(SimpleHTTPRequestHandler):
-    """Answers with a file of the site; each page carries its version, with which it notices a newer one."""
+    """Answers with files of the site; each page carries its version, so that it can notice a newer one."""
 
     server: Server
 
@@ -60,7 +60,7 @@ class _SiteHandler(SimpleHTTPRequestHandler):
             return False
         if self.headers.get("Host", "") in {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}:
             return True
-        self.send_error(403, "ask for 127.0.0.1")
+        self.send_error(403, f"open {self.server.url} instead")
         return False
 
     def do_GET(self) -> None:  # the name of the method that http.server calls
@@ -106,12 +106,12 @@ def _times(file: Path) -> tuple[int, int]:
 
 
 def serve(layout: Layout, folder: Path, port: int, ready: Callable[[Server], None]) -> None:
-    """Make the report, serve it, and follow changes, until the process is interrupted or the server shut down.
+    """Make the report, serve it, and rebuild it after changes, until an interrupt or the server's shutdown.
 
     Args:
         layout: The project.
         folder: The folder of the site.
-        port: The port; 0 for any that is free.
+        port: The port; 0 for a free one.
         ready: Called once with the server, when the report can be opened.
 
     Raises:
@@ -132,7 +132,7 @@ def serve(layout: Layout, folder: Path, port: int, ready: Callable[[Server], Non
                 try:
                     changed = make_site(layout, folder).written
                 except WikiError:
-                    # Another process may be writing; what it writes is seen the next time.
+                    # Another process may be writing; its changes are seen the next time.
                     continue
                 before = now
                 server.version += bool(changed)

@@ -102,7 +102,10 @@ def test_the_page_then_the_commit_then_the_file_say_who_should_look(tmp_path: Pa
             log_count=1,
         )
         at = replace(item.cause, first_bad=replace(came, owners=("@rtl-team",)))
-        told = f"Ada Lee (wrote {commit[:7]}, with which it came); @rtl-team (CODEOWNERS of what changed when it came)"
+        told = (
+            f"Ada Lee (wrote {commit[:7]}, with which the cause came); "
+            "@rtl-team (CODEOWNERS of files that changed when the cause came)"
+        )
         assert shown(sources.lookers(at)) == told
 
     page = next((place.wiki / "bugs").glob("[A-Z]*.md"))
@@ -171,9 +174,9 @@ def test_the_run_of_that_name_before_is_told(tmp_path: Path) -> None:
     lines = list(status.render(attention, width=80))
     assert lines[:2] == [
         "The newest run, regression, 2026-11-22 02:10 UTC: 1 failed, 8 passed.",
-        "The run of that name before it: 2 failed, 7 passed.",
+        "The previous run of that name: 2 failed, 7 passed.",
     ]
-    assert "1 failed, 8 passed. The run of that name before it: 2 failed, 7 passed. " in summary.markdown(attention)
+    assert "1 failed, 8 passed. The previous run of that name: 2 failed, 7 passed. " in summary.markdown(attention)
 
 
 def crowd(place: Layout, number: int) -> None:
