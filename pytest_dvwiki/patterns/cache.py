@@ -1,6 +1,6 @@
 """The folder for files that can be rebuilt: compiled registries and databases of engines.
 
-Nothing is lost with it, and nothing fails without it.
+Nothing is lost if it is deleted, and nothing fails without it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _wikis: list[Path] = []
 
 
 def prefer(wiki: Path) -> None:
-    """Use the cache folder of a wiki, if the wiki exists: a CI that keeps the project between jobs keeps it too.
+    """Use the cache folder of a wiki, if the wiki exists: a CI that keeps the project between jobs keeps that, too.
 
     Args:
         wiki: The wiki's folder; its `.cache` is never committed.
@@ -52,7 +52,7 @@ def _of_user() -> Path | None:
 def read(name: str) -> bytes | None:
     """Return the content of a cached file; None if it is missing or cannot be read.
 
-    If the wiki does not have the file, the user's folder may: the run that made the wiki wrote there.
+    If the wiki does not have the file, the user's folder might have it: the run that made the wiki wrote there.
     """
     for where in (folder(), _of_user() if _wikis and not os.environ.get("DVWIKI_CACHE_DIR") else None):
         if where is not None:
@@ -62,7 +62,7 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, data: bytes) -> None:
-    """Write a file to the cache, whole or not at all; a cache that cannot be written is not an error."""
+    """Write a file to the cache, whole or not at all; it is no error if the cache cannot be written."""
     where = folder()
     if where is None:
         return

@@ -1,4 +1,4 @@
-"""Check patterns: every example and counterexample is tried against all patterns."""
+"""Check patterns: try every example and counterexample against all patterns."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Checker:
     def problems_of(self, pattern: Pattern) -> Iterator[Problem]:
         """Yield what is wrong with the examples of one pattern, whichever pattern is to blame."""
         if not pattern.examples:
-            yield self._problem(pattern, "examples", "has none; give a log line that it has to match")
+            yield self._problem(pattern, "examples", "is empty; give a log line that the pattern has to match")
         for example in pattern.examples:
             yield from self._benign(pattern, example) if pattern.tier == "benign" else self._failure(pattern, example)
         for example in pattern.counterexamples:
@@ -73,7 +73,9 @@ class Checker:
         if not self._matches(pattern, example.strip()):
             yield self._problem(pattern, "examples", f"the pattern does not find {_shown(example)}")
         for hit in self._matcher.hits(f"{example}\n")[:1]:
-            yield self._problem(pattern, "examples", f"{hit.pattern.id} still calls {_shown(example)} a failure")
+            yield self._problem(
+                pattern, "examples", f"pattern {hit.pattern.id} still takes {_shown(example)} for a failure"
+            )
 
     def _taken(self, winner: Pattern, loser: Pattern, example: str) -> Problem:
         own, other = self.registry.source(loser.id), self.registry.source(winner.id)
@@ -89,7 +91,7 @@ class Checker:
         )
 
     def _company(self, pattern: Pattern) -> str:
-        """Return a line that a pattern needs besides its own, taken from the examples of other patterns."""
+        """Return a line that a pattern needs besides its own message, taken from the examples of other patterns."""
         rule = next(Rule(entry) for entry in self.registry.entries if entry.pattern.id == pattern.id)
         examples = (example for other in self.registry for example in other.examples)
         return next(filter(rule.company, examples), "") if pattern.together_with else ""

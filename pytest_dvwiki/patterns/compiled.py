@@ -63,12 +63,12 @@ def load(sources: Callable[[], Mapping[str, str]], make: Callable[[Mapping[str, 
 
 
 def encode(compiled: Compiled) -> bytes:
-    """Return the content of the file."""
+    """Return the content of the JSON file."""
     return msgspec.json.encode(compiled)
 
 
 def decode(data: bytes) -> Compiled:
-    """Parse the content of the file.
+    """Parse the content of the JSON file.
 
     Raises:
         ValueError: The data is not the content of such a file.

@@ -38,7 +38,7 @@ class _Part(msgspec.Struct, frozen=True):
     """Sets of literals: every match contains at least one literal of each set."""
 
     def all_needs(self) -> tuple[tuple[str, ...], ...]:
-        """Return its sets of literals, with its own texts as one of them."""
+        """Return the sets of literals, with the part's own texts as one more set."""
         return (*self.needs, self.texts) if self.texts and all(self.texts) else self.needs
 
 
@@ -122,7 +122,7 @@ class _Parser:
             if all(run):
                 needs.append(run)
             needs.extend(part.needs)
-            # The next part may still be joined to it; the parts before it cannot.
+            # The next part can still be joined to this one, but not to the parts before it.
             run = part.texts or ("",)
         if pure:
             return _Part(shortest, texts=_union([run]))
@@ -147,7 +147,7 @@ class _Parser:
         if self._take("*"):
             return 0, None
         if self._take("+"):
-            # A literal that may repeat does not count as a literal: the part after it is not adjacent.
+            # A literal that can repeat does not count as a literal: the part after it is not adjacent.
             return 1, None
         if self._take("?"):
             return 0, 1

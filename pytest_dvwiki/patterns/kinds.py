@@ -1,7 +1,7 @@
 """Kinds of lines: a log repeats itself, so the result for one line serves all lines of its kind.
 
-Two lines are of one kind if they differ in their numbers only, zero stays zero, and numbers that are equal in one are
-equal in the other (`exp=5 act=0x05` and `exp=5 act=0x06` are two kinds).
+Two lines are of the same kind if they differ in their numbers only, zero stays zero, and numbers that are equal in one
+line are equal in the other (`exp=5 act=0x05` and `exp=5 act=0x06` are two kinds).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 FAMILIAR = 8
-"""Number of lines of a kind that match nothing before further ones are skipped."""
+"""Number of lines of one kind that match nothing, after which more lines of that kind are skipped."""
 ENOUGH = 32
 """Number of lines of one kind that a search yields; callers that keep lines keep fewer."""
 MOST = 4096
@@ -29,7 +29,7 @@ class KindCounts:
     """For each kind, the number of lines that a search has yielded or that no pattern matches.
 
     Args:
-        limit: The number of lines of a kind after which further ones are skipped; None for no limit.
+        limit: The number of lines of one kind after which more are skipped; None for no limit.
     """
 
     def __init__(self, limit: int | None) -> None:
@@ -37,7 +37,7 @@ class KindCounts:
         self._counts: dict[str, int] = {}
 
     def enough(self, kind: str) -> bool:
-        """Tell whether further lines of a kind are skipped."""
+        """Tell whether more lines of a kind are skipped."""
         return self.limit is not None and self._counts.get(kind, 0) >= self.limit
 
     def note(self, kind: str) -> None:

@@ -41,7 +41,7 @@ class Literals:
         self._set: _Set | None = None
 
     def fitting(self, lowered: str) -> Fitting:
-        """Return the expressions that may match a message.
+        """Return the expressions that can match a message.
 
         Args:
             lowered: The message in lower case.
@@ -115,13 +115,13 @@ class _Set:
         """Maps the literals found to the expressions: messages of one cause have the same literals."""
 
     def fitting(self, lowered: str) -> Fitting | None:
-        """Return the expressions that may match; None if the automaton fails."""
+        """Return the expressions that can match; None if the automaton fails."""
         try:
             found = tuple(self._matcher.Match(lowered) or ())
         except UnicodeEncodeError:
             return None
         if not found:
-            # It also finds nothing when it runs out of memory.
+            # The automaton also finds nothing when it runs out of memory.
             return None
         if found not in self._known:
             if len(self._known) >= _MOST_KNOWN:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import Pattern, RegistryEntry
 
 BEFORE = 4
-"""Number of lines before a candidate that may begin its message."""
+"""Number of lines before a candidate at which its message can begin."""
 MOST_TOGETHER = 64
 """Number of candidates that are decided together; the results show which kinds of the next ones can be skipped."""
 _TELLING = 400
@@ -89,7 +89,7 @@ class Rule:
             numbers: The expressions whose literals are in it.
         """
         if self._of_hdl and is_logged(text):
-            return None  # a testbench logs words such as "port" and "width" itself
+            return None  # a testbench's own messages also have words such as "port" and "width"
         for number in numbers:
             found = self._expression(number).search(text)
             if found is not None and not _agrees(found.groups):
@@ -137,7 +137,7 @@ class Matcher:
 
     Args:
         registry: The patterns.
-        watched: Literals in lower case of further lines that a caller of `search` wants to see.
+        watched: Literals, in lower case, of other lines that a caller of `search` wants to see.
     """
 
     def __init__(self, registry: Registry, watched: Sequence[str] = ()) -> None:
@@ -169,7 +169,7 @@ class Matcher:
         Args:
             text: Lines without a gap.
             first_line: The number of its first line.
-            whole: The text that it is a part of, in which a pattern looks for what it needs besides its own message.
+            whole: The complete text, in which a pattern looks for what it needs besides its own message.
         """
         found: list[Hit] = []
         line, counted = first_line, 0
@@ -277,7 +277,7 @@ class Matcher:
         certain = True
         for rule, groups in self._winners(message.text):
             if rule.pattern.tier == "benign":
-                # A benign pattern overrides the patterns after it; alone it reports nothing.
+                # A benign pattern overrides the patterns after it, and reports nothing.
                 return None, certain
             if company(rule):
                 return Hit(rule.pattern, 0, message.text, groups, message.head), certain
@@ -358,7 +358,7 @@ def _regions(block: bytes, candidates: Iterable[tuple[int, str]]) -> Iterator[tu
 
 
 def _surrounding_start(block: bytes, offset: int) -> int:
-    """Return the offset at which a candidate's message, or the log line above its traceback, may start."""
+    """Return the offset at which a candidate's message, or the log line above its traceback, can start."""
     start = offset
     for step in range(DEEPEST_BLOCK):
         line = block[start : start + _TELLING].partition(b"\n")[0]

@@ -1,4 +1,4 @@
-"""Propose a pattern from the texts of one unknown cause: for a person to review, never for use as it is."""
+"""Propose a pattern from the texts of one unknown cause; a person has to review it before use."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _PLAIN_WORDS = frozenset({"error", "the", "at", "of", "in", "is", "to", "its"})
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The evidence on record of one cause without a pattern."""
+    """The evidence that is on record for one cause without a pattern."""
 
     occurrences: tuple[tuple[str, str], ...]
     """First cause and excerpt of each occurrence, the newest first."""
     in_simulator: bool = False
     fix: str | None = None
-    """How it was fixed, if that is on record."""
+    """How the cause was fixed, if that is on record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ def propose(
 
     Args:
         cluster: The cause.
-        others: First causes of other failures, which it must not match; the nearest become counterexamples.
-        foreign: Further messages that it must not match: examples of other patterns.
+        others: First causes of other failures, which the pattern must not match; the nearest become counterexamples.
+        foreign: Examples of other patterns, which the pattern must not match either.
         taken: Ids that are in use.
     """
     examples = tuple(dict.fromkeys(message_of(primary, excerpt) for primary, excerpt in cluster.occurrences))
@@ -86,7 +86,7 @@ def propose(
 def message_of(primary: str, excerpt: str) -> str:
     """Return the message as in the log.
 
-    The first cause on record has its blanks joined, and may have its place at the end.
+    In the first cause on record, blanks are joined, and its place can be added at the end.
     """
     whole = " ".join(primary.split())
     messages = (message.text for message in assemble([strip_line(line) for line in excerpt.split("\n")]))

@@ -1,4 +1,4 @@
-"""The built-in patterns as a Markdown page: people search it for a message, so each is printed in full."""
+"""The built-in patterns as Markdown pages: people search them for a message, so each pattern is printed in full."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ match the lines of a log, and why one of them won.
 A project's own patterns are in `.agent/patterns/*.yaml`, in the form of the built-in ones
 (`dvwiki patterns list --format json WORD` shows all fields of one). `dvwiki patterns test` checks them against all
 others, and on the logs that the project keeps as samples: logs in `.agent/patterns/samples/PATTERN/` must be named by
-that pattern, and in those of `.agent/patterns/samples/passes/` nothing may be found.
+that pattern, and in logs in `.agent/patterns/samples/passes/` no pattern may find a failure.
 `dvwiki patterns propose` prints patterns for recorded failures that no pattern matches.
 
 A project's pattern may name a `failure_subtype` of its own, in one of the known classes ({classes}).
 The page of that subtype begins with the description and the fix of the first pattern that names it. A name that is
-nearly one of the built-in subtypes is reported as a mistake.
+very similar to a built-in subtype is reported as a mistake.
 """
 _MADE = "<!-- made by `make docs`; edit pytest_dvwiki/patterns/builtin/{name}.yaml instead -->"
 _TIERS = {
     "cause": "names a cause",
-    "symptom": "a symptom: stands for the failure where no message names a cause",
-    "rollup": "a summary: never the first cause where there is any other",
+    "symptom": "a symptom: names the failure only if no message names a cause",
+    "rollup": "a summary of other messages: never the first cause if there is another",
     "benign": "no failure",
 }
 
 
 def reference() -> dict[str, str]:
-    """Return the page: grouped by tool, and within a tool by subtype."""
+    """Return the pages by path: a list of the tools, and a page for each tool with its patterns by subtype."""
     registry = load_registry()
     groups = {
         name: _by_subtype(p for p in registry if registry.source(p.id) == _file(name)) for name in builtin_files()
@@ -98,7 +98,7 @@ def _list(count: int, groups: dict[str, dict[str, list[Pattern]]]) -> Iterator[s
     yield _MADE.format(name="*")
     yield ""
     yield _INTRODUCTION.format(count=count, classes=", ".join(map(_code, CLASSES)))
-    yield "Of several patterns that match one message the first in this order wins:"
+    yield "If several patterns match a message, the first in this order wins:"
     yield ""
     yield from (f"{number}. {_escaped(rule)}" for number, rule in enumerate(precedence(), start=1))
     yield ""

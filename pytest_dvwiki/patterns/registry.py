@@ -47,7 +47,7 @@ class Registry:
     Args:
         entries: The patterns, the first with the highest precedence.
         replaced: Maps the id of each replaced pattern to its source.
-        chosen: The literals by which their messages are found; chosen at first use if None.
+        chosen: The literals by which messages of the patterns are found; chosen at first use if None.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Registry:
 
     @functools.cached_property
     def subtypes(self) -> Mapping[str, Subtype]:
-        """Return the subtypes of the taxonomy and those of the project's patterns; the first pattern describes one."""
+        """Return the subtypes of the taxonomy and of the project; the first pattern of a subtype describes it."""
         known = {UNKNOWN, *load_subtypes()}
         bringing = (pattern for pattern in reversed(self.patterns) if pattern.failure_subtype not in known)
         return {**load_subtypes(), **{pattern.failure_subtype: own_subtype(pattern) for pattern in bringing}}
@@ -95,7 +95,7 @@ class Registry:
 
         Args:
             pattern_id: The pattern that matched it.
-            failure_subtype: Its subtype; if that is not the pattern's own, the advice of the subtype counts.
+            failure_subtype: The subtype of the failure; if the pattern has another one, the subtype's advice counts.
             message: The source of the names in the advice.
             quoted: Quotes a name, which comes from a log.
         """
@@ -158,10 +158,10 @@ def load_registry(
     """Return the built-in patterns after a project's own.
 
     Args:
-        extra: Files, folders (their `*.yaml` by name) and patterns, the first with the highest precedence. An id may
-            occur once in each.
-        problem: Called for each file that cannot be read and each pattern that is wrong; if it returns, the registry
-            leaves that one out.
+        extra: Files, folders (their `*.yaml` by name) and patterns, the first with the highest precedence. An id can
+            occur only once in each.
+        problem: Called for each file that cannot be read and each pattern that is wrong; if it returns, that file or
+            pattern is left out.
 
     Raises:
         PatternError: A pattern is wrong, unless `problem` handles it.
@@ -252,7 +252,7 @@ def _parse(text: str, name: str) -> object:
     try:
         return yamlio.load(text, name)
     except yamlio.YamlError as error:
-        raise PatternError(f"{error}; until then none of its patterns counts") from error
+        raise PatternError(f"{error}; until this is corrected, none of its patterns counts") from error
 
 
 def _builtin_texts() -> dict[str, str]:

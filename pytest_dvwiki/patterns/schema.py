@@ -28,13 +28,13 @@ CLASSES = (
     "tool_error",
     "unknown",
 )
-"""The classes of the taxonomy; the subtypes are in `builtin/subtypes.yaml`, and projects may bring further ones."""
+"""The classes of the taxonomy; the subtypes are in `builtin/subtypes.yaml`, and projects can add others."""
 
 UNKNOWN = "unknown"
 _NAME = re.compile(r"\{([a-z_]+)\}")
 _SUBTYPE = re.compile(r"[a-z][a-z0-9_]{1,59}", re.ASCII)
 _LIKE = 0.85
-"""Minimum similarity at which a new name of a subtype counts as a typing error in a known one."""
+"""Minimum similarity at which a new name for a subtype counts as a misspelling of a known one."""
 
 PatternTier = Tier | Literal["benign"]
 """`benign` marks a message that looks like a failure but is not: it wins over every other pattern."""
@@ -93,7 +93,7 @@ class RegistryEntry(msgspec.Struct, frozen=True):
     literals: tuple[expression.Needs, ...]
     """The literals of each expression, from `expression.check`."""
     source: str = ""
-    """The file that holds it, as in error messages."""
+    """The file that holds the pattern, as in error messages."""
     of_people: bool = True
     """Whether RE2 decides its expressions; `re` decides those of the built-in patterns."""
 
@@ -113,15 +113,15 @@ class Subtype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     title: str
     description: str
     signature: str
-    """The symptoms of the failure, in prose; may be empty, as the checklist may be."""
+    """The symptoms of the failure, in prose; can be empty."""
     fix: str
     checklist: str
-    """A line for the self-review of whoever writes the next design or testbench."""
+    """A line for the self-review of whoever writes the next design or testbench; can be empty."""
     origin: OriginType = "UNKNOWN"
 
 
 def own_subtype(pattern: Pattern) -> Subtype:
-    """Return the subtype that a project's pattern brings, described by the pattern itself."""
+    """Return the subtype that a project's pattern adds, described by the pattern itself."""
     return Subtype(
         id=pattern.failure_subtype,
         title=pattern.failure_subtype.replace("_", " ").capitalize(),
@@ -163,7 +163,7 @@ def check_pattern(
         raw: The parsed entry.
         name: File name for the error.
         position: Position in the file, from 1.
-        subtypes: The names of the taxonomy; a project's patterns may bring further ones.
+        subtypes: The subtypes of the taxonomy; a project's patterns can add others.
         text: The file's content, for the line in the error; empty if there is no file.
         of_people: Whether RE2 decides its expressions; `re` decides those of the built-in patterns.
 
@@ -231,7 +231,7 @@ def _problems(pattern: Pattern, subtypes: Collection[str], *, of_people: bool) -
     if not pattern.match:
         yield "match", "is empty; give at least one expression"
     if pattern.error_class not in CLASSES:
-        yield "error_class", f"{pattern.error_class!r:.60} is not a class; write one of {', '.join(CLASSES)}"
+        yield "error_class", f"{pattern.error_class!r:.60} is not an error class; write one of {', '.join(CLASSES)}"
     name = pattern.failure_subtype
     if name not in subtypes and name != UNKNOWN and (problem := _no_new_subtype(name, subtypes, of_people=of_people)):
         yield "failure_subtype", f"{name!r:.60} {problem}"
@@ -243,7 +243,7 @@ def _problems(pattern: Pattern, subtypes: Collection[str], *, of_people: bool) -
 
 
 def _no_new_subtype(name: str, subtypes: Collection[str], *, of_people: bool) -> str | None:
-    """Return why a pattern may not bring a subtype; None if it may."""
+    """Return why a pattern may not add a subtype; None if it may."""
     if not of_people:
         return f"is not in the taxonomy; {_nearest(name, subtypes)}"
     if not _SUBTYPE.fullmatch(name):

@@ -1,6 +1,6 @@
 """Search for an expression in a message, in time that depends only on the message's length.
 
-`re` reads the rest of a line again from each place at which `head.*rest` may begin. If the head occurs a thousand times
+`re` reads the rest of a line again from each place at which `head.*rest` can begin. If the head occurs a thousand times
 and the rest never, the line is read a thousand times. So an expression is split at its gaps (`.*`, `.{0,300}` outside
 of groups), and the part after a gap is searched for once, from the end of the part before it.
 
@@ -78,7 +78,7 @@ class _Plain:
 
 
 class _Gapped:
-    """An expression of a head, a gap, and the part after it."""
+    """An expression that consists of a head, a gap, and the part after the gap."""
 
     __slots__ = ("_head", "_high", "_low", "_rest")
 
@@ -147,12 +147,12 @@ def _with_short_gaps(source: str, at: int) -> str:
 
 
 def _is_wide(high: int | None) -> bool:
-    """Tell whether a part may repeat so often that its end is open."""
+    """Tell whether a part can repeat so often that its end is open."""
     return high is None or high >= WIDE
 
 
 def _times(part: re.Match[str]) -> tuple[int, int | None]:
-    """Return how often a part may repeat, at least and at most; None for no limit."""
+    """Return how often a part can repeat, at least and at most; None for no limit."""
     if part["sign"]:
         return {"*": (0, None), "+": (1, None), "?": (0, 1)}[part["sign"]]
     low = int(part["low"])

@@ -1,7 +1,7 @@
 """Engines find the lines that hold a literal; `re` decides elsewhere what such a line means.
 
 All of them find the same lines, so they differ in speed alone. The fastest one that is installed is used: Hyperscan,
-then RE2, then Python, which is always there and starts fastest. `DVWIKI_ENGINE` names another one.
+then RE2, then Python, which is always there and starts fastest. `DVWIKI_ENGINE` chooses another one.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ VARIABLE = "DVWIKI_ENGINE"
 WORTH_LOADING = 1 << 19
 """Number of bytes that Python scans before a library is loaded."""
 _LEAST = 1 << 12
-"""Number of bytes that any block counts for: Python takes as long for a few lines."""
+"""Number of bytes that a block counts for at least: for a few lines, Python takes as long."""
 
 
 class Engine(Protocol):
-    """Search blocks of lines for a fixed set of literals."""
+    """Searches blocks of lines for a fixed set of literals."""
 
     name: str
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _DIGEST = hashlib.sha256().digest_size
-"""Length of the hash before a cached database: the library itself does not notice a damaged one."""
+"""Length of the hash that precedes a cached database: the library does not notice if a database is damaged."""
 
 
 class _Hyperscan:
@@ -28,7 +28,7 @@ class _Hyperscan:
 
     def __init__(self, database: hyperscan.Database) -> None:
         self._database = database
-        # A database that was loaded has no scratch space.
+        # A database from the cache has no scratch space.
         self._scratch = hyperscan.Scratch(database)
 
     def offsets(self, block: bytes) -> list[int]:

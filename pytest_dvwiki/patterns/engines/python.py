@@ -1,4 +1,4 @@
-"""Pure Python: a search for substrings that many literals share, once for lines of the same shape."""
+"""Pure Python: a search for substrings that many literals share, done once for all lines of the same shape."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class _Python:
                 end = shapes.find(b"\n", at)
                 end = end if end >= 0 else len(shapes)
                 line = shapes[shapes.rfind(b"\n", 0, at) + 1 : end]
-                # Only literals that the shape can contain: with few left, the line itself is decided fast.
+                # Keep only literals that the shape can contain: with few left, a line is decided fast.
                 fitting = [literal for literal in literals if _shape(literal) in line]
                 if fitting:
                     wanted.setdefault(line, []).extend(fitting)
