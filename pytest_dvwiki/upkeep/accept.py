@@ -1,4 +1,4 @@
-"""The effect of accepting: a proposal of the review queue, by its kind, or the page of an RTL bug."""
+"""What happens when a person accepts or rejects a proposal of any kind, an RTL bug, or an agent's text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
 
     Args:
         layout: Where the wiki is.
-        proposal_id: Its id, or the first digits of it.
+        proposal_id: The id of the proposal, or its first digits.
         by: The person.
         note: The person's remark.
 
@@ -93,7 +93,7 @@ def confirm(layout: Layout, name: str, *, by: str) -> str:
     """Set the status of an RTL bug that nobody has judged to `confirmed`, or accept what an agent wrote on a page.
 
     Raises:
-        ReviewError: There is no such page, it is already judged, or it cannot be edited.
+        ReviewError: There is no such page or text, or the page is already judged or cannot be edited.
         WikiError: The wiki cannot be written.
     """
     with WikiHistory(layout) as history:
@@ -181,7 +181,7 @@ def _pattern(layout: Layout, proposal: Proposal, _: str) -> str:
 
 
 def _noted(_: Layout, proposal: Proposal, by: str) -> str:
-    """Do nothing: a person acts on the finding, and the decision records that somebody does."""
+    """Change nothing: the decision only records that a person deals with the finding."""
     return f"{proposal.target}: taken up by {by}"
 
 

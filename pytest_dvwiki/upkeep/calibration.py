@@ -1,4 +1,4 @@
-"""Calibration: whether verdicts of 80 % confidence are right in four of five cases, by what people decided.
+"""Calibration: whether verdicts with 80 % confidence are right in four of five cases, as people decided.
 
 One decision counts per cause. The origin given to its first failure, before anybody had judged it, is compared with the
 `type` of its page after a person confirmed or closed it, or changed the type. Verdicts of UNKNOWN are not counted.
@@ -56,7 +56,7 @@ class Decile:
     @property
     def high(self) -> int:
         """Return the highest confidence, in percent."""
-        return 100 if self.low == 90 else self.low + 9  # noqa: PLR2004  # the last one takes certainty, too
+        return 100 if self.low == 90 else self.low + 9  # noqa: PLR2004  # the last decile includes 100 %
 
     @property
     def count(self) -> int:
@@ -103,7 +103,7 @@ def by_decile(decisions: Iterable[Decision]) -> tuple[Decile, ...]:
 
 
 def check_calibration(shown: Iterable[Decile]) -> Iterator[Finding]:
-    """Yield the deciles whose confidence does not match how often people agreed."""
+    """Yield a finding for each decile whose confidence does not match how often people agreed."""
     for decile in shown:
         if decile.is_off:
             wrong = Counter(decision.pattern or "no pattern" for decision in decile.decisions if not decision.right)

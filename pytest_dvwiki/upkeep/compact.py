@@ -44,7 +44,7 @@ def compact(
 
     Args:
         layout: Where the wiki is.
-        older_than_days: Minimum age of the last day of a month.
+        older_than_days: Minimum age, in days, of the last day of a month.
         today: The day from which ages count; today in UTC if None.
         lock_timeout: Seconds to wait for another process that writes.
 
@@ -95,7 +95,9 @@ def _roll_up(folder: Path, tasks: Path, result: Compacted) -> None:
         records, problems = store.read_records(path, data, f"{place}/{path.name}")
         if problems or len(records) != 1 or documents.get(path.stem, data) != data:
             reason = (
-                problems[0] if problems else f"{place}/{path.name}: it does not hold exactly the record of its name"
+                problems[0]
+                if problems
+                else f"{place}/{path.name}: it must hold exactly the record of its name, as the monthly file does"
             )
             result.left.append(reason)
             continue

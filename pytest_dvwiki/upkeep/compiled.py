@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def accept(layout: Layout, proposal: Proposal, by: str) -> str:
-    """Put the text of a proposal of kind `compiled` into force.
+    """Put the text of a proposal of kind `compiled` on its page.
 
     Args:
         layout: Where the wiki is.
-        proposal: Its target is a lesson, `topics/gotchas#0123abcd`, or a page, whose lessons it replaces.
+        proposal: The proposal; its target is a lesson, `topics/gotchas#0123abcd`, or a page, whose lessons it replaces.
         by: The person.
 
     Raises:
@@ -88,7 +88,7 @@ def reject(layout: Layout, proposal: Proposal, by: str) -> None:
 
 
 def _accepted(present: list[Lesson], lesson_id: str, given: list[Lesson]) -> list[Lesson]:
-    """Return the lessons of a page, one of them as the person accepted it.
+    """Return the lessons of a page, with one of them as the person accepted it.
 
     Raises:
         ReviewError: The page no longer has that lesson.

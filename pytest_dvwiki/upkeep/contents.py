@@ -43,9 +43,9 @@ def rows_behind(wiki: Path, path: str, expected: bytes) -> list[Finding]:
     """Return the pages that people changed after an index file was written; none if the file differs in another way.
 
     Args:
-        wiki: Its folder.
+        wiki: The folder of the wiki.
         path: The index file, relative to the wiki.
-        expected: The content of the index file as made from the pages now.
+        expected: The content that the index file should have, made from the present pages.
     """
     try:
         present = outside.read(wiki, path).decode("utf-8", "replace")

@@ -28,7 +28,7 @@ def version(path: Path) -> str:
 
 
 def accept(layout: Layout, proposal: Proposal, _: str) -> str:
-    """Make the check of a draft: the draft's file gets the check's name, with what a person edited in it.
+    """Turn a draft into a check: its text, with what a person edited in it, becomes the file of the check.
 
     Raises:
         ReviewError: The draft is not a check, or the check or the draft changed since the proposal.

@@ -45,10 +45,10 @@ def check_drift(root: Path, text: PageText) -> Iterator[Finding]:
 
 
 def check_hints(root: Path, text: PageText) -> Iterator[Finding]:
-    """Yield names and files in people's prose that may be gone: a guess, so only a warning.
+    """Yield names and files in people's prose that may be gone; this is a guess, so only a warning.
 
     A file in backticks counts if it has a folder and does not exist. A name in backticks counts if it is near a file
-    that does not contain it but contains a similar one.
+    that contains a similar name, but not this one.
     """
     for line in text.people:
         files = [(found.start(), found[1]) for found in _FILE.finditer(line.text) if ".." not in found[1].split("/")]

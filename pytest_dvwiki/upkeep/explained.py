@@ -26,7 +26,7 @@ _CAUSES: dict[Kind, frozenset[Kind]] = {
 
 
 def without_explained(found: Collection[Finding]) -> list[Finding]:
-    """Return the findings that no other finding explains; settling these settles the others, too."""
+    """Return the findings that no other finding explains; whoever settles these settles the others, too."""
     kinds_in: dict[str, set[Kind]] = {}
     for finding in found:
         kinds_in.setdefault(_place(finding), set()).add(finding.kind)

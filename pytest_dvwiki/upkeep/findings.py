@@ -41,7 +41,7 @@ REMEDIES: dict[Kind, str] = {
     "unseen": "close it if it is fixed, or run its test again",
     "unreviewed": "set `status` and `type` to what you found",
     "uncited": "end the claim with (source: tasks/{task_id}.yaml | log: {file}:{line})",
-    "unknown_source": "name a run that is on record",
+    "unknown_source": "cite a run that is on record",
     "schema": "set the key to one of the values named",
     "configuration": "correct it; until then it does not count",
     "duplicate_cause": BUILD,
@@ -49,8 +49,8 @@ REMEDIES: dict[Kind, str] = {
     "unreadable": "correct the frontmatter",
     "left_alone": "correct it, or restore the page from git, then run `dvwiki build`",
     "conflict": "settle it by hand, then run `dvwiki build`",
-    "drift": "name the place where it is now, or remove the citation",
-    "drift_hint": "see whether it still holds",
+    "drift": "cite the place where it is now, or remove the citation",
+    "drift_hint": "check whether the text still holds",
     "log_changed": "put the line back: log.md is only appended to",
     "record_changed": "put the record back as it was: `git checkout COMMIT^ -- FILE`",
     "calibration": "give the pattern another `origin` in .agent/patterns, or correct a page whose `type` is wrong",
@@ -74,7 +74,7 @@ class Finding:
     text: str
     """What is wrong, in one line."""
     remedy: str = ""
-    """What to do about it; by default the remedy of the kind."""
+    """What to do about the problem; by default the remedy of its kind."""
 
     def __post_init__(self) -> None:
         if not self.remedy:
@@ -82,10 +82,10 @@ class Finding:
 
     @property
     def is_settled_by_build(self) -> bool:
-        """Tell whether `dvwiki build` fixes it without asking a person."""
+        """Tell whether `dvwiki build` fixes the problem without a person's decision."""
         return self.remedy == BUILD
 
     @property
     def is_warning(self) -> bool:
-        """Tell whether it is only a hint, with nothing wrong."""
+        """Tell whether the finding is only a hint: nothing is wrong."""
         return self.kind in WARNINGS

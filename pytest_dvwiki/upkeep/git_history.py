@@ -27,7 +27,7 @@ _TIMEOUT_S = 60.0
 def check_log(layout: Layout) -> Iterator[Finding]:
     """Yield each commit, and any uncommitted change, that removed lines from `log.md` which are still missing.
 
-    Merge commits are not looked at.
+    Merge commits are ignored.
     """
     log = layout.wiki / "log.md"
     committed = _git(layout, "log", "--no-merges", "--format=commit %h", *_REMOVED, "--", str(log))
@@ -65,7 +65,7 @@ def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
         if what == "M" and _is_as_in(layout, was, file):
             continue
         who = f"commit {commit}" if commit else "an uncommitted change"
-        did = "changed it; a record is written once" if what == "M" else "removed it, and no month's file holds it"
+        did = "changed it, but records never change" if what == "M" else "removed it, and no monthly file holds it"
         back = f"put it back: `git checkout {was} -- {os.path.relpath(file, layout.root)}`"
         yield Finding(f"../tasks/{place}", 0, "record_changed", f"{who} {did}", back)
 
@@ -82,7 +82,7 @@ def _by_commit(committed: str | None, now: str | None) -> Iterator[tuple[str, st
 
 
 def _is_as_in(layout: Layout, commit: str, file: Path) -> bool:
-    """Tell whether a file is as it was in a commit."""
+    """Tell whether a file is the same as in a commit."""
     was = _git(layout, "rev-parse", f"{commit}:./{os.path.relpath(file, layout.root)}")
     return was is not None and was == _git(layout, "hash-object", "--", str(file))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_lessons(text: PageText) -> Iterator[Finding]:
-    """Yield ids that two lessons have, and links that lead to no lesson or are not returned."""
+    """Yield ids that several lessons share, and links to a lesson that does not exist or does not link back."""
     if text.listed.category not in {"topics", "patterns"}:
         return
     found = topic.lessons(text.raw)

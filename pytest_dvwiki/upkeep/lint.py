@@ -51,13 +51,13 @@ class LintReport:
     orphan_pages: list[str] = field(default_factory=list)
     """Pages that `index.md` does not name."""
     broken_links: list[tuple[str, str]] = field(default_factory=list)
-    """Page, and the problem of one of its links."""
+    """The page of each broken link, and what is wrong with the link."""
     stale_open_bugs: list[str] = field(default_factory=list)
     """Bugs first seen more than 90 days ago and still open."""
     missing_pages: list[str] = field(default_factory=list)
     """Pages that `index.md` names and that do not exist."""
     uncited_claims: list[tuple[str, int]] = field(default_factory=list)
-    """Page and line."""
+    """The page and the line of each claim."""
     suggestions: list[str] = field(default_factory=list)
     """Remedies, one line each, without repetition."""
     human_review_required: bool = False
@@ -97,7 +97,7 @@ class LintResult:
     findings: list[Finding] = field(default_factory=list)
     """Sorted by file and line."""
     deciles: tuple[calibration.Decile, ...] = ()
-    """Confidence of verdicts against decisions of people; empty after a quick check, and with too few decisions."""
+    """The confidence of verdicts compared with people's decisions; empty after a quick check or with few decisions."""
 
 
 def lint(layout: Layout, depth: Depth = "quick") -> list[Finding]:
@@ -106,7 +106,7 @@ def lint(layout: Layout, depth: Depth = "quick") -> list[Finding]:
 
 
 def check(layout: Layout, depth: Depth = "quick") -> LintResult:
-    """Run the checks of a depth; a wiki that does not exist has no findings.
+    """Run the quick checks, or all of them; a wiki that does not exist has no findings.
 
     Raises:
         WikiError: The caches or the pages could not be read.
@@ -158,7 +158,7 @@ def _derived(layout: Layout, expected: Mapping[str, bytes]) -> Iterator[Finding]
 
     Args:
         layout: Where the wiki is.
-        expected: The content of the index files as made from the pages now.
+        expected: The content that the index files should have, made from the present pages.
     """
     built = build(layout, check=True)
     for path in built.changed:

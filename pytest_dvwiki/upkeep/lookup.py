@@ -1,4 +1,4 @@
-"""Names that people give for a page or a cause on the command line, and the errors for unknown ones."""
+"""Look-up of pages and causes by the names that people give, and the errors for names that are unknown."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def pages_called(page_cache: PageCache, name: str, categories: Sequence[str] = C
 
 
 def page_named(page_cache: PageCache, name: str) -> PageSummary:
-    """Return the page that a name means.
+    """Return the page that a person named.
 
     Args:
         page_cache: The pages.
-        name: A page's present or former name, its path, or the fingerprint of its cause or the first digits of it.
+        name: A page's present or former name, its path, or the fingerprint of its cause, or the first digits of that.
 
     Raises:
-        MergeError: No page matches, or more than one.
+        MergeError: No page matches, or several do.
     """
     found = pages_called(page_cache, name)
     bugs = [] if found else list(page_cache.all("bugs"))
@@ -74,7 +74,9 @@ def page_named(page_cache: PageCache, name: str) -> PageSummary:
     if len(found) == 1:
         return found[0]
     if found:
-        raise MergeError(f"{name}: several pages match: {few([*map(_with_fingerprint, found)], SHOWN)}; give its name")
+        raise MergeError(
+            f"{name}: several pages match: {few([*map(_with_fingerprint, found)], SHOWN)}; give the page's name"
+        )
     near = nearest(name, [page.name for page in bugs])
     hint = (
         f"nearest: {few([_with_fingerprint(page) for page in bugs if page.name in near], SHOWN)}"
@@ -85,10 +87,10 @@ def page_named(page_cache: PageCache, name: str) -> PageSummary:
 
 
 def cause_named(archive: Archive, page_cache: PageCache, name: str) -> str:
-    """Return the fingerprint that a name means: that of a page, or one on record by its first digits.
+    """Return the fingerprint of the cause that a person named by its page or by the first digits of its fingerprint.
 
     Raises:
-        MergeError: Nothing matches, or more than one.
+        MergeError: No cause matches, or several do.
     """
     digits = name.lower()
     if not pages_called(page_cache, name) and _DIGITS.fullmatch(digits):

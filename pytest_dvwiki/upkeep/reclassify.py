@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def reclassify_all(settings: Settings) -> Reclassified:
-    """Judge again the failures that other patterns or fingerprint versions had named; the next build updates the pages.
+    """Judge the failures again that other patterns or fingerprint versions named; the next build updates the pages.
 
     Raises:
         PatternError: A pattern of the project is invalid; without it, causes would lose their names.

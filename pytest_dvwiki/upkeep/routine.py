@@ -34,11 +34,11 @@ class SessionCheck:
     findings: tuple[Finding, ...]
 
     def remark(self, *, was_written: bool) -> str | None:
-        """Return what is still wrong, in one line; None if nothing is.
+        """Return in one line what is still wrong; None if nothing is.
 
         Args:
-            was_written: Whether the session has archived since the check, which fixes part of what `dvwiki build`
-                fixes.
+            was_written: Whether the session has been archived since the check; that fixes some of the findings that
+                `dvwiki build` would fix.
 
         Raises:
             WikiError: The wiki could not be read.
@@ -81,7 +81,7 @@ def check_session(settings: Settings) -> SessionCheck | None:
 
 
 def _session(path: Path) -> int:
-    """Return the number of this session, from 1, and count it in a disposable file."""
+    """Count this session in a disposable file, and return its number, from 1."""
     try:
         number = int(reading.read_bytes(path)) + 1
     except (OSError, ValueError):

@@ -57,7 +57,7 @@ def _wrong_fields(page: PageSummary) -> Iterator[tuple[str, str]]:
 
 
 def check_supersession(page_cache: PageCache) -> Iterator[Finding]:
-    """Yield the errors in links between a bug and the one that replaces it: both must link, with a reason."""
+    """Yield the errors in links between a bug and its replacement: each must link to the other, with a reason."""
     bugs = {page.name: page for page in page_cache.all("bugs")}
     for page in bugs.values():
         place = page.path
@@ -91,7 +91,7 @@ def _named(page: PageSummary, key: str) -> tuple[str, ...]:
 
 
 def check_causes(page_cache: PageCache) -> Iterator[Finding]:
-    """Yield the pages whose cause another page has too."""
+    """Yield the pages whose cause has another page, too."""
     for fingerprint in page_cache.causes.shared():
         keeper, *rest = page_cache.causes.pages_of(fingerprint)
         for page in (page for page in rest if not is_pointer(page)):
@@ -99,7 +99,7 @@ def check_causes(page_cache: PageCache) -> Iterator[Finding]:
 
 
 def check_likeness(page_cache: PageCache, archive: Archive) -> Iterator[Finding]:
-    """Yield the bug pages whose cause is similar to that of an older page, each with the oldest such page."""
+    """Yield the bug pages whose cause is similar to the cause of an older page, each with the oldest of these pages."""
     for page in list(page_cache.all("bugs")):
         if page.problem or is_pointer(page) or not page.fingerprints():
             continue

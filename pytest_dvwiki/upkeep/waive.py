@@ -61,7 +61,7 @@ def with_entry(text: str, entry: Mapping[str, str | Mapping[str, str]], name: st
     Args:
         text: The file.
         entry: The keys of the entry.
-        name: What to call the file in a message.
+        name: The name of the file in messages.
 
     Raises:
         WikiError: The text is not YAML, or the entry cannot be added without changing anything else.
@@ -76,7 +76,9 @@ def with_entry(text: str, entry: Mapping[str, str | Mapping[str, str]], name: st
     if not isinstance(before, dict):
         raise refusal
     if place is None:
-        text = _KEY.sub("waivers:", text, count=1) if "waivers" in before else f"{_ended(text, newline)}waivers:"
+        text = (
+            _KEY.sub("waivers:", text, count=1) if "waivers" in before else f"{_with_line_end(text, newline)}waivers:"
+        )
         found = _KEY.search(text)
         if found is None:
             raise refusal
@@ -84,7 +86,7 @@ def with_entry(text: str, entry: Mapping[str, str | Mapping[str, str]], name: st
     number, column = place
     words = [f"{key}: {_value(value)}" for key, value in entry.items()]
     added = [f"{' ' * column}{'- ' if not at else '  '}{line}{newline}" for at, line in enumerate(words)]
-    lines = _ended(text, newline).splitlines(keepends=True)
+    lines = _with_line_end(text, newline).splitlines(keepends=True)
     text = "".join([*lines[:number], *added, *lines[number:]])
     try:
         after = load(text, name)
@@ -96,7 +98,7 @@ def with_entry(text: str, entry: Mapping[str, str | Mapping[str, str]], name: st
     return text
 
 
-def _ended(text: str, newline: str) -> str:
+def _with_line_end(text: str, newline: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}{newline}"
 
 
