@@ -47,16 +47,16 @@ def failures_by_model(text: str, model: Model) -> list[dict[str, str]]:
     found = []
     for each in parsed(answer.text, list[_Failure]):
         values = {"primary": each.message, "test": each.test, "seed": each.seed, "symptom": each.symptom}
-        kept = {name: value.strip() for name, value in values.items() if _stands_in(value, report)}
+        kept = {name: value.strip() for name, value in values.items() if _occurs_in(value, report)}
         statement = kept.get("primary", kept.get("symptom", ""))
         passed = PASSES.search(statement) and not FAILS.search(statement)
         if len(statement) >= _SHORTEST and not passed:
             found.append(kept)
         else:
-            _logger.warning("a failure that %s names is not in the report, or passed there: left out", answer.backend)
+            _logger.warning("left out a failure named by %s: the report does not have it, or it passed", answer.backend)
     return found
 
 
-def _stands_in(value: str, text: str) -> bool:
+def _occurs_in(value: str, text: str) -> bool:
     words = re.escape(" ".join(value.split()))
     return bool(words) and re.search(rf"(?<!\w){words}(?!\w)", text) is not None

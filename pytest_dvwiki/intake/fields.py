@@ -67,17 +67,17 @@ NAMES = {
 }
 """Maps each spelling of a field to its name. A line that starts neither field nor section continues the field above."""
 LONGEST = 200_000
-"""Maximum number of characters that are read of a text."""
+"""Maximum number of characters of a text that are read."""
 LONGEST_LINE = 4096
 MOST = 500
-"""Maximum number of failures of a report that are archived, and of paragraphs of a section that are examined."""
+"""Maximum number of failures that are archived of a report, and of paragraphs that are examined of a section."""
 _LONGEST_TITLE = 300
 IDENTIFYING = frozenset({"error_class", "failure_subtype", "test", "primary", "bug_type", "fingerprint"})
 """Fields that begin the next failure when they occur again with a different value."""
 _INHERITED = ("covergroup", "feature", "ip_type", "log", "seed", "test")
 """Fields of an object that also apply to the objects in its lists."""
 _COLUMNS = {"error": "primary", "failure": "primary", "cause": "symptom", "likely_cause": "symptom"}
-"""Maps further column names to fields; used only in a table that has a column of tests."""
+"""Maps more column names to fields; used only in a table that has a column of tests."""
 _LONG = frozenset({"", "context", "primary", "rationale", "scenario", "symptom"})
 """Fields whose value may have several paragraphs."""
 _NOTHING = frozenset({"", "-", "none", "n/a", "na", "null", "nil", "no error", "no failure", "passed", "pass"})
@@ -202,7 +202,7 @@ class _Markdown:
     def _line(self, line: str) -> None:
         field = _FIELD.fullmatch(line)
         if field and (name := NAMES.get(re.sub(r"[ -]", "_", field[1].lower()))):
-            # The mark before a value was removed together with the name.
+            # A back-tick before the value was removed together with the name.
             value = field[2].rstrip("` ") if field[2].count("`") % 2 else field[2]
             self._begin(name, field[1].lower(), value)
         elif heading := HEADING.fullmatch(line):
@@ -299,7 +299,7 @@ def _cells(row: str) -> list[str]:
 
 def of_heading(title: str) -> dict[str, str] | None:
     """Return the fields in a heading that is about one failure; None for any other heading."""
-    # A bare number may belong to any section.
+    # A bare number can belong to any section.
     numbered, bug, test = _NUMBERED.match(title), _BUG.match(title), TEST.search(title)
     if not (numbered or bug or test):
         return None

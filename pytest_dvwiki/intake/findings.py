@@ -65,8 +65,8 @@ def with_judgements(failures: list[dict[str, str]], judged: Sequence[Mapping[str
         if not alike and len(judged) == len(failures):
             alike = [number]
         if len(alike) == 1:
-            judged_so = {name: each[name] for name in _JUDGEMENT if name in each}
-            found[alike[0]] = {**each, **found[alike[0]], **judged_so}
+            judgement = {name: each[name] for name in _JUDGEMENT if name in each}
+            found[alike[0]] = {**each, **found[alike[0]], **judgement}
     return found
 
 
@@ -110,7 +110,7 @@ def _hole(row: dict[str, str]) -> BinRow:
 
 
 def origin(values: Mapping[str, str]) -> Origin:
-    """Return the origin that a classification states; UNKNOWN if it states none, or an unknown one."""
+    """Return the origin that a classification states; UNKNOWN if it states none that is known."""
     stated = word(values.get("bug_type", ""))
     # Text after the origin, as in `RTL_BUG (confidence: 92%)`, adds to it and does not contradict it.
     kind = re.sub(r"[ -]", "_", re.split(r"\s*[(,;:]", stated)[0].lower())

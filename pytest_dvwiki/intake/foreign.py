@@ -63,7 +63,7 @@ class ForeignPage:
     page: str = ""
     """Path of the page in this wiki, if it is known before the records are written."""
     cause: str = ""
-    """The fingerprint of the bug."""
+    """The fingerprint of the bug; empty for other pages."""
     notes: list[str] = field(default_factory=list)
     """What could not be imported unchanged."""
 
@@ -123,7 +123,7 @@ def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list
             if b"<!-- dvwiki:begin " in data:
                 raise NoWikiError(f"{wiki} is a wiki of this tool: `dvwiki ingest` takes its records")
             if not page.metadata:
-                problems.append(f"{path} has no frontmatter, as the pages of such a wiki have; it is left out")
+                problems.append(f"{path} has no frontmatter, which each page of such a wiki needs; it is left out")
                 continue
             _READERS[category](page, config, found)
             found.append(page)
@@ -203,7 +203,7 @@ def _pattern(page: ForeignPage, config: WikiConfig, before: Sequence[ForeignPage
 
 
 def _add_undated(page: ForeignPage, name: str, seen: Occurrence, named: int) -> None:
-    """Add the counted runs that no page names: one on the first day if no record is so old, the others on the last."""
+    """Add the counted runs that no page names: one on the first day if no record is as old, the others on the last."""
     hits = page.metadata.get("hit_count")
     wanted = hits if isinstance(hits, int) and hits > 0 else named or 1
     if wanted > MOST_RUNS:
@@ -219,7 +219,7 @@ def _add_undated(page: ForeignPage, name: str, seen: Occurrence, named: int) -> 
     if undated:
         page.notes.append(f"{count(undated, 'run')} without a date count on {last}")
     if wanted < named:
-        page.notes.append(f"hit_count is {wanted}, and {named} runs are named")
+        page.notes.append(f"hit_count is {wanted}, but {named} runs are named")
 
 
 def _bug(page: ForeignPage, config: WikiConfig, _: Sequence[ForeignPage]) -> None:
@@ -251,7 +251,7 @@ def _bug(page: ForeignPage, config: WikiConfig, _: Sequence[ForeignPage]) -> Non
 def _hole(page: ForeignPage, *_: object) -> None:
     action, priority = page.text("action_class"), page.metadata.get("priority")
     if action not in ACTIONS:
-        page.notes.append(f"action class {action or 'missing'}: needs_investigation")
+        page.notes.append(f"action class {action or 'missing'}: becomes needs_investigation")
         action = "needs_investigation"
     scenario = next(filter(None, map(page.section, ("Scenario", "Description", "Analysis"))), "")
     row = BinRow(
@@ -285,7 +285,7 @@ _READERS: dict[str, Callable[[ForeignPage, WikiConfig, Sequence[ForeignPage]], N
 
 
 def _text_of(page: ForeignPage) -> Callable[[bytes | None], bytes | None]:
-    """Return the function that puts the text of a page on the page that its records made, or makes that page."""
+    """Return a function that puts the text of a page on the page made from its records, or makes a new page of it."""
 
     def changed(data: bytes | None) -> bytes | None:
         if page.path.startswith("specs/"):
@@ -318,7 +318,7 @@ def _sections(page: ForeignPage) -> Iterator[tuple[str, str]]:
 
 
 def _with_notes(text: str, page: ForeignPage) -> str:
-    """Add the sections that bug pages do not have in this wiki, and the former name, to the notes of a bug page."""
+    """Add the page's former name, and the sections that bug pages of this wiki do not have, to its notes."""
     rest = [f"{heading}: {words}" for heading, words in _sections(page) if words and parts.part(text, heading) is None]
     found = parts.part(text, "Notes")
     if found is None:

@@ -46,7 +46,7 @@ def occurrence_of(values: Mapping[str, str], lines: Sequence[str], origin: Origi
 
     Args:
         values: Maps names of fields to what the report says.
-        lines: Its message, and what surrounds it.
+        lines: The message of the failure, and what surrounds it.
         origin: Where the fault lies.
         config: The wiki.
     """

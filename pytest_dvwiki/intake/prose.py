@@ -46,7 +46,7 @@ def failures_in_prose(
 ) -> list[dict[str, str]]:
     """Return the failures in those parts of a text that have no fields, if the text quotes their message or label.
 
-    What the text calls fixed or passed, and what it only supposes, is left out.
+    Failures that the text calls fixed or passed, or only supposes, are left out.
 
     Args:
         text: The text.
@@ -62,7 +62,7 @@ def failures_in_prose(
         if any(map(tells_of_failure, groups("\n".join(line for block in blocks for line, _ in block)))):
             continue
         groups_of_fields = [group for block in blocks[:MOST] if (group := _of_block(block, classify))]
-        # Further messages under the heading of one failure belong to it.
+        # More messages under the heading of one failure belong to that failure.
         found += groups_of_fields if headed is None else [headed | group for group in groups_of_fields[:1]]
     return found
 

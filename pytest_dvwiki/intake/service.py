@@ -351,11 +351,11 @@ class WikiIngestService:
         return Done(identity, result, done.page_of, done.refused, before is not None)
 
     def _index(self, layout: Layout) -> bool:
-        """Bring the search index up to date; return whether there is one."""
+        """Bring the search index up to date; return whether there is an index."""
         try:
             return WikiSearchIndex.create(self.config.search_backend, layout.wiki).refresh()
         except BackendError as error:
-            _logger.warning("pages were archived, and cannot be searched: %s", error)
+            _logger.warning("pages were archived, but cannot be searched: %s", error)
             return False
 
     def _failures(
@@ -416,7 +416,7 @@ def _known(layout: Layout, identity: str) -> RunRecord | None:
 
 
 def _moment(layout: Layout, coverage: Sequence[BinRow]) -> str:
-    """Return the time, or one second after the newest report on a bin if that is later: reports stay in order."""
+    """Return the present time, or if that is later, a second after the bins' newest report: reports stay in order."""
     if not coverage:
         return now()
     with WikiHistory(layout) as history:

@@ -50,7 +50,7 @@ class SessionReader:
         Args:
             report: The session's report; a failure that is also in the summary counts once.
             failure_summary: The failures as an analyser gives them.
-            classification: What is said about the failures' origins.
+            classification: What the session says about the failures' origins.
 
         Raises:
             ModelError: The report is prose in which the rules find nothing, and the model gave no answer.
@@ -72,7 +72,7 @@ class SessionReader:
 
             found = failures_by_model("\n\n".join(texts), self._llm)
         if len(found) > MOST:
-            _logger.warning("of %d failures in the report the first %d are archived", len(found), MOST)
+            _logger.warning("only the first %d of the %d failures in the report are archived", MOST, len(found))
         return [self._named(each) for each in with_judgements(found[:MOST], groups(classification)[:MOST])]
 
     def _named(self, failure: dict[str, str]) -> dict[str, str]:
@@ -108,8 +108,8 @@ class SessionReader:
 def lines_of(failure: Mapping[str, str]) -> list[str]:
     """Return the lines of a failure: its message, and what surrounds it.
 
-    Where no message is quoted, the symptom stands for it, else the title; without either, only the label and the test
-    tell failures apart.
+    If no message is quoted, the symptom takes its place, else the title; without either, failures differ only by
+    label and test.
     """
     primary, symptom, title = (failure.get(name, "") for name in ("primary", "symptom", "title"))
     context = [without_bullet(line) for line in failure.get("context", "").splitlines()]

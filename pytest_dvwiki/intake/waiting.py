@@ -1,4 +1,4 @@
-"""Reports that wait for a model: kept where none answered, and read again at the next ingest."""
+"""Reports that wait for a model: kept because no model answered, and read again at the next ingest."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def keep(layout: Layout, identity: str, task_id: str, texts: Texts) -> None:
 
 
 def all_waiting(layout: Layout) -> Iterator[tuple[str, Texts]]:
-    """Yield the task id and the texts of each report that waits; what cannot be read is named in the log."""
+    """Yield the task id and the texts of each report that waits; files that cannot be read are logged."""
     for path in sorted(place_of(layout, "").parent.glob("*.json")):
         try:
             document = json.loads(reading.read_text(path))

@@ -62,9 +62,9 @@ class Outcome:
     """Path of the page, relative to the wiki."""
     status: Status
     text: str = ""
-    """What was done, or why nothing was."""
+    """What was done, or why nothing was done."""
     details: tuple[str, ...] = ()
-    """Single changes, refused texts, and lessons that stay for a person to look at."""
+    """The changes, one each; the texts that were refused; and the lessons that stay for a person to look at."""
 
 
 class _State(msgspec.Struct):
@@ -111,7 +111,7 @@ def planned(settings: LibrarianSettings, names: Sequence[str] = ()) -> Iterator[
 
 
 class _Page:
-    """One page that may be compiled.
+    """One page, which is compiled if it is due.
 
     Args:
         settings: The settings.
@@ -135,7 +135,7 @@ class _Page:
         self._version = topic.version(self._data)
 
     def reason(self, *, is_named: bool) -> Outcome | None:
-        """Return why the page is not compiled now; None if it is."""
+        """Return why the page is not compiled now; None if it is compiled."""
         fewest = max(_FEWEST, self._settings.threshold)
         if len(self._active) < fewest:
             return self._outcome("few", f"{len(self._active)} of {fewest} lessons")
@@ -328,7 +328,7 @@ class _Answers:
         return found
 
     def forget(self) -> None:
-        """Remove the answers; what was made from them is on disk."""
+        """Remove the answers, once the result made from them is on disk."""
         for name in self._files:
             (self._folder / name).unlink(missing_ok=True)
 

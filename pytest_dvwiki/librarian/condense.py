@@ -2,7 +2,7 @@
 
 The model says which lessons are the same, which contradict each other, which belong together, and which text states
 what several of them do. Everything else is done here: sources are joined by code, a text that names nothing of the
-project is refused, and a lesson that no accepted text stands for stays as it is.
+project is refused, and a lesson stays as it is unless an accepted text replaces it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class CompiledLessons:
     refused: list[str] = field(default_factory=list)
     """Texts that were refused, each with the reason."""
     kept: list[str] = field(default_factory=list)
-    """Ids of lessons that a text should have replaced and that stay as they are, for a person to look at."""
+    """Ids of lessons that stay as they are although a text should have replaced them, for a person to look at."""
     became: dict[str, str] = field(default_factory=dict)
     """Maps the id of each lesson that is gone to the id of the lesson that replaced it."""
 
@@ -115,13 +115,13 @@ def compiled(
     elsewhere: Mapping[str, str],
     resolves: Callable[[str], bool],
 ) -> CompiledLessons:
-    """Return the lessons of a page as a model's answers change them, as far as these are accepted.
+    """Return the lessons of a page, changed by those of a model's answers that are accepted.
 
     Args:
         layout: The project.
         lessons: All lessons of the page.
-        relations: What the model says about the active ones.
-        claims: The texts that it wrote for lessons that are the same.
+        relations: What the model says about the active lessons.
+        claims: The texts that the model wrote for lessons that are the same.
         elsewhere: Maps the id of each lesson on another page to that page.
         resolves: Tells whether a task id is on record.
     """
@@ -140,7 +140,7 @@ def _merge(
     claims: Sequence[Claim],
     resolves: Callable[[str], bool],
 ) -> None:
-    """Replace lessons that are the same by the text that stands for them, if it is accepted."""
+    """Replace lessons that are the same by the text that a model wrote for them, if the text is accepted."""
     active = [each for each in result.lessons if each.is_active]
     for group in groups(active, relations):
         ids = {each.id for each in group}
@@ -166,13 +166,13 @@ def _merged(
     cited = [each for each in group if each.id in claim.of]
     made = topic.lesson(redact(claim.title), redact(claim.text), ())
     parts = [each for each in cited if _states(made, each)]
-    # The sources are those of the lessons: a model neither adds nor loses a source.
+    # The sources come from the lessons: a model can neither add nor lose a source.
     sources = tuple(dict.fromkeys(source for each in parts for source in each.sources))
     theirs = {name for each in parts for name in names_in(f"{each.title} {each.text}")}
     names = names_in(f"{claim.title} {claim.text}") & theirs
     refusal = ""
     if len(parts) < 2:  # noqa: PLR2004 (one lesson needs no other text)
-        refusal = "it differs from the lessons that it names"
+        refusal = "it has too few words of the lessons that it names"
     elif not any(resolves(task) for each in parts for task in each.tasks):
         refusal = "no source of its lessons is on record"
     elif not known(layout, names):
@@ -233,7 +233,7 @@ def _move_general(result: CompiledLessons, relations: Relations) -> None:
         result.present(relations.general)
     )
     result.lessons = [replace(each, section=topic.GENERAL) if each.id in moved else each for each in result.lessons]
-    result.done += [f"{each} is general" for each in sorted(moved)]
+    result.done += [f"{each} moved to the general lessons" for each in sorted(moved)]
 
 
 def _relate(result: CompiledLessons, relations: Relations, elsewhere: Mapping[str, str]) -> None:
@@ -252,18 +252,18 @@ def _relate(result: CompiledLessons, relations: Relations, elsewhere: Mapping[st
                 changed = replace(lesson, see_also=(*lesson.see_also, *new))
                 result.lessons = [changed if each.id == one else each for each in result.lessons]
                 here[one] = changed
-                result.done += [f"{one} refers to {other}" for other, _ in new]
+                result.done += [f"{one} links to {other}" for other, _ in new]
 
 
 def by_rules(lessons: Sequence[Lesson], fixed: Callable[[Lesson], str]) -> CompiledLessons:
     """Return the lessons of a page, shortened by rules.
 
-    Of lessons with nearly the same words one stays, with the sources of all. A lesson that no longer holds according to
-    the records is superseded.
+    Lessons with nearly the same words are merged: one stays and takes the sources of the others. A lesson that no
+    longer holds, according to the records, is superseded.
 
     Args:
         lessons: All lessons of the page.
-        fixed: Returns why a lesson no longer holds, according to the records; empty if it may still hold.
+        fixed: Returns why a lesson no longer holds, according to the records; empty if it can still hold.
     """
     result = CompiledLessons([])
     for each in lessons:
@@ -284,7 +284,7 @@ def by_rules(lessons: Sequence[Lesson], fixed: Callable[[Lesson], str]) -> Compi
 
 
 def _is_same(one: Lesson, other: Lesson) -> bool:
-    # Only lessons of the same standing: an accepted text is not replaced by a text that nobody has seen.
+    # Both must be accepted or both unreviewed: an accepted text is not replaced by a text that nobody has seen.
     return (
         one.is_active
         and other.is_active

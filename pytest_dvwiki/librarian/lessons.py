@@ -107,19 +107,19 @@ class SessionLessons:
     by: str = ""
     """The model that wrote them; empty if rules took them."""
     problem: str = ""
-    """Why no model answered, if the settings do not let rules take over."""
+    """Why no model answered; empty if one did, or if the settings let rules take over."""
 
 
 def of_session(
     settings: LibrarianSettings, transcript: str, texts: Iterable[str | None], model: Model | None
 ) -> SessionLessons:
-    """Return the lessons of a session: those that a model takes from its transcript, or those that its texts list.
+    """Return the lessons that a model takes from a session's transcript, or else the lessons that its texts list.
 
     Args:
         settings: The settings.
         transcript: The full session.
-        texts: Its report and summaries.
-        model: The model; without one the lists in the texts count.
+        texts: The report and the summaries of the session.
+        model: The model; without one, the lessons listed in the texts are returned.
     """
     whole = text_of(transcript)
     read = tail(redact(whole), settings.transcript_limit)
@@ -175,9 +175,9 @@ def _is_of(transcript: str, text: str) -> bool:
 
 
 def listed(layout: Layout, *texts: str | None) -> list[LessonDraft]:
-    """Return the items under a heading such as `Lessons` in the texts of a session: the lessons, if there is no model.
+    """Return the items under headings such as `Lessons` in a session's texts: its lessons, if there is no model.
 
-    An item may begin with its topic, or with the failure subtype that it is about: `gotchas: …`.
+    An item can begin with its topic, or with the failure subtype that it is about: `gotchas: …`.
     """
     drafts = []
     for line in (line for text in texts for line in _items(text or "")):
@@ -202,7 +202,7 @@ def _items(text: str) -> Iterator[str]:
 
 
 def topics(layout: Layout) -> list[str]:
-    """Return the usual topics, and those that the wiki has."""
+    """Return the usual topics and the wiki's own."""
     present = (path.stem for path in (layout.wiki / "topics").glob("*.md") if path.stem != "_index")
     return sorted({*topic.TOPICS, *present})
 
@@ -230,7 +230,7 @@ def learn(
         layout: Where the wiki is.
         drafts: The lessons.
         source: The content of their citation; see `topic.source`.
-        model: Decides whether two lessons that share words are the same; without it only nearly equal lessons are.
+        model: Decides whether two lessons that share words are the same; without one, only nearly equal lessons are.
         by: The model that wrote the lessons, which are then marked as unreviewed; empty if no model did.
 
     Raises:
@@ -314,10 +314,10 @@ def alike(one: Lesson, other: Lesson) -> float:
 
 
 def _write(layout: Layout, page: str, wanted: Sequence[Lesson]) -> str | None:
-    """Put lessons on a page; a lesson that the page already has only gets further sources.
+    """Put lessons on a page; a lesson that the page already has only gets more sources.
 
     Returns:
-        Why the page was left alone; None if it was not.
+        Why the page was left alone; None if it was written.
 
     Raises:
         WikiError: The wiki cannot be written.

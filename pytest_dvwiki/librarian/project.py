@@ -22,13 +22,13 @@ _MOST_BYTES = 1 << 20
 
 
 def names_in(text: str) -> set[str]:
-    """Return what looks like a name from a project in a text: code spans, paths, and words that are not prose."""
+    """Return what looks like the name of something in a project: code spans, paths, and words that are not prose."""
     spans = set(_SPAN.findall(text))
     return spans | set(NAME.findall(_SPAN.sub(" ", text)))
 
 
 def known(layout: Layout, names: Iterable[str]) -> set[str]:
-    """Return those of the given names that the project has.
+    """Return the given names that occur in the project.
 
     A name is known if it is a file, a word in a source file, or the name of a page of the wiki.
     """

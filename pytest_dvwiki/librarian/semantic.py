@@ -1,4 +1,4 @@
-"""Semantic drift: a model judges whether what pages say about source files still holds.
+"""Semantic drift: a model judges whether the statements of pages about source files still hold.
 
 The answer is a guess: it goes to the review queue, and never marks a page. A verdict other than `valid` and
 `contradicted` is `unknown`, and so is a contradiction that quotes no words of the source.
@@ -71,7 +71,7 @@ class ComparedPage:
 
     page: str
     verdicts: list[tuple[PageClaim, Verdict, str]] = field(default_factory=list)
-    """Each claim with its verdict, and the reason for a contradiction."""
+    """Each claim with its verdict and the model's reason."""
     proposals: list[str] = field(default_factory=list)
     """Ids in the review queue, one for each contradiction."""
 
@@ -182,7 +182,7 @@ def _due(settings: LibrarianSettings) -> Iterator[_Comparison]:
 
 
 def _is_old(page: PageSummary, text: PageText, days: int) -> bool:
-    """Tell whether the earliest day that a page names is old enough; a page without any day is."""
+    """Tell whether the earliest day on a page is old enough; a page without any day counts as old."""
     named = [page.text("first_seen")[:10], *_DAY.findall(text.raw)]
     found = []
     for each in named:
@@ -196,7 +196,7 @@ def _is_old(page: PageSummary, text: PageText, days: int) -> bool:
 def _work(root: Path, text: PageText) -> _Comparison:
     claims: list[PageClaim] = []
     sources: dict[str, str] = {}
-    # A lesson that ended need not match any code.
+    # A superseded lesson need not match any code.
     ended = {line for each in topic.lessons(text.raw) if not each.is_active for line in each.raw.split("\n")}
     for line in (line for line in text.people if line.text not in ended):
         cited = [(path, name) for path, name in _CITED.findall(line.text) if ".." not in PurePosixPath(path).parts]

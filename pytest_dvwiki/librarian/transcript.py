@@ -10,7 +10,7 @@ _ROLE = r"(?:user|human|assistant|agent|system|tool)\b[^\n:]{0,40}:"
 _MESSAGE = re.compile(rf"^(?:#{{1,6}} |\*{{0,2}}{_ROLE})", re.IGNORECASE | re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n[ \t]*\n(?=\S)")
 _SAYS = ("text", "content", "output", "message")
-"""Keys under which a message, or a part of a message, may have its text."""
+"""Keys under which a message, or a part of a message, can have its text."""
 _DEEPEST = 5
 
 

@@ -327,7 +327,7 @@ def test_of_very_many_failures_the_first_are_archived(config: WikiConfig, caplog
     rows = [{"test": f"test_{number}", "error_class": "sim_error", "subtype": "timeout"} for number in range(501)]
     with SessionReader(config.layout) as session:
         assert len(session.failures(json.dumps(rows), None, None)) == 500
-    assert "of 501 failures in the report the first 500 are archived" in caplog.text
+    assert "only the first 500 of the 501 failures in the report are archived" in caplog.text
 
 
 def test_a_broken_project_file_holds_no_report_back(config: WikiConfig) -> None:
