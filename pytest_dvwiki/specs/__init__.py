@@ -1,1 +1,1 @@
-"""Specifications of checks, which a model writes from one sentence in five rounds, and the drafts made of them."""
+"""Specifications of checks, which a model writes from one sentence in five rounds, and the drafts made from them."""

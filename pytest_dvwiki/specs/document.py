@@ -1,4 +1,4 @@
-"""The reading of a specification: its sections, fields, items, waivers, scenarios, expressions and blocks of code."""
+"""Parsing of a specification: its sections, fields, items, waivers, scenarios, expressions and blocks of code."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ class Block:
 
 
 def sections_of(text: str) -> dict[str, str]:
-    """Return the four sections, as far as they are present: a mapping from heading to text."""
+    """Map the headings of the four sections to their texts; missing sections are left out."""
     return by_heading(re.split(rf"^## ({'|'.join(map(re.escape, HEADINGS))})[ \t]*$", text, flags=re.MULTILINE))
 
 
 def by_heading(pieces: Sequence[str]) -> dict[str, str]:
-    """Return the text below each heading, from a text split at its headings; of equal headings the first counts."""
+    """Return the text below each heading, from a text split at its headings; the first of equal headings counts."""
     found: dict[str, str] = {}
     for heading, body in zip(pieces[1::2], pieces[2::2], strict=True):
         found.setdefault(heading, body)
@@ -177,7 +177,7 @@ def expressions_of(text: str) -> list[str]:
     found = [expression for _, expression in _PREFIXED.findall(text)]
     for label, rest in _EXPRESSION.findall(text):
         if not _OTHER_PATTERN.search(label):
-            # Words without a mark of an expression are prose, or a glob.
+            # Words without the special characters of an expression are prose, or a glob.
             found += _CODE.findall(rest) or [rest] * bool(re.search(r"\\|\(\?|\)[*+?]|\]", rest))
     found += [
         line

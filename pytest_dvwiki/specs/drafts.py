@@ -33,7 +33,7 @@ _REASON = "Accepted for this test: every violation stays visible."
 
 
 class DraftError(Exception):
-    """A specification from which no check can be made; the message is the reason."""
+    """A specification from which no check can be made; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Draft:
         return [*self.items] if listed is None else [each["name"] for each in listed if each.get("pattern", True)]
 
     def missing_with(self, names: Iterable[str]) -> frozenset[str]:
-        """Return these items, and the items that are looked for in files named by them, which are then missing too."""
+        """Return the given items, and those that are searched for in files named by them: these are missing, too."""
         found = set(names)
         for each in self.document.get("items", ()):
             if each.get("from") in found:
@@ -102,7 +102,7 @@ def draft(text: str, outline: Outline, folder: Path) -> Draft:
 
 
 def _seen_from(folder: Path, entry: str, home: Path) -> str:
-    """Return an entry of the item's `input_files` as a check in this folder has to write it."""
+    """Return an entry of the item's `input_files` as it has to be written in a check in this folder."""
     if folder == home or entry.startswith(("/", "${")):
         return entry
     return os.path.relpath(home / entry, folder)
@@ -139,7 +139,7 @@ def scenarios(made: Draft, outline: Outline, spec: str) -> dict[str, dict[str, A
 
 
 def _waivers(sections: dict[str, str], names: Sequence[str]) -> list[str]:
-    """Return waivers for what section 3 accepts: for each entry a keyword that matches no other item, or item names.
+    """Return waivers for what section 3 accepts: for each entry a keyword that fits only waivable items, or item names.
 
     If section 3 accepts no item of the check, the last item is waived.
     """
@@ -172,7 +172,7 @@ def _accepted(waivers: Sequence[str], names: Iterable[str]) -> set[str]:
 def _expected(
     made: Draft, waivers: Sequence[str], *, has_misfits: bool, mode: Sequence[str] | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the results that a test configuration may have: no item is missing, or the items that one waiver accepts.
+    """Yield the results that a test configuration can have: no item is missing, or those that one waiver accepts are.
 
     Args:
         made: The draft check.

@@ -95,7 +95,7 @@ class SpecGenerator:
         Args:
             project: The root of the project, or its folders.
             activity: Called with each line of progress.
-            debug: As for the class.
+            debug: Folder for the files of the rounds; None for a hidden one beside the specification.
 
         Raises:
             SettingsError: A setting cannot be used.
@@ -118,7 +118,7 @@ class SpecGenerator:
 
         def one(item: Path, home: tuple[Path, str]) -> SpecResult:
             if home in twice:
-                return _failed(item, WRONG_INPUT, f"several of the items are called {item.stem!r}; rename one")
+                return _failed(item, WRONG_INPUT, f"several items are called {item.stem!r}; rename all but one")
             return self.generate(item, output)
 
         with ThreadPoolExecutor(jobs) as pool:
@@ -195,7 +195,7 @@ class SpecGenerator:
             try:
                 made = drafts.draft(text, work.outline, work.folder)
             except drafts.DraftError as error:
-                problems = [f"no check can be made of it: {error}"]
+                problems = [f"no check can be made from it: {error}"]
         for problem in problems:
             self._tell(f"{work.name}: {problem}")
         if made is None:
@@ -213,7 +213,7 @@ class SpecGenerator:
         tests = drafts.scenarios(made, work.outline, text)
         for name in drafts.SCENARIOS:
             if name in tests:
-                tested = f"# Tries the check {work.name}; each result under `expected` is right.\n"
+                tested = f"# A test of the check {work.name}; any result under `expected` is right.\n"
                 work.write(f"{work.name}_{name}.yaml", tested + yamlio.dump(tests[name]))
             else:
                 _remove_ours(work.folder / f"{work.name}_{name}.yaml")
@@ -225,7 +225,7 @@ class SpecGenerator:
         check = work.folder / f"{work.name}{SUFFIX}"
         if _mark(check)[0] == _digest(made.text):
             work.artifacts["check_path"] = str(check)
-            self._tell(f"{work.name}: {check.name} was made of this draft already")
+            self._tell(f"{work.name}: {check.name} was already made from this draft")
             return
         draft = work.write(f"{work.name}{DRAFT}", made.text)
         if draft is None:
@@ -261,7 +261,7 @@ class SpecGenerator:
 
 @dataclass(slots=True)
 class _Work:
-    """One item while it is worked on."""
+    """The state of the work on one item."""
 
     name: str
     outline: Outline

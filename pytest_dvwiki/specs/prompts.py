@@ -22,7 +22,7 @@ FOLDER = "spec"
 SUMMARY = 500
 """Maximum number of characters of a summary of an earlier section."""
 _NOTE = 60
-"""Maximum number of characters of the note on what a summary leaves out."""
+"""Maximum number of characters of the note that says what a summary leaves out."""
 _TEXTS = Path(__file__).parent / "texts"
 _PART = re.compile(r"^## (.+?)[ \t]*\n", re.MULTILINE)
 _SECTION = re.compile(r"^(?=## [1-4]\.)", re.MULTILINE)
@@ -42,7 +42,7 @@ class Round:
     title: str
     task: str
     system: tuple[str, ...]
-    """The parts of the system prompt that the round gets; empty for the whole prompt."""
+    """The parts of the system prompt that the round gets; empty if it gets the whole prompt."""
     guidance: tuple[str, ...]
 
     @property
@@ -106,7 +106,7 @@ class Texts:
 
     @classmethod
     def load(cls, folder: Path | None = None) -> Texts:
-        """Read the text files of a project, or those of the package where the project has none.
+        """Read the text files of a project; for each that the project does not have, read the package's own.
 
         Args:
             folder: The project's folder.
@@ -160,7 +160,7 @@ class Texts:
 
 
 def _parts(text: str) -> dict[str, str]:
-    """Return the text of each part by its heading; of parts with equal headings the first counts."""
+    """Return the text of each part by its heading; the first of equal headings counts."""
     return document.by_heading(_PART.split(text))
 
 

@@ -1,4 +1,4 @@
-"""The files of the rounds of one item, with which a later call continues where an earlier call ended."""
+"""The files of the rounds of one item, from which a later call continues where an earlier call ended."""
 
 from __future__ import annotations
 
