@@ -62,7 +62,7 @@ def fit(blocks: Sequence[PromptBlock], budget: int, more: int = 0, count: Count 
     Args:
         blocks: The best first.
         budget: Maximum number of tokens.
-        more: Number of further hits that have no block; they count as left out.
+        more: Number of other hits that have no block; they count as left out.
         count: Counts tokens.
         share: A note that the budget is a share of a larger one; empty if it is not.
 
@@ -100,7 +100,7 @@ def fit_table(header: str, rows: Sequence[str], budget: int, count: Count = by_r
     """Return a table with as many rows as the budget allows.
 
     Args:
-        header: Its first two lines.
+        header: The first two lines of the table.
         rows: The best first.
         budget: Maximum number of tokens.
         count: Counts tokens.
@@ -133,7 +133,7 @@ def _rows(header: str, rows: Sequence[str], left: _Left, room: int, count: Count
 def _within(budget: int, count: Count, make: Callable[[int], str]) -> str:
     """Return the longest text within a budget, made by adding parts for as long as they fit.
 
-    A tokeniser may count more tokens for the joined text than for its parts; the parts then get a smaller budget.
+    A tokeniser can count more tokens for the joined text than for its parts; the parts then get a smaller budget.
     """
     room = budget
     while (excess := count(text := make(room)) - budget) > 0:
@@ -146,14 +146,14 @@ def cut(header: str, budget: int, count: Count) -> str:
     if count(header) <= budget:
         return header
     name = header.partition(" ")[0]
-    while len(header) > len(name) and count(_ended(header)) > budget:
+    while len(header) > len(name) and count(_with_ellipsis(header)) > budget:
         header = header[:-_STEP]
     if len(header) > len(name):
-        return _ended(header)
+        return _with_ellipsis(header)
     return name if count(name) <= budget else ""
 
 
-def _ended(text: str) -> str:
+def _with_ellipsis(text: str) -> str:
     """Return a cut text with an ellipsis, and close the code span in which the cut was made."""
     opened = _TICKS.search(_SPAN.sub("", text))
     return f"{text}…{opened[0] if opened else ''}"

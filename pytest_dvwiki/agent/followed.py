@@ -1,4 +1,4 @@
-"""A wiki for a process that answers many queries: a thread looks at the wiki, so that no query has to."""
+"""A wiki for a process that answers many queries: a thread looks at the files, so that no query has to do so."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
 
     Args:
         layout: Where the wiki is; it need not exist yet.
-        backend: How its pages are searched, one of `backends.names()`.
+        backend: How the pages are searched, one of `backends.names()`.
         every: Seconds from the start of one look at the files to the start of the next. After a look that took longer
-            than half of that, the thread pauses for as long as the look took.
+            than half of this time, the thread pauses for as long as the look took.
 
     Raises:
         ValueError: The backend does not exist, or cannot be loaded.

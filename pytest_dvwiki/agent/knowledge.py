@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _RANKED = 1000
-"""Number of hits of a query that are looked at."""
+"""Maximum number of hits of a query that are examined."""
 _AS_WRITTEN = frozenset({"specs", "topics"})
 """Categories whose pages are shown as they are written."""
 OPEN = frozenset({"open", "confirmed", REGRESSED})
@@ -40,7 +40,7 @@ class Knowledge:
         backend: How its pages are searched.
         today: The day from which ages count; today if None.
         history: The records and pages, which the caller closes; opened here if None.
-        index: The search; made here, with the backend, if None.
+        index: The search index; made here, with the backend, if None.
     """
 
     def __init__(
@@ -70,20 +70,20 @@ class Knowledge:
 
     @property
     def index(self) -> WikiSearchIndex:
-        """Return the search in the wiki's pages."""
+        """Return the search index of the wiki's pages."""
         self._index = self._index or WikiSearchIndex.create(self._backend, self._layout.wiki)
         return self._index
 
     def pages(
         self, categories: Sequence[str], most: int, *, query: str | None = None, test: str | None = None
     ) -> tuple[list[PageSummary], int]:
-        """Return the pages to show, the most useful first, and the number of further ones, `MANY` if there are more.
+        """Return the pages to show, the most useful first, and how many more there are; `MANY` if not all are counted.
 
         Args:
             categories: The categories to look in.
             most: Maximum number of pages.
             query: Words that the pages have to contain.
-            test: A node id that failed with the cause of the pages.
+            test: A node id; only pages of causes that made this test fail.
         """
         if test:
             found = self._readable(page for page in self._of_test(test) if page.category in categories)
@@ -130,7 +130,7 @@ class Knowledge:
     def _ranked(self, query: str, categories: Sequence[str], among: Collection[str] | None) -> tuple[list[str], bool]:
         """Return the paths of the valid pages that contain a word of the query, best first, and whether there are more.
 
-        Thousands of pages may contain one of the words; only the best are looked at.
+        Thousands of pages can contain one of the words; only the best are examined.
 
         Args:
             query: The words.
@@ -139,7 +139,7 @@ class Knowledge:
         """
         ranking = (path for path, _ in self.index.ranking(query) if path.partition("/")[0] in categories)
         hits = list(itertools.islice(ranking, _RANKED if among is None else None))
-        # A page that points to another page may match by what people wrote on it; the other page is then shown.
+        # A page that points to another page can match by what people wrote on it; the other page is then shown.
         pointers = self._history.page_cache.pointers()
         found = list(dict.fromkeys(self._keeper(path) if path in pointers else path for path in hits))
         wanted = self._history.page_cache.standing(categories, found) if among is None else among
@@ -181,7 +181,7 @@ def _is_current(page: PageSummary) -> bool:
 
 
 def is_open_hole(page: PageSummary) -> bool:
-    """Tell whether a bin is still to be covered: nothing has filled it, and people did not exclude it."""
+    """Tell whether a bin still has to be covered: nothing has filled it, and people did not exclude it."""
     return page.metadata.get("filled") is not True and page.text("action_class") != "design_excluded"
 
 

@@ -72,11 +72,11 @@ _logger = logging.getLogger(__name__)
 class PageBlocks:
     """Formats pages as blocks of a prompt.
 
-    This class is long because each kind of page has a block of its own, and all are made of the same lines and pages.
+    This class is long because each kind of page has a block of its own, and all share the same helpers.
 
     Args:
         layout: Where the wiki is.
-        history: Its records and pages.
+        history: The records and pages of the wiki.
         today: The day from which ages count.
     """
 

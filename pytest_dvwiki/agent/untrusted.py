@@ -48,7 +48,7 @@ def prose(text: str, limit: int = LONGEST_LINE) -> str:
     """
     line = _harmless(one_line(text, limit))
     parts = _SPAN.split(line) if "`" in line else [line]
-    # Of each span the split yields the text before it, the span, and its backticks.
+    # For each span, the split yields the text before it, the span, and its backticks.
     return "".join(part if at % 3 else part.replace("`", "'") for at, part in enumerate(parts) if at % 3 != 2)  # noqa: PLR2004
 
 

@@ -1,4 +1,4 @@
-"""The backends: a command, a server with the interface of OpenAI, and Anthropic's."""
+"""The backends: a command, a server with OpenAI's interface, and Anthropic's server."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 _LONGEST_REASON = 200
 _PLACE = re.compile(r"\{(?:root|model)\}")
 _AGAIN = frozenset({408, 409, 425, 429, *range(500, 600)})
-"""HTTP statuses after which the same call may succeed."""
+"""HTTP statuses after which the same call can succeed."""
 
 
 class CallError(Exception):
     """A call that failed.
 
     Args:
-        reason: Why.
-        again: Whether the same call may succeed if it is made again.
+        reason: Why the call failed.
+        again: Whether the same call can succeed if it is made again.
     """
 
     def __init__(self, reason: str, *, again: bool) -> None:
@@ -106,7 +106,7 @@ def client_of(backend: Backend) -> Any:
         if not given["api_key"]:
             raise CallError(f"the variable {backend.key}, which should hold the key, is not set", again=False)
     elif backend.url:
-        # The library's default key is for its own server: another server gets only the key that the entry names.
+        # The library's default key is for its vendor's server: another server gets only the key that the entry names.
         given["api_key"] = "none"
     try:
         return Client(max_retries=0, timeout=backend.timeout, **given)

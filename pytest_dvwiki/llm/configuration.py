@@ -39,7 +39,7 @@ class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timeout: float = 120.0
     """Seconds until a call counts as failed."""
     price: tuple[float, float] | None = None
-    """What a million tokens of prompts and a million tokens of answers cost; without a price, no cost is given."""
+    """Price of a million tokens of prompts, and of a million tokens of answers; without it, no cost is given."""
 
     def words(self) -> list[str]:
         """Return the words of the command.
@@ -50,7 +50,7 @@ class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return shlex.split(self.run) if isinstance(self.run, str) else list(self.run)
 
     def model_for(self, step: str) -> str:
-        """Return the model for a step: by its full name, by its part before the first dot, or by default."""
+        """Return the model for a step: that of its full name, of the part before the first dot, or the default."""
         if isinstance(self.model, str):
             return self.model
         return next(filter(None, map(self.model.get, (step, step.partition(".")[0], _DEFAULT))), "")
@@ -68,7 +68,7 @@ class LibrarianSettings:
     backends: tuple[Backend, ...] = ()
     """The backends in the order in which they are tried; `none` and the entries after it are left out."""
     rules: bool = True
-    """Whether rules take over if no backend answers: true if `none` is listed, or nothing at all."""
+    """Whether rules take over if no backend answers: true if `none` is listed, or no backend at all."""
     threshold: int = option("int", default=5, help="Minimum number of lessons that a topic needs to be compiled.")
     interval: int = option(
         "int", default=1, help="Minimum number of days between two compiles of a topic that the command does not name."
@@ -82,7 +82,7 @@ class LibrarianSettings:
         "int", default=30, help="Minimum age in days of the pages that `dvwiki drift --semantic` looks at."
     )
     drift_pages: int = option(
-        "int", default=10, help="Maximum number of pages that one `dvwiki drift --semantic` looks at."
+        "int", default=10, help="Maximum number of pages that one call of `dvwiki drift --semantic` looks at."
     )
     calls_per_run: int = option("int", default=40, help="Maximum number of calls of a model in one run.")
     calls_per_minute: int = option(

@@ -85,7 +85,7 @@ class Model(Protocol):
         Args:
             prompt: The prompt.
             system: The system prompt.
-            step: What the caller is doing; the settings may choose the model by it.
+            step: What the caller is doing; the settings can choose the model by it.
             max_tokens: Maximum number of tokens of the answer; an answer that was cut off there is an error.
 
         Raises:

@@ -35,13 +35,13 @@ class ToolAnswer:
     reason: str = ""
     """Why nothing was done, and what to do instead."""
     key: str = ""
-    """Key of the list; empty without one."""
+    """Key of the list; empty if the answer has none."""
     rows: Sequence[Any] = ()
-    """The entries of the list, or what `row` makes them of."""
+    """The entries of the list, or the data from which `row` makes them."""
     row: Callable[[Any], Row] | None = None
-    """Makes an entry only when it is needed, because few of thousands fit."""
+    """Makes an entry when it is needed, because only a few of thousands fit."""
     more: str = ""
-    """How to get the entries that the budget leaves out."""
+    """How to get the entries that the budget leaves out; follows their number, as in `, give a larger budget`."""
     left_out: tuple[str, ...] = ()
 
     @property

@@ -1,4 +1,4 @@
-"""The causes in a log or in the newest run, with what is known of them: the rows of `dvwiki_match_failure`."""
+"""The causes in a log or in the newest run, with what is known about them: the rows of `dvwiki_match_failure`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MORE = ", give a larger budget"
 
 
 def in_log(settings: Settings, log: Iterator[bytes], opened: Opened) -> ToolAnswer:
-    """Return what failed in a log, and what is known of it.
+    """Return the causes in a log, and what is known about them.
 
     Args:
         settings: The project.
@@ -63,13 +63,13 @@ def in_log(settings: Settings, log: Iterator[bytes], opened: Opened) -> ToolAnsw
 
 
 def in_newest_run(settings: Settings, opened: Opened) -> ToolAnswer:
-    """Return the causes of the newest run, new and regressed ones first, and what is known of them."""
+    """Return the causes of the newest run, new and regressed ones first, and what is known about them."""
     with opened() as history:
         return _Known(settings.layout, history).newest_run()
 
 
 class _Known:
-    """Looks up what is known of causes."""
+    """Looks up what is known about causes."""
 
     def __init__(self, layout: Layout, history: WikiHistory) -> None:
         self._history = history
@@ -145,7 +145,7 @@ class _Known:
         return ToolAnswer(data={"run": shown}, text=head, key="causes", rows=rows, more=_MORE)
 
     def _row(self, data: dict[str, Any], head: str, advice: tuple[str, ...], cause: Cause | None) -> Row:
-        """Return a cause with what is known of it."""
+        """Return a cause with what is known about it."""
         if cause is None:
             return Row(
                 {**data, "page": None, "tests": 0, "fixes": [], "statements": [], "rerun": None},

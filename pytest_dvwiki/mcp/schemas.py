@@ -1,6 +1,6 @@
 """The tools as clients see them: names, descriptions, and the schemas of their arguments and answers.
 
-Every object of every schema refuses unknown keys. Names in answers are those of `--format json`.
+Every object of every schema refuses unknown keys. The keys of answers have the same names as in `--format json`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class McpTool(NamedTuple):
     writes: bool = False
 
     def input_schema(self, projects: list[str]) -> Schema:
-        """Return the schema of the arguments; if there are several projects, one has to be named."""
+        """Return the schema of the arguments; if there are several projects, a call has to name one."""
         choice = {"project": {"type": "string", "enum": projects}} if len(projects) > 1 else {}
         return _object({**self.arguments, **choice}, (*self.required, *choice))
 

@@ -1,4 +1,4 @@
-"""The server: tools, resources and prompts of its projects, in the role with which it was started."""
+"""The server: the tools, resources and prompts of its projects, for clients in the role that it was started with."""
 
 from __future__ import annotations
 

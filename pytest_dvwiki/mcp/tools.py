@@ -1,4 +1,4 @@
-"""The tools: each calls what the command of the same name calls."""
+"""The tools: each calls the same code as the command of that name."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class Project:
 
     Args:
         settings: The project.
-        allowed: Further folders from which logs may be read.
+        allowed: Other folders from which logs may be read.
 
     Raises:
-        BackendError: Its search backend does not exist, or cannot be loaded.
+        BackendError: The project's search backend does not exist, or cannot be loaded.
     """
 
     def __init__(self, settings: Settings, allowed: Sequence[Path] = ()) -> None:
@@ -72,7 +72,7 @@ class Project:
         self._wiki.close()
 
     def store(self, role: str) -> WikiStore:
-        """Return the pages as a reader and writer in this role may use them."""
+        """Return the pages as a role may read and write them."""
         return WikiStore(self.config, role, pages=self._wiki.pages)
 
     def call(self, name: str, arguments: dict[str, Any], store: WikiStore) -> ToolAnswer:
@@ -104,7 +104,7 @@ class Project:
         return answer
 
     def addresses(self) -> list[str]:
-        """Return the addresses of all pages that a list names."""
+        """Return the addresses of all pages that `dvwiki_list` names."""
         return [entry.address for entry in self.store("agent").list() if not entry.pages]
 
     def file(self, name: str) -> str:
@@ -113,7 +113,7 @@ class Project:
             text = outside.read(self.layout.wiki, name).decode("utf-8", "replace")
             return quoted(text, 1 << 20, data=name, language="markdown")
         except OSError:
-            return f"{name} is not there; `dvwiki build` makes it"
+            return f"{name} does not exist; `dvwiki build` makes it"
 
     def budget(self, arguments: dict[str, Any]) -> int:
         """Return the maximum number of tokens of an answer."""
@@ -169,7 +169,7 @@ class Project:
         return ToolAnswer(data=data, text=f"{leads}{quotation}", left_out=tuple(filter(None, (self._left_out(shown),))))
 
     def _proposal(self, address: str) -> Fetched | Written:
-        """Return what `dvwiki review show` prints of a proposal, or a part of it, or a refusal."""
+        """Return a proposal, or a part of it, as `dvwiki review show` prints it; a refusal if there is none."""
         name, _, heading = address.removeprefix(f"{FOLDER}/").partition("#")
         try:
             content = proposal_text(self.layout, ReviewQueue(self.layout).get(name))

@@ -1,4 +1,4 @@
-"""Documents ranked by BM25; the only module that uses the library `bm25s`, and with it numpy.
+"""Ranking of documents by BM25; the only module that uses the library `bm25s`, and numpy with it.
 
 The library computes the score of each word in each document when an index is made. A query adds up the scores of its
 words; it does not need the library, which takes as long to load as numpy. An index on disk is memory-mapped: a query
@@ -37,7 +37,7 @@ def is_installed() -> bool:
 
 
 def version() -> str:
-    """Return the library and its version; another version may not be able to read its files."""
+    """Return the name and version of the library; another version might not be able to read its files."""
     return f"bm25s {metadata.version('bm25s')}"
 
 
@@ -83,7 +83,7 @@ class Bm25:
 
         Raises:
             OSError: A file is missing.
-            ValueError: A file is not what it should be.
+            ValueError: A file is damaged.
         """
         import numpy as np  # noqa: PLC0415
 
@@ -123,7 +123,7 @@ class Bm25:
             scores[self._arrays["indices"][begin:end]] += self._arrays["data"][begin:end]
         found = scores.nonzero()[0]
         values = scores[found].astype(np.float64).round(DIGITS)
-        # Few callers want more than the first: the others are sorted only when they are asked for.
+        # Few callers want more than the first documents: the others are sorted only when they are asked for.
         least = np.partition(values, -_FIRST)[-_FIRST] if len(values) > 2 * _FIRST else 0
         for part in (values >= least, values < least):
             order = np.argsort(-values[part], kind="stable")
@@ -145,7 +145,7 @@ class Bm25:
         return int(end - begin)
 
     def _number(self, word: str) -> int | None:
-        """Return the position of a word in the vocabulary; None if it is not in it."""
+        """Return the position of a word in the vocabulary; None if the word is not there."""
         total = len(self._arrays["name_ends"])
         # Compared by code points, the order in which the vocabulary is sorted.
         number = bisect.bisect_left(range(total), word, key=self._name)

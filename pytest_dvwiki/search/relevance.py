@@ -58,7 +58,7 @@ def _worth(frequency: int, documents: int) -> float:
 
 def ranked(scores: Iterable[tuple[str, float]]) -> Ranking:
     """Sort documents by score; those with a score of 0 are left out."""
-    # Sort by name (they nearly are), then by score; the sort is stable, so equal scores stay in order of name.
+    # Sort by name (nearly done already), then by score; the sort is stable, so equal scores stay in order of name.
     found = sorted((name, round(value, DIGITS)) for name, value in scores if value > 0)
     found.sort(key=itemgetter(1), reverse=True)
     return found
