@@ -26,17 +26,17 @@ class BackendError(ValueError):
 
 
 def names() -> list[str]:
-    """Return the names of all backends: the project's own, then those of other packages."""
-    return [*_BUILT_IN, *sorted(_further().keys() - _BUILT_IN.keys())]
+    """Return the names of all backends: the built-in ones, then those of other packages."""
+    return [*_BUILT_IN, *sorted(_of_packages().keys() - _BUILT_IN.keys())]
 
 
 def check(name: str) -> None:
-    """Check that a backend of this name exists, without loading it.
+    """Check that a backend with this name exists, without loading it.
 
     Raises:
         BackendError: No backend has this name.
     """
-    if name not in _BUILT_IN and name not in _further():
+    if name not in _BUILT_IN and name not in _of_packages():
         raise BackendError(f"expected one of {', '.join(names())}, got {name!r}")
 
 
@@ -50,7 +50,7 @@ def load(name: str) -> Any:
     if name in _BUILT_IN:
         module, _, attribute = _BUILT_IN[name].partition(":")
         return getattr(importlib.import_module(module), attribute)
-    point = _further()[name]
+    point = _of_packages()[name]
     try:
         return point.load()
     except Exception as error:
@@ -59,7 +59,7 @@ def load(name: str) -> Any:
         ) from error
 
 
-def _further() -> dict[str, EntryPoint]:
+def _of_packages() -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points  # noqa: PLC0415 (only a name that is not ours needs it)
 
     return {point.name: point for point in entry_points(group=GROUP)}

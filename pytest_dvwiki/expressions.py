@@ -18,12 +18,12 @@ import msgspec
 from pytest_dvwiki.redact import two_ends
 
 LONGEST = 4096
-"""Maximum number of characters of a line that are searched; of a longer line, half of that at each end."""
+"""Maximum number of characters of a line that are searched; of a longer line, half of them at each end."""
 _MEMORY = 16 << 20
 """Bytes that RE2 may take for one expression."""
 _REMEDIES = (
     (r"\(\?<?[=!]", "{} (a look-around)", "match the text around it in the same expression, or in a second one"),
-    (r"\\[1-9]|\(\?P=\w*\)?", "{} (a back reference)", "list the texts that may be there, as in (?:one|two)"),
+    (r"\\[1-9]|\(\?P=\w*\)?", "{} (a back reference)", "list the texts that can be there, as in (?:one|two)"),
     (r"\(\?>", "{} (an atomic group)", "write (?:"),
     (r"\(\?\(", "{} (a condition)", "write two expressions"),
     (r"\(\?#", "{} (a comment)", "leave it out; YAML has comments"),
@@ -63,7 +63,7 @@ class Given:
         self._expression = expression
         self._groups = tuple(expression.groupindex.items())
         self.names = tuple(name for name, _ in self._groups)
-        """The names of its named groups."""
+        """The names of the expression's named groups."""
 
     def search(self, text: str) -> FirstMatch | None:
         """Return the first match, or None."""

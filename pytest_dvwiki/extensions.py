@@ -1,4 +1,4 @@
-"""Packages that extend the project: objects, mostly modules, under the entry-point group `dvwiki`.
+"""Packages that extend pytest-dvwiki: objects, mostly modules, under the entry-point group `dvwiki`.
 
 Such an object has functions named like the hooks of `hookspecs`. A pytest run registers it as a plugin; the command
 line, which has no plugins, calls its hooks for patterns and masks.
@@ -38,7 +38,7 @@ def extensions(note: Callable[[str], None]) -> Iterator[tuple[str, object]]:
 
 
 def further_patterns(settings: Settings, note: Callable[[str], None]) -> tuple[Path, ...]:
-    """Return the pattern files that installed packages bring; this works outside pytest.
+    """Return the pattern files that installed packages add; this works outside pytest.
 
     Args:
         settings: Passed to `pytest_dvwiki_patterns`.

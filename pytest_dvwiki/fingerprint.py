@@ -26,7 +26,7 @@ _IN_PATH = r"[\w.@+~%$\\/-]"
 _INDEX = r"\[[^\]\s]{0,60}\]"
 COMPARED = r"assert|got|expected|expect|exp|actual|act|was|read|wrote|vs|value|found|saw"
 AFTER = r"but|and|instead|when|while|during|for|at|on|in|from|after|before"
-# After a compared value come only further values, a new part of the sentence, or the end.
+# After a compared value come only other values, a new part of the sentence, or the end.
 _ENDS = rf"(?=[ ]{{0,3}}(?:$|[,;:)\]}}&|/!(\#@]|\.(?!\w)|[=!]=)|[ ](?:(?i:{AFTER}|{COMPARED})\b|\w{{1,40}}[=:]))"
 # Words whose letters are all hex digits: English words, and abbreviations in capitals.
 _WORDS = (
@@ -57,11 +57,11 @@ _BEGINNINGS = (
     f"{COMPARED}|module|from|non|nan|inf|true|false"
     "|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun"
 )
-"""Words with which a token may begin."""
+"""Words with which a token can begin."""
 _PLAIN = rf"(?:\b(?!(?i:{_BEGINNINGS})\b)[A-Za-z_]*[g-tvwyG-TVWY][A-Za-z_]*(?::?[ ]|$))+"
 """Words that are not part of any token: each has a letter that no value has, and is followed by a blank.
 
-These words stay as they are. To skip them saves a search for every kind of token at most places of a text. The last
+These words stay as they are. Skipping them saves a search for every kind of token at most places of a text. The last
 kind, `word_kept`, saves such searches, too: no token but a URL begins within a word.
 """
 # There is one pass, and the first alternative that fits wins. A sign belongs to its number; otherwise one scoreboard
@@ -137,19 +137,19 @@ _NAMING = re.compile(
     r"(?i)(?:port|channel|chan|ch|lane|bank|worker|agent|master|slave|core|side|unit|inst|instance|name|module|signal"
     r"|reg|register|field|check|phase|test)$"
 )
-"""Words after which a name tells one component from another, and therefore must stay."""
+"""Words after which a name distinguishes one component from another, and therefore must stay."""
 _UNKNOWN_BITS = re.compile(r"[xXzZuUwW-]")
 _TRUTH = ("True", "False")
 _SERIES = re.compile(r"\bV(?:[ ,]+V\b)+")
 _LIST = re.compile(r"(?:(?<=\bassert )|(?<=[=!]= ))\[(?:V(?:, \.\.\.)?)?\]")
-"""A compared list of values; another occurrence of the cause may compare a single value."""
+"""A compared list of values; another occurrence of the cause can compare a single value."""
 _GENERATED = re.compile(r"\bgenblk\d+\b")
 """Name that a simulator gives to an unnamed generate block; the number is a counter."""
 
 
 @functools.lru_cache(maxsize=256)
 def mask(text: str) -> str:
-    """Replace everything in a text that may differ between two occurrences of one cause.
+    """Replace everything in a text that can differ between two occurrences of one cause.
 
     Numbers in every notation, times, and names of enumeration values that a check compares become `V`;
     values that hold X or Z become `XZ`. Paths keep their base name and hierarchies their last name. Words stay, even
@@ -218,7 +218,7 @@ _FIXED = {
 }
 """Maps the kinds of token whose text does not matter to their masks."""
 _BASE = re.compile(r"^[-+]?(?:\d*'[sS]?\w|0\w|\w(?=\"))[ ]?[-+]?", re.ASCII)
-"""Base of a number, removed before the search for X: the base itself may be written `x`."""
+"""Base of a number, removed before the search for X: the base itself can be written `x`."""
 
 
 def masked(found: re.Match[str]) -> str:

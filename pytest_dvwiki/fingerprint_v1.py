@@ -1,4 +1,4 @@
-"""Fingerprints of version 1, which name the causes in older records."""
+"""Fingerprints of version 1, which identify the causes in older records."""
 
 from __future__ import annotations
 

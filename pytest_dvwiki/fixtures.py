@@ -1,4 +1,4 @@
-"""Fixtures by which a test, or an agent that runs as one, queries the wiki."""
+"""Fixtures with which a test, or an agent that runs as a test, queries the wiki."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ContextSource(Protocol):
         Args:
             query: Words to search for.
             test: Node id of a test whose failures are wanted. A node id without parameters, or without the test inside
-                the simulator, stands for all variants of the test.
+                the simulator, means all variants of the test.
             category: `bugs`, `patterns`, `coverage`, `specs` or `topics`; None for all.
             budget: Maximum number of tokens; None for the setting `max_context_tokens`.
 
@@ -73,7 +73,7 @@ class PromptSource(Protocol):
 
         Args:
             text: The template.
-            profile: Maps placeholders that the wiki does not fill to their texts.
+            profile: Maps placeholders to their texts, for those that the wiki does not fill.
         """
         ...
 

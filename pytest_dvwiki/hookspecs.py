@@ -1,4 +1,4 @@
-"""Hooks that a conftest.py or another plugin may implement."""
+"""Hooks that a conftest.py or another plugin can implement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.hookspec
 def pytest_dvwiki_patterns(settings: Settings) -> Sequence[Path] | None:
-    """Return YAML files, or folders of them, with further patterns.
+    """Return YAML files, or folders of them, with more patterns.
 
     Called once, before the first failure is classified. A pattern with the id of a built-in pattern replaces
     it; the project's own `.agent/patterns/*.yaml` win over both. An invalid pattern is left out and reported.
@@ -33,7 +33,7 @@ def pytest_dvwiki_patterns(settings: Settings) -> Sequence[Path] | None:
 
 @pytest.hookspec
 def pytest_dvwiki_evidence(report: pytest.TestReport, settings: Settings) -> Sequence[Excerpt] | None:
-    """Return further excerpts for a failed report.
+    """Return more excerpts for a failed report.
 
     Called in the process that ran the test, when its report is made. The excerpts are shortened and redacted
     before they are stored.
@@ -56,7 +56,7 @@ def pytest_dvwiki_redact(text: str) -> str | None:
 
     Called with each text of a failure: its message, the source line of the failing check, and each line of its
     excerpts. This is after the built-in masks, and before anything is written to the journal, a record or a page.
-    Several hooks are called in turn, each with the result of the hook before; the same text may come again. Node ids
+    Several hooks are called in turn, each with the result of the hook before; the same text can come again. Node ids
     and file names are not passed. If a hook raises, the text is dropped, and the end of the run reports the hook.
     `dvwiki ingest` calls this hook only in packages of the entry-point group `dvwiki`, and in no conftest.py.
 

@@ -1,7 +1,7 @@
 """Masking functions of a project or package, applied to the texts of a failure after the built-in masks.
 
-They are given a failure's message, the source line of its frame, and each line of its excerpts, before any of these
-texts is written.
+They get a failure's message, the source line of its frame, and each line of its excerpts, before any of these texts is
+written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Function = Callable[[str], object]
 
 
 class Masks:
-    """The masking functions of projects and packages, each given the result of the function before.
+    """The masking functions of projects and packages; each gets the result of the function before.
 
     If a function fails, the whole text is dropped: nobody knows what the function would have masked.
 

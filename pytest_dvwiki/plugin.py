@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _PlainImports:
-    """Imports the modules of this package as Python does.
+    """Imports the modules of this package as Python does, without pytest's rewriting of assertions.
 
     pytest imports all modules of a plugin's package itself, to rewrite their assertions. That takes longer. If
     pytest cannot store the compiled modules, because somebody else owns the installation, it compiles all of them in
@@ -62,7 +62,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Add the hooks that others may implement."""
+    """Add the hooks that others can implement."""
     pluginmanager.add_hookspecs(hookspecs)
 
 
@@ -103,7 +103,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Checks(guard.note), "dvwiki_checks")
     if config.option.collectonly or config.option.setupplan:
         return
-    with guard("the start"):
+    with guard("starting the plugin"):
         roles.register(config, settings_of(config), guard, in_simulator=in_simulator)
     if guard.notes:
         config.stash[_MISTAKE] = guard.notes[0]

@@ -76,7 +76,7 @@ def open_regular(path: Path | str) -> BufferedReader:
 
     Raises:
         FileNotFoundError, NotADirectoryError: There is no such file.
-        UnreadableError: It is not a regular file, is a dangling link, or cannot be opened.
+        UnreadableError: The file is not a regular file, is a dangling link, or cannot be opened.
     """
     try:
         # Without O_NONBLOCK, opening a FIFO blocks until somebody opens it for writing.
@@ -100,7 +100,7 @@ def open_below(folder: Path, path: Path, *, owner: int) -> BufferedReader:
         owner: Id of the user who must own the file.
 
     Raises:
-        OSError: There is no such file; an `UnreadableError` if it must not be read.
+        OSError: There is no such file; it is an `UnreadableError` if the file must not be read.
     """
     handle = handle_below(folder, path, os.O_RDONLY)
     if os.fstat(handle).st_uid != owner:
@@ -153,7 +153,7 @@ def _descend(folder: Path, path: Path, flags: int) -> int:
 
 
 def _regular(handle: int, path: Path | str) -> int:
-    """Return the descriptor if it is that of a regular file; otherwise close it and raise."""
+    """Return the descriptor if it belongs to a regular file; otherwise close it and raise an error."""
     kind = stat.S_IFMT(os.fstat(handle).st_mode)
     if kind != stat.S_IFREG:
         os.close(handle)

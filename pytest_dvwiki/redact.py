@@ -59,7 +59,7 @@ def clean(text: str) -> str:
 
 
 def two_ends(text: str, most: int) -> str:
-    """Return a text; if it has more than `most` characters, only its two ends, half of them each."""
+    """Return a text; if it has more than `most` characters, return only its two ends, each of half that length."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-(most // 2) :]}"
 
 

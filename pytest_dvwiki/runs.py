@@ -8,7 +8,7 @@ import time
 from datetime import UTC, date, datetime
 
 EVER = "~"
-"""A sort key after those of all runs. Appended to a beginning of sort keys, it sorts after all keys that begin so."""
+"""A sort key after the keys of all runs; appended to a prefix, it comes after all keys with this prefix."""
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _NO_NAME = re.compile(r"[^A-Za-z0-9.-]+")
@@ -23,7 +23,7 @@ def epoch(moment: str) -> float:
     """Return a time of a record in seconds since the epoch."""
     if _MOMENT.fullmatch(moment):
         return datetime.fromisoformat(moment).timestamp()
-    # Not used for all times: Python loads calendars and locales for it, which would delay a run with one failure.
+    # `strptime` loads calendars and locales, which would delay a run with one failure, so it reads only odd times.
     return datetime.strptime(moment, _TIME).replace(tzinfo=UTC).timestamp()
 
 
@@ -45,8 +45,8 @@ def today() -> date:
 def new_task_id(name: str, started: float) -> str:
     """Return a new name for a run: `{name}_{UTC time}_{6 hex digits}`.
 
-    Records have whole seconds. The first three hex digits are the fraction of the second, so that runs of one name that
-    are started in the same second are sorted in their order; the others are random.
+    Records have whole seconds. The first three hex digits are the fraction of the second, so that runs with the same
+    name that start in the same second keep their order; the others are random.
 
     Args:
         name: The user's name for the regression.

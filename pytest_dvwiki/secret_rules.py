@@ -25,7 +25,7 @@ _SEPARATOR = r"[ \t]{0,3}(?P<sep>:=|=>|[=!]?==?|:(?!:))[ \t]{0,3}"
 _VALUE = r"(?:[bru]?\\?(?P<quote>['\"])(?P<quoted>[^'\"\n]*)|(?P<plain>[^\s'\"]+))"
 _SUFFIX = r"(?:[_-]?(?:\d{1,3}|base|value|old|new|prod|test|dev|ci|staging|hash|b64|base64|plain|text|string))?"
 _BEHIND = r",;)]}>"
-"""Characters at the end of an unquoted value that do not belong to it."""
+"""Characters that do not belong to an unquoted value at whose end they are."""
 
 _NUMBER = re.compile(
     r"""(?ix) [-+]?(?: 0[xbo][0-9a-f_xz?.]+ | \d*'s?[bodh]\ ?[0-9a-f_xz?]+ | \d[\d_.,:]*(?:e[-+]?\d+)? | [01xz_]{4,}
@@ -62,7 +62,7 @@ _DIGITS_LEAST = 4
 _HEX_LEAST = 9
 """Minimum number of hex digits of a number that is too long for a word on a bus."""
 _ENVIRONMENT = re.compile(r"\W*|.*(?:export|set|env|-e)\s*")
-"""Text before a variable where an environment is printed or set."""
+"""Text before a variable in a line that prints or sets an environment."""
 _BEFORE_MOST = 200
 """Maximum number of characters before a variable that are examined."""
 _MARK = "E   "
@@ -110,7 +110,7 @@ def rules() -> tuple[SecretRule, ...]:
 
 
 def rules_for(text: str) -> list[SecretRule]:
-    """Return the rules that may find something in a text, in their order."""
+    """Return the rules that can find something in a text, in their order."""
     places: set[int] = set()
     for line in text.split("\n"):
         if line:
@@ -122,7 +122,7 @@ def rules_for(text: str) -> list[SecretRule]:
 
 @functools.lru_cache(maxsize=1024)
 def _places_in(line: str) -> frozenset[int]:
-    """Return the places, in the order of `rules`, of the rules with a keyword in a line.
+    """Return the positions, in `rules`, of the rules that have a keyword in a line.
 
     The result is cached, because a line of a failure is part of several texts. Two expressions search for all
     keywords at once: most lines have none, and a search for each keyword would take three times as long.
@@ -144,7 +144,7 @@ _Keywords = dict[str, list[tuple[str, list[int]]]]
 
 @functools.cache
 def _filters() -> tuple[tuple[re.Pattern[str], _Keywords], ...]:
-    """Return two pairs: an expression that finds keywords, and the keywords with the places of their rules.
+    """Return two pairs: an expression that finds keywords, and the keywords with the positions of their rules.
 
     The expression finds only keywords that do not begin with another keyword. Each of these maps to all keywords that
     begin with it. The first pair has the keywords of tokens, the second has all others.
@@ -211,7 +211,7 @@ class _Lazy:
         return self._make()
 
 
-# Tokens that name themselves
+# Tokens that their own form identifies
 
 
 def _token(entry: dict[str, Any]) -> re.Pattern[str]:
@@ -242,7 +242,7 @@ def _groups(expression: _Lazy, text: str, *, numbers_stay: bool) -> Iterator[tup
 
 
 class _Compared:
-    """The lines of a text that compare numbers, as a testbench does; one line may hold thousands of values."""
+    """The lines of a text that compare numbers, as a testbench does; one line can hold thousands of values."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -306,7 +306,7 @@ class _Value:
         self.is_compared = compared.beside((found.start("sep"), found.end()))
         name = self.prefix + found["word"]
         self.is_variable = name == name.upper() and found.end("sep") == found.start("quote" if self.quoted else "plain")
-        """Whether it has the form of an environment variable: NAME=value."""
+        """Whether name and value have the form of an environment variable: NAME=value."""
 
     @property
     def in_environment(self) -> bool:

@@ -73,7 +73,7 @@ class Layout:
 
     @property
     def journal(self) -> Path:
-        """Return the folder of this project's journals, below `journals` if other projects may share that folder."""
+        """Return the folder of this project's journals, below `journals` if other projects can share that folder."""
         return self.journals if self.is_inside else self.journals / self.key
 
     @property
@@ -83,9 +83,9 @@ class Layout:
 
     @property
     def key(self) -> str:
-        """Return 12 hex digits that tell this project's journals from those of others in a shared folder.
+        """Return 12 hex digits that distinguish this project's journals from those of others in a shared folder.
 
-        A path alone is not enough: containers that share a temporary folder may hold different projects at one path.
+        A path alone is not enough: containers that share a temporary folder can hold different projects at one path.
         """
         import hashlib  # noqa: PLC0415  # most calls of pytest and of the command line do not need it
 
@@ -118,35 +118,35 @@ class Option:
     """Flag on the command line; an option of kind bool without a metavar is a switch."""
     metavar: str | None = None
     bare: str | None = None
-    """The value that the flag stands for when given without one; None if it needs a value."""
+    """The value if the flag is given without one; None if the flag needs a value."""
     check: Callable[[Any], None] | None = None
     """Raises a ValueError with the reason if a value of the right kind cannot be used."""
 
     @property
     def is_switch(self) -> bool:
-        """Tell whether its flag takes no value."""
+        """Tell whether the option's flag takes no value."""
         return self.kind == "bool" and self.metavar is None
 
     @property
     def ini(self) -> str:
-        """Return its name in pytest's configuration."""
+        """Return the option's name in pytest's configuration."""
         return f"dvwiki_{self.name}"
 
     @property
     def ini_type(self) -> Literal["bool", "int", "float", "string"]:
-        """Return its type in pytest's configuration."""
+        """Return the option's type in pytest's configuration."""
         return self.kind if self.kind in {"bool", "int", "float"} else "string"
 
     @property
     def variable(self) -> str:
-        """Return its name in the environment."""
+        """Return the option's name in the environment."""
         return f"DVWIKI_{self.name.upper()}"
 
     def parse(self, value: object, where: str) -> object:
         """Convert a value to the option's kind and check it.
 
         Raises:
-            SettingsError: It cannot be converted, or is out of range.
+            SettingsError: The value cannot be converted, or is out of range.
         """
         try:
             parsed = _PARSERS[self.kind](value)
@@ -250,10 +250,10 @@ def option(kind: Kind, *, default: object, help: str, otherwise: object = None, 
 
     Args:
         kind: The kind of the values.
-        default: The value where no source has one; None if it then follows from other settings.
+        default: The value if no source has one; None if the value then follows from other settings.
         help: The help text.
         otherwise: The value in an object that is made without sources, if `default` is None.
-        more: Further fields of `Option`.
+        more: Other fields of `Option`.
     """
     unset = otherwise if default is None else default
     return field(default=unset, metadata={"kind": kind, "default": default, "help": help, **more})
@@ -266,7 +266,7 @@ def options_of(settings: type[DataclassInstance]) -> tuple[Option, ...]:
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings, checked: the rows of the table, and what follows from them.
+    """All settings, checked: a field for each row of the table, and values that follow from them.
 
     This class is long because each row has its help text.
     """
@@ -293,7 +293,7 @@ class Settings:
         default=True,
         flag="--dvwiki-tee",
         metavar="yes|no",
-        help="Also keep what child processes print in a file, so that it is available as evidence under -s "
+        help="Also write what child processes print to a file, so that it is available as evidence under -s "
         "and after a kill; child processes then see no terminal.",
     )
     strict_logs: bool = option(
@@ -318,7 +318,7 @@ class Settings:
         flag="--dvwiki-gate-base",
         metavar="REF",
         help="Git revision from which the gate reads waivers, patterns, pages and records, such as the target branch "
-        "of a pull request, so that a change cannot waive itself. Empty: those of the working tree.",
+        "of a pull request, so that a change cannot waive its own failures. Empty: from the working tree.",
     )
     ip_type: str = option(
         "string",
@@ -336,14 +336,14 @@ class Settings:
         flag="--dvwiki-coverage",
         metavar="GLOB",
         help="Coverage reports (XML or YAML of cocotb-coverage, UCIS XML) that the tests write, relative to pytest's "
-        "root directory: those written during the run are read at its end. Several globs are separated by spaces.",
+        "root directory: reports written during the run are read at its end. Several globs are separated by spaces.",
     )
     codequality: str = option(
         "string",
         default="",
         flag="--dvwiki-codequality",
         metavar="FILE",
-        help="Write the causes of the run as a code quality report of GitLab; the file is relative to pytest's root "
+        help="Write the causes of the run to this file, as a code quality report for GitLab; relative to pytest's root "
         "directory.",
     )
     github: bool = option(
@@ -351,7 +351,7 @@ class Settings:
         default=True,
         flag="--dvwiki-github",
         metavar="yes|no",
-        help="In GitHub Actions, annotate the causes of the run and add them to the summary of the step.",
+        help="In GitHub Actions, annotate the causes of the run and add them to the job summary.",
     )
     archive: Archive = option(  # noqa: RUF009  # it returns a field
         "archive",
@@ -365,7 +365,7 @@ class Settings:
     auto_ingest: bool = option(
         "bool",
         default=True,
-        help="The wiki specification's name for `archive`: true is `yes`, false is `no`. Where both are set, `archive` "
+        help="The wiki specification's name for `archive`: true is `yes`, false is `no`. If both are set, `archive` "
         "counts.",
     )
     """Whether pages are written: `archive` is `yes`."""
@@ -395,22 +395,22 @@ class Settings:
         metavar="TEXT",
         check=_check_revision,
         help="Revision of sources that are not in git, such as a changelist: it takes the place of the commit. Numbers "
-        "are in order; the order of other names is known where `revision_log` has them.",
+        "are ordered by value; other names are in order only if `revision_log` lists them.",
     )
     revision_log: str = option(
         "string",
         default="",
         flag="--dvwiki-revision-log",
         metavar="PATH",
-        help="File with the changes between revisions, relative to the root directory: a line for each, the newest "
-        "first, with its name and then its subject, as `p4 changes` and `hg log` print.",
+        help="File with the changes between revisions, relative to the root directory: one line per change, the newest "
+        "first, with its name and then its subject, as `p4 changes` and `hg log` print them.",
     )
     record_host: bool = option(
         "bool",
         default=False,
         flag="--dvwiki-record-host",
-        help="Put the name of the machine, and the job id of LSF or Slurm, on record: a cause of infrastructure "
-        "then says which hosts it hit.",
+        help="Record the name of the machine, and the job id of LSF or Slurm: an infrastructure cause then says which "
+        "hosts it hit.",
     )
     lock_timeout: float = option(
         "float",
@@ -524,7 +524,7 @@ def resolve(
 
 
 def _ip_types(document: Any) -> tuple[str, ...]:
-    """Return the kinds of design in the block `composition`, which other tools own; what cannot be read is ignored."""
+    """Return the kinds of design in the block `composition`, which belongs to other tools; invalid ones are ignored."""
     block = document.get("composition") if isinstance(document, dict) else None
     listed = block.get("ip_types") if isinstance(block, dict) else None
     return tuple(each for each in listed if isinstance(each, str) and each) if isinstance(listed, list) else ()
@@ -538,7 +538,7 @@ def ip_type_of(nodeid: str, ip_types: Sequence[str]) -> str | None:
 
 
 def _share_budget(values: dict[str, Any]) -> None:
-    """Give each category of a prompt its share of the tokens; the shares together never exceed the whole."""
+    """Give each category of a prompt its share of the tokens; all shares together never exceed the total."""
     names = [name for name in values if name.endswith("_context_tokens") and name != "max_context_tokens"]
     whole = values["max_context_tokens"]
     given = {name: values[name] for name in names if values[name] is not None}

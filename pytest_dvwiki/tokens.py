@@ -2,7 +2,7 @@
 
 The rule needs no file. Simulator reports and wiki pages consist of names, numbers and punctuation, for which common
 vocabularies need up to twice as many tokens as for prose of the same length. The rule counts about a third more tokens
-than these vocabularies. Users who know their model may give its `tokenizer.json`, which the package `tokenizers` reads
+than these vocabularies. Users who know their model can give its `tokenizer.json`, which the package `tokenizers` reads
 without network access.
 """
 
@@ -27,7 +27,7 @@ _logger = logging.getLogger(__name__)
 
 
 def by_rule(text: str) -> int:
-    """Count tokens by the rule: one per piece of ASCII text, and for other characters one per byte after the first."""
+    """Count tokens by the rule: one per piece of ASCII text; for any other character, one per byte after its first."""
     return len(_PIECE.findall(text)) + len(text.encode("utf-8", "surrogatepass")) - len(text)
 
 

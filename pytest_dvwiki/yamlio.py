@@ -64,7 +64,7 @@ LONGEST_NUMBER = 64
 """Maximum number of characters of a number."""
 _TOO_DEEP = f"lists or mappings are nested more than {DEEPEST} deep; flatten them"
 _TOO_DEEP_FOR_LIBRARY = "exceeded maximum nesting depth"
-"""What libyaml says from 0.2.6 on: it reads ahead, and may meet its own limit of 1,000 before ours is checked."""
+"""The message of libyaml from 0.2.6 on: it reads ahead, and can reach its limit of 1,000 before ours is checked."""
 _TOO_MANY = "more than {} values in one document; split it"
 _ODD = (KeyError, IndexError, AttributeError, TypeError, ValueError, OverflowError)
 """Errors that the library raises for a tag such as `!!bool` before a value of another type."""
@@ -293,7 +293,7 @@ def nearest(key: object, known: Iterable[str]) -> str:
 
 def _places(node: yaml.Node, path: tuple[str | int, ...], depth: int) -> Iterator[tuple[tuple[str | int, ...], int]]:
     yield path, node.start_mark.line + 1
-    if len(path) == depth:  # an alias may be inside the value that it stands for
+    if len(path) == depth:  # an alias can be inside the value that it stands for
         return
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
