@@ -52,7 +52,7 @@ _BEFORE_THE_RUN = frozenset({"compile_error", "elaboration_error", "python_error
 """Classes of failures that end a make before a simulation has begun."""
 _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
 _OF_BUILD = 8
-"""Number of digits of a configuration that stand for the build."""
+"""Number of digits of a configuration that identify the build."""
 _RESULTS = "results.xml"
 _SIMULATION_ENDED = "SimFailure"
 _ROLLUP = "SystemExit"
@@ -197,7 +197,7 @@ class _RunReader:
         self._read_logs = read_logs or self._read_here
         self._names: set[str] = set()
         self._shared: dict[Path, Artefact] = {}
-        """Logs of a results file that hold the tests of other simulations, too."""
+        """Logs of results files that also hold tests of other simulations."""
         self._calls: dict[tuple[Path, ...], Call | None] = {}
         self._folders_of = functools.cache(folders_of)
         self._which = Makefiles(root)
@@ -213,7 +213,7 @@ class _RunReader:
         cases = _by_name(case for _, file in parsed if file is not None for case in file.cases)
         pairs = self._logs.later()
         run.notes += (
-            f"{artefact.shown}: from an earlier run than {log.shown}, which names no test" for artefact, log in pairs
+            f"{artefact.shown}: from an earlier run than {log.shown}, which shows no test" for artefact, log in pairs
         )
         later = {log.path: log for _, log in pairs if not log.only_beside}
         free = [
@@ -264,7 +264,7 @@ class _RunReader:
             elif len(empty) == len(self._results):
                 self._run.problems.append(f"{artefact.shown}: the file is empty; give its log with --log")
             else:
-                self._run.notes.append(f"{artefact.shown}: the file is empty, its simulation wrote no results")
+                self._run.notes.append(f"{artefact.shown}: the file is empty: its simulation wrote no results")
 
     def _take_results(self, artefact: Artefact, file: ResultsFile | None, own: Sequence[Artefact]) -> None:
         run = self._run
@@ -339,7 +339,7 @@ class _RunReader:
             self._run.failures.append(failure)
 
     def _with_log(self, failure: Failure, case: Case, artefact: Artefact) -> Failure:
-        """Return a failure with the evidence in the log that its runner names, where that log shows the cause."""
+        """Return a failure with the evidence in the log that its runner names, if that log shows the cause."""
         log = next((log for name in case.attachments if (log := self._logs.attached(artefact, name)) is not None), None)
         if log is None:
             return failure
@@ -385,7 +385,7 @@ class _RunReader:
     # Logs without a results file
 
     def _has_content(self, log: Artefact) -> bool:
-        """Tell whether a log has any bytes; note one that is empty."""
+        """Tell whether a log has any bytes, and add a note if it is empty."""
         if log.path.stat().st_size:
             return True
         self._run.notes.append(f"{log.shown}: the log is empty, so nothing is known about its run")
@@ -678,7 +678,7 @@ class _RunReader:
             run.axes = outcome.axes
 
     def _drop_rollups(self) -> None:
-        """Remove the items of a pytest report that only stand for the cocotb tests of the same run."""
+        """Remove the items of a pytest report that only sum up the cocotb tests of the same run."""
         run = self._run
         if not any(failure.in_simulator for failure in run.failures):
             return
@@ -720,7 +720,7 @@ def is_same(name: str, seed: str | None, case: Case) -> bool:
 def _only_in_the_log(cases: Sequence[Case]) -> str | None:
     """Return why only the log gives the reason for a failure; None if the results file has it."""
     if any(_OLD_MESSAGE.match(case.message) for case in cases):
-        return "cocotb 1.x writes no error there"
+        return "cocotb 1.x writes no errors into results files"
     if any(case.type == _SIMULATION_ENDED for case in cases):
         return "it does not say what ended the simulation"
     return None

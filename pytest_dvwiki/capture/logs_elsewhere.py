@@ -1,4 +1,4 @@
-"""Logs in other folders than the results files of the same runs."""
+"""Logs that are not in the folder of their run's results file."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class RunLogs:
         return log_at(path, self._root) if artefact.lasting and near else None
 
     def join(self, artefact: Artefact, file: ResultsFile | None, own: Sequence[Artefact]) -> Sequence[Artefact]:
-        """Return the logs to read with a results file: its own, else those that may belong to its run."""
+        """Return the logs to read with a results file: its own logs, else logs that may belong to its run."""
         logs = own or self._shared(artefact, file)
         if file is not None and not own:
             logs = self._without_later(artefact, file, logs)
@@ -151,7 +151,7 @@ class RunLogs:
     def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
         """Tell whether a log belongs to a later run than a results file: one that failed before its tests started.
 
-        A makefile that stops before it deletes the old results file leaves the previous run's file in place. A log may
+        A Makefile that stops before it deletes the old results file leaves the previous run's file in place. A log may
         explain the failures in a results file. But tests that failed show that a simulation ran, so a compile error in
         the log cannot be their reason: that log is from a later run.
         """

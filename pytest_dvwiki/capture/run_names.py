@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.files.results import Case
 
 _ANY_RUN = re.compile(r"(?:[a-z0-9_]{8}_)?results\.xml$")
-"""Names that do not identify a run: cocotb's default, and the random ones of cocotb-test."""
+"""Names that do not identify a run: cocotb's default, and the random names of cocotb-test."""
 _DATE = re.compile(
     r"(?<!\d)20\d\d([-_.]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])"
     r"(?:[T_.-]?[0-2]\d([-_.:]?)[0-5]\d(?:\2[0-5]\d)?Z?)?(?!\d)"

@@ -92,7 +92,7 @@ def unpack(
         archive: The archive, or one compressed file.
         wanted: Tells, by the name inside the archive, whether to extract a file.
         target: An empty folder.
-        budget: The rest of the budget of the archive that contains this one.
+        budget: What is left of the budget of the archive that contains this one; None for an outermost archive.
         broken: Called for a file that cannot be read to its end; then its readable part and the other files are
             yielded. If None, the file raises the error.
 
@@ -138,7 +138,7 @@ def streams(
         name: The archive's name, which determines its kind.
         file: Its bytes.
         wanted: Tells, by the name inside the archive, whether to open a file.
-        budget: The rest of the budget of the archive that contains this one.
+        budget: What is left of the budget of the archive that contains this one; None for an outermost archive.
         broken: Called for a file that cannot be opened; if None, the file raises the error.
 
     Yields:

@@ -40,7 +40,7 @@ _ARCHIVE_DEPTH = 4
 """Deepest nesting of archives that is searched."""
 _JOURNAL = ".jsonl"
 _DATA = frozenset({".xml", ".json", _JOURNAL})
-"""Suffixes of files that are artefacts only by their content."""
+"""Suffixes of files whose content decides whether they are artefacts."""
 _REPORTS = frozenset({".md", ".markdown", ".json"})
 """Suffixes of reports that agents and people write about a session; they count only if given by name."""
 _JOURNAL_HEAD = b'{"event":"start"'
@@ -184,8 +184,8 @@ class _Search:
             before = len(self._seen)
             self._take_path(path)
             if path.is_dir() and len(self._seen) == before:
-                nothing = "no results file, no log and no coverage report in this folder"
-                self._problem(str(path), f"{nothing}; name another one, or the files of its reports")
+                nothing = "no results file, log or coverage report in this folder"
+                self._problem(str(path), f"{nothing}; name another folder, or single files")
 
     def _take_path(self, path: Path) -> None:
         try:
@@ -221,7 +221,7 @@ class _Search:
         except OSError as error:
             self._problem(given, f"cannot be copied to {self._scratch}: {error.strerror}")
         if before == (len(self._given), len(self.found.problems)):
-            self._problem(given, "no results file, no log and no coverage report there; name another one")
+            self._problem(given, "no results file, log or coverage report there; name another URL")
 
     def _take_copy(self, copy: Path, shown: str, *, named: bool) -> None:
         if is_archive(copy.name):
@@ -258,7 +258,7 @@ class _Search:
             self._problem(shown, str(error))
             return
         if not taken and len(self.found.problems) == before:
-            self._problem(shown, "no results file, no log and no coverage report in this archive; name another one")
+            self._problem(shown, "no results file, log or coverage report in this archive; name another archive")
 
     def _unpack(self, path: Path, shown: str, budget: Budget, depth: int = 1) -> int:
         """Extract the artefacts of an archive, and of the archives inside it.

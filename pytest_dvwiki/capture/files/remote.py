@@ -21,7 +21,7 @@ _CHUNK = 1 << 20
 
 
 class RemoteError(Exception):
-    """A URL that cannot be read; its text is the reason with a remedy."""
+    """A URL that cannot be read; its text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ class Branch:
         self._index = Path(self._room.name) / "index"
 
     def __enter__(self) -> Self:
-        if known := self._user_index_bytes():  # what git knows about the times of files saves reading them
+        if known := self._user_index_bytes():  # with the file times that git knows, it need not read the files
             self._index.write_bytes(known)
         self._git("read-tree", *(("--reset", self._base) if self._base else ("--empty",)), index=self._index)
         return self
@@ -109,7 +109,7 @@ class Branch:
         self._room.cleanup()
 
     def changed(self, place: Path) -> list[Changed]:
-        """Return the files at or below a path that differ from the branch, without ignored and deleted ones."""
+        """Return the files at or below a path that differ from the branch, without ignored and deleted files."""
         inside = place.relative_to(self.top).as_posix()
         names = self._git(
             "ls-files", "-z", "--modified", "--others", "--exclude-standard", "--", inside, index=self._index

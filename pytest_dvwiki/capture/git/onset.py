@@ -6,7 +6,7 @@ ancestor of the failing one. Later runs between the two, passing or failing, nar
 For a build that fails, each run whose build passed counts as a pass.
 
 A pass starts a range only if the cause would have made that run fail: the run had the seed that fails now, or no seed
-can change the cause, or there are so many passes before the first failure that chance explains less than 5 %
+can change the cause, or so many runs passed before the first failure that chance alone has a probability below 5 %
 (`records.chance`). Otherwise, or if the failing run had uncommitted changes, no commit is named.
 """
 

@@ -68,7 +68,7 @@ class CodeOwners:
 
 
 def _owners(text: str) -> tuple[str, ...]:
-    """Return the owners in the rest of a line after its pattern, up to a comment."""
+    """Return the owners that follow the pattern of a line, up to a comment."""
     words = re.split(r"(?:^|\s)#", text, maxsplit=1)[0].split()
     return tuple(word for word in words if _OWNER.fullmatch(word))
 

@@ -31,7 +31,7 @@ class People:
         self._rules: dict[str, CodeOwners | None] = {}
 
     def owners(self, commit: str, files: Sequence[str]) -> tuple[str, ...]:
-        """Return the owners of files according to the CODEOWNERS of a commit, those of the first file first."""
+        """Return the owners of files according to the CODEOWNERS of a commit, the owners of the first file first."""
         if files and commit not in self._rules:
             self._rules[commit] = self._code_owners(commit)
         rules = self._rules.get(commit)

@@ -57,7 +57,7 @@ _FOLDER = re.compile(r"[\w./+-]+/$")
 _LONGEST = 300
 """Maximum length of a folder's name in evidence."""
 _PROGRESS = re.compile(r"^[ ]*(?:[\d.-]+[a-z]{1,4}[ ]+)?(?:UVM_)?(?:INFO|DEBUG)\b.*$", re.MULTILINE)
-"""A line in which a testbench says what it does; a source that the line names did not report a failure there."""
+"""A line with which a testbench reports progress; a source that the line names did not report a failure there."""
 _LACKS = re.compile(
     r"(?i)no such file|no rule to make|file.* not found|not found.* file|does not exist|filenotfound"
     r"|(?:cannot|can't|could not|unable to) (?:be )?(?:open|find|found|read)"
@@ -75,7 +75,7 @@ class Difference(ListedCommits):
 
     change: Change
     log: tuple[str, ...] = ()
-    """The newest commits, as `git log --oneline` shows them; those that touch files of the evidence may come first."""
+    """The newest commits, as in `git log --oneline`; commits that touch files of the evidence may come first."""
     log_count: int = 0
     unread_count: int = 0
     """How many of the commits change no code that the failing simulation is known to have read; they come last."""
@@ -453,7 +453,7 @@ class Repository:
     def _ordered(
         self, listing: Listing, files: Sequence[str], suspects: _Suspects, failed: str
     ) -> tuple[tuple[str, ...], set[str]]:
-        """Return the newest commits in order, and the set of those that change no code that was read.
+        """Return the newest commits in order, and the set of commits that change no code that was read.
 
         Commits that touch files which the failing simulation read come first. If it is unknown what was read, commits
         that touch files named in the evidence are among the first few, which are shown. Where the evidence names a
@@ -580,7 +580,7 @@ class _Suspects:
         return found if len(found) < len(files) and len(found) <= _MOST_PROSE else {}
 
     def first(self, files: Sequence[str], last: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return as many names as a record keeps; those to which the evidence points come first.
+        """Return as many names as a record keeps; names to which the evidence points come first.
 
         Args:
             files: The names.

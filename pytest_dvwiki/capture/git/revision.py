@@ -45,7 +45,7 @@ class Revision:
         folder = Path(temporary, "agent")
         folder.mkdir()
         self.layout = Layout(root=root, wiki=folder / layout.wiki.name)
-        # An index of its own spares the user's; `git archive` would leave out `export-ignore` files.
+        # A separate index leaves the user's index alone; `git archive` would leave out `export-ignore` files.
         index = {"GIT_INDEX_FILE": os.path.join(temporary, "index")}  # noqa: PTH118 (a text)
         # In a folder below the top, checkout-index writes only the files of that folder.
         top = Path(git(root, "rev-parse", "--show-toplevel") or root)
@@ -55,7 +55,7 @@ class Revision:
             for path in (layout.wiki, layout.tasks, layout.patterns, layout.waivers)
         }
         if not any(parts.values()):
-            raise RevisionError(f"{shown} has nothing in {layout.agent.relative_to(root)}")
+            raise RevisionError(f"{shown} has nothing in {layout.agent.relative_to(root)}; name a revision with a wiki")
         waivers = parts.pop(layout.waivers.name)
         trees = [("read-tree", f"--prefix={part}/", tree) for part, tree in parts.items() if tree]
         checkout = ("checkout-index", "--all", "--force", "--quiet", f"--prefix={folder}{os.sep}")

@@ -48,7 +48,7 @@ class Orphan:
     folder: Path
     task_id: str
     owner: int
-    """Number of the user who ran it; files of other users are not read."""
+    """User id of the user who ran it; files of other users are not read."""
     started: float
     ended: float
     """Time of the last write, seconds since the epoch."""
@@ -91,7 +91,7 @@ def find_orphans(place: JournalFolder, *, except_for: str, note: Callable[[str],
 
 @contextmanager
 def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None]:
-    """Read the journal in a run's folder, and hold it locked meanwhile.
+    """Read the journal in a run's folder, and keep it locked until the caller is done.
 
     Args:
         folder: Folder of the run.

@@ -38,7 +38,7 @@ def _read(path: Path) -> ResultsFile:
     programs = [PurePosixPath(lines[0].strip()) for lines in parts]
     is_complete = _SUMMARY.search(text) is not None
     seeds = dict(_seeds(path.parent, [program.stem for program in programs], is_complete=is_complete))
-    # A relative path of a program begins in the folder in which run.py was called.
+    # A relative path of a program starts from the folder in which run.py was called.
     folders = {program.parts[:1] for program in programs[:1]}
     is_called_here = (path.parent.parent / "run.py").is_file() and folders == {(path.parent.name,)}
     cases = []

@@ -36,7 +36,7 @@ def _read(path: Path) -> ResultsFile:
 
 
 def _check_log(path: Path) -> None:
-    """Raise a `ResultsError` if the log beside the results is that of a later run, which ended before its tests.
+    """Raise a `ResultsError` if the log beside the results is from a later run, which ended before its tests.
 
     A run removes the log of the run before it, but not its results.
     """

@@ -135,7 +135,7 @@ def _frame_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
 
 
 def _place_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
-    """Return the place of a test whose exception has none of the user's frames."""
+    """Return the place of a test whose exception has no frame in the user's code."""
     case, of_limit = test.case, test.exception == reproduce.LIMIT
     # A test's own timeout leaves no traceback, and concerns this test only: the whole test was waiting.
     function = redact(test.function) if of_limit else ""

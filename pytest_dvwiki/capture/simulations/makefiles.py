@@ -150,8 +150,8 @@ def _entered(line: str, folder: Path) -> str | None:
 def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
     """Return the words with which a Makefile last called make in its folder, and the log of that call.
 
-    In this way `ram: ; $(MAKE) TOPLEVEL=ram SOURCES=ram.sv` passes its design to the same Makefile. A log of a whole
-    regression shows the values of other folders before and after those of this one.
+    In this way a rule such as `ram: ; $(MAKE) TOPLEVEL=ram SOURCES=ram.sv` passes its design to the same Makefile. The
+    log of a whole regression also shows the values of other folders.
 
     Args:
         log: Log of the run.
@@ -320,7 +320,7 @@ def assignments(text: str) -> list[tuple[str, str, str]]:
 
 
 def text_of(makefile: Path) -> str:
-    """Return the text of a Makefile and those that it includes by name, without comments, with lines joined."""
+    """Return the text of a Makefile and of the files that it includes by name, without comments, with lines joined."""
     texts: list[str] = []
     waiting = [makefile]
     seen: set[Path] = set()

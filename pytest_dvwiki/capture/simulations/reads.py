@@ -57,7 +57,7 @@ def files_read(
     base, real = f"{top}{os.sep}", f"{os.path.realpath(top)}{os.sep}"
     found: dict[str, None] = {}
     for path in (*_hdl(setup, folder), *_others(files, modules, folder, base)):
-        # git knows a file by its real path, not by that of a link.
+        # git knows a file by its real path, not by the path of a link.
         there = os.path.realpath(path)
         if there.startswith(real) and not is_library(there):
             found[redact(there.removeprefix(real).replace(os.sep, "/"))] = None

@@ -177,7 +177,7 @@ def simulator_name(text: str) -> str:
 
 @functools.cache
 def _of_commands() -> tuple[str, ...]:
-    """Return words of a line in which make or a runner shows a command of a tool; such lines are between tests."""
+    """Return words that mark a line, between tests, in which make or a runner shows a command of a tool."""
     names = simulators.programs()
     endings = (f"{name} " for name in names if not any(name != one and name.endswith(one) for one in names))
     return ("ing directory '", *sorted(endings), *(f"/{binary}" for binary in simulators.binaries()))
@@ -310,7 +310,7 @@ class _Splitter:
         folder = self._folders[-1] if self._folders else ""
         if by_runner := _RUNNER_SAYS.match(command):
             command, folder = by_runner["command"], by_runner["folder"] or folder
-        # The middle of a too long line is missing.
+        # The middle of a line that is too long is missing.
         if len(command) <= _COMMAND_LIMIT and " … " not in command:
             self._commands.append((folder, command.removeprefix("+ ")))
         return end

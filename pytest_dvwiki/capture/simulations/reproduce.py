@@ -250,11 +250,11 @@ def pytest_call(
 
 
 def options_of(words: Sequence[str], items: Sequence[str] = ()) -> list[str]:
-    """Return the options of a command line of pytest that a test's outcome may depend on.
+    """Return the options of a pytest command line on which a test's outcome may depend.
 
     Args:
         words: The command line.
-        items: The words of it that name tests.
+        items: The words of the command line that name tests.
     """
     kept: list[str] = []
     left = list(items)
@@ -390,7 +390,7 @@ def _filter(test: str, module: str | None) -> str:
 
 
 def _filter_of_make(test: str, module: str | None) -> str:
-    """Return the same expression for a Makefile, which expands `$` and passes the text to a shell without quotes."""
+    """Return the filter for a Makefile, which expands `$` and passes the text to a shell without quotes."""
     name = f"{module}.{test}" if module else f".{test}"
     safe = "".join(
         char if char.isalnum() or char in "_-/=,:@%" else f"[{char}]" if char in ".+*?" else "." for char in name

@@ -179,7 +179,7 @@ class SimulationRun:
         return next((test for test in self.tests if test.failed), None)
 
     def _find_setup(self) -> Setup:
-        """Return the design that the simulation ran: from the calls that the caller saw, else from those in the log."""
+        """Return the design that the simulation ran, from the calls that the caller saw, else from the log."""
         sim = self.sim
         seen = sim.setup or UNKNOWN
         shown = next((one.commands for one in (self.main, *self.sides) if one.commands), ())

@@ -222,7 +222,7 @@ def test_a_folder_and_an_archive_with_nothing_in_them_say_so(tmp_path: Path) -> 
     (tmp_path / "empty").mkdir()
     zipfile.ZipFile(tmp_path / "empty.zip", "w").close()
     found = find(tmp_path, "empty", "empty.zip")
-    assert ["no results file, no log and no coverage report" in problem for problem in found.problems] == [True, True]
+    assert ["no results file, log or coverage report" in problem for problem in found.problems] == [True, True]
 
 
 # Which log belongs to which results file
@@ -234,7 +234,7 @@ def test_a_url_with_nothing_in_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "notes" / "waves.bin").write_bytes(bytes(range(256)) * 8)
     given = [f"file://{tmp_path}/{name}" for name in ("notes", "notes/waves.bin", "run", "run/..")]
     found = find_artefacts(given, root=tmp_path, scratch=tmp_path / ".scratch")
-    nothing = "no results file, no log and no coverage report there; name another one"
+    nothing = "no results file, log or coverage report there; name another URL"
     assert found.problems[:2] == [f"{url}: {nothing}" for url in given[:2]]
     assert {PurePosixPath(name).name for name in names(found)} == {"results.xml", "sim.log"}
 
