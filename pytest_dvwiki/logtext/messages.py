@@ -52,7 +52,7 @@ _PREFIXES = (
     r"|(?:FAILED|ERROR)[ ]\S{1,300}\.py(?:::.{1,300}?)?[ ]-[ ]"  # pytest's summary
     r"(?=(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?::[ ]\S|(?<=Error)$))"
     r"|(?:INFO|ERROR)[ ](?:[ ]*cocotb:simulator\.py:\d+|cocotb:)[ ]"  # cocotb-test
-    r"|(?:>[ ]?)+(?=[ ]{0,5}\S|[ ]*$|[ \t]+\#[ ])"  # quotes in mails and forums; pytest marks code with > and seven
+    r"|(?:>[ ]?)+(?=[ ]{0,5}\S|[ ]*$|[ \t]+\#[ ])"  # quotes in emails and forums; pytest marks code with > and seven
     r"|[ ]*\|[ ](?=[ ]*\S)(?![ ]*[~^])"  # exception groups, boxes
 )
 _BEFORE_HEADS = (
@@ -97,7 +97,7 @@ _ESCAPED = re.compile(r"\\([*_#\[\]<>`])")
 _SHOWN = re.compile(r"^[ ]*(?:`([^`]+)`|\*\*(?=[^\s*]|\*\* )(.*\w.*)\*\*)$")
 """A line that Markdown shows as code or in bold."""
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
-"""Typographic quotes and spaces of web pages and mails."""
+"""Typographic quotes and spaces of web pages and emails."""
 _TAGS = re.compile(r"^(?:<(?:p|pre|code|li|div)>)+|(?:<br ?/?>|</(?:p|pre|code|li|div)>)+$")
 _TIME = re.compile(r"[ ]*Time: ")
 _VUNIT_COMPILE = re.compile(r"Compiling into \S{1,80}: +\S+$")

@@ -72,7 +72,7 @@ class Multiline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Repair(msgspec.Struct, frozen=True, kw_only=True):
-    """A replacement in lines that lost characters on a web page or in a mail."""
+    """A replacement in lines that lost characters on a web page or in an email."""
 
     starts: tuple[str, ...]
     """Beginnings of the lines to repair."""

@@ -115,7 +115,7 @@ def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matche
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
     """Return the lines of tracebacks that are not causes: lesser exceptions of a chain, heads, frames, source.
 
-    A head or frame stands for its traceback if that is cut off, or if no pattern matches its exception.
+    A head or frame stands for its traceback if the traceback is cut off, or if no pattern matches its exception.
 
     Args:
         text: Lines without a gap.

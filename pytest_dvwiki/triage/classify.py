@@ -83,7 +83,7 @@ class Classifier:
     """Names failures by the patterns of a registry and the history of an archive."""
 
     watched: Callable[[], Sequence[str]] = tuple
-    """Returns literals of other lines that the matcher has to find."""
+    """Returns literals; the matcher also has to find the lines with these."""
 
     def __init__(
         self,

@@ -94,7 +94,10 @@ _OF_VALUES = frozenset({"index_out_of_range", "key_error", "value_error", "type_
 _READINGS = {
     "check": ("the design gave a wrong value", "the test expects a wrong one"),
     "unknown value": ("the design left a signal without a value", "the testbench left an input or a reset undriven"),
-    "no progress": ("the design never answered", "the testbench waits for what cannot come, or not long enough"),
+    "no progress": (
+        "the design never answered",
+        "the testbench waits for something that cannot come, or not long enough",
+    ),
     "design reports": ("the design broke the rule that it checks", "the testbench drove it against that rule"),
     "empty queue": ("the design sent more than it should", "the model expects too little, or not yet"),
     "cut short": ("the simulation hung until a limit ended it", "something else ended a sound run"),

@@ -85,7 +85,7 @@ def has_word(lowered: str) -> bool:
 
 
 def good_end(line: str) -> Canceller | None:
-    """Tell whether a line reports the successful end of a `run` or of a `test`; return None if it reports neither."""
+    """Return `run` or `test` if a line reports the successful end of one; None if it reports neither."""
     return _good_end(line.translate(_DIGITS))
 
 

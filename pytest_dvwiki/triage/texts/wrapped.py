@@ -1,4 +1,4 @@
-"""Texts that a terminal, a mail or a page wrapped at its width: a message continues in lines that mean nothing alone.
+"""Texts that a terminal, an email or a page wrapped at its width: a message continues in lines that mean nothing alone.
 
 A log wraps no lines, and the line below a message is not part of it. Therefore lines are joined in two cases only.
 Either words are cut at one column, as by a terminal. Or lines end before a word that did not fit, and either the text
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.triage.candidates import Candidate
 
 _NARROWEST, _WIDEST = 60, 100
-"""Columns at which mails and pages wrap texts."""
+"""Columns at which emails and pages wrap texts."""
 _WIDEST_TERMINAL = 132
 _TERMINALS = frozenset({72, 76, 78, 79, 80, 100, 120, 132})
 """Widths at which a single word cut in two is proof enough."""
