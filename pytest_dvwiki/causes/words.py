@@ -73,7 +73,7 @@ def _seen(statement: of.Seen, style: Style = PLAIN) -> str:  # noqa: ARG001
         tests = f" with {count(statement.tests, 'failing test')}" if statement.tests else ""
         when = f"on {first}" if first == last else f"first on {first}, last on {last}"
         seen = f"in {count(statement.runs, 'run')}{tests}, {when}"
-    kind = "the kind is known: " if statement.of_kind else ""
+    kind = "its subtype is known: " if statement.of_kind else ""
     reported = f"{statement.reports} of them only reported" if 0 < statement.reports < statement.runs else ""
     return ", ".join(
         filter(None, (f"{kind}{verb} {seen}", reported, statement.status, ends(statement.held, statement.failed)))
@@ -120,7 +120,7 @@ def _without_fix(statement: of.WithoutFix, style: Style = PLAIN) -> str:  # noqa
 @text.register
 def _beside(statement: of.Beside, style: Style = PLAIN) -> str:
     fix = f" (fixed by {fix_text(statement.fix, style)})" if statement.fix is not None else ""
-    return f"another fault at the check of {style.link(statement.page)}{fix}"
+    return f"another fault found by the check of {style.link(statement.page)}{fix}"
 
 
 @text.register
@@ -203,7 +203,7 @@ def _unnamed(statement: of.Unnamed, style: Style = PLAIN) -> str:  # noqa: ARG00
 
 @text.register
 def _proposed(statement: of.Proposed, style: Style = PLAIN) -> str:
-    source = f"{style.link(statement.fingerprint)}, which the pattern {style.name(statement.pattern)} names too"
+    source = f"{style.link(statement.fingerprint)}, which the pattern {style.name(statement.pattern)} matches too"
     return f"a proposal, not tried for this cause: {fix_text(statement.fix, style)}; it held for {source}"
 
 

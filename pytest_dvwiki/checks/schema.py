@@ -34,7 +34,7 @@ _T = TypeVar("_T")
 
 
 class CheckError(Exception):
-    """A check that cannot be run; the message names file, line and remedy."""
+    """A check that cannot be run; the message names the file, the line if known, and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ class Outline:
     input_files: tuple[tuple[str, int], ...]
     """The entries, each with its line in the file of the check."""
     patterns: tuple[ValuePattern, ...] | None
-    """None for N/A."""
+    """The patterns of the required values; None for N/A."""
     waivers: tuple[LineWaiver, ...] | None
-    """None for N/A."""
+    """The waivers of violations; None for N/A."""
     is_global: bool
     """Whether every violation is waived, for the reasons given."""
 

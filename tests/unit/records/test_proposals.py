@@ -66,7 +66,7 @@ def test_a_fix_that_held_is_proposed_to_open_causes_of_its_pattern(place: Layout
     assert PROPOSED not in page(place, OTHER), "nobody knows yet whether it holds"
     add(place, *(ran(place, number, TEST) for number in (3, 4, 5)))
     link = f"[{name(place, CAUSE)}]({name(place, CAUSE)}.md)"
-    told = f"{PROPOSED}{link}, which the pattern `uvm.scoreboard_mismatch` names too."
+    told = f"{PROPOSED}{link}, which the pattern `uvm.scoreboard_mismatch` matches too."
     assert told in page(place, OTHER)
     assert f"(source: tasks/{passing(2).task_id}.yaml)" in page(place, OTHER).partition(told)[2].partition("\n")[0]
     assert PROPOSED not in page(place, CAUSE)
@@ -76,7 +76,7 @@ def test_prompts_mark_it_as_a_proposal_with_its_page(place: Layout) -> None:
     hold(place)
     text = WikiQueryService(WikiConfig(enabled=True, wiki_dir=place.wiki, max_context_tokens=4000)).get_known_rtl_bugs()
     fix = "A proposal, not tried for this cause: 0000000 `fifo: reset the read pointer`"
-    told = f"{fix}; it held for bugs/{name(place, CAUSE)}.md, which the pattern uvm.scoreboard_mismatch names too."
+    told = f"{fix}; it held for bugs/{name(place, CAUSE)}.md, which the pattern uvm.scoreboard_mismatch matches too."
     assert told in text, text
 
 

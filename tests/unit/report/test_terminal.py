@@ -218,7 +218,7 @@ def test_a_new_cause_of_a_known_kind_says_so() -> None:
         failed=1,
     )
     lines = shown(replace(NEW, subtype=subtype))
-    assert "  the kind is known: seen in 4 runs since 2026-05-01, 1 fix held, 1 failed" in lines
+    assert "  its subtype is known: seen in 4 runs since 2026-05-01, 1 fix held, 1 failed" in lines
 
 
 def test_a_failure_without_a_pattern_says_how_to_get_one() -> None:
