@@ -50,7 +50,7 @@ def test_an_example_that_its_pattern_does_not_find() -> None:
 
 
 def test_a_pattern_without_an_example() -> None:
-    assert "pattern own.link: field examples: has none" in complaints(own(examples=()))[0]
+    assert "pattern own.link: field examples: is empty" in complaints(own(examples=()))[0]
 
 
 def test_a_counterexample_that_is_matched() -> None:
