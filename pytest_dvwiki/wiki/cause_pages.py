@@ -1,4 +1,4 @@
-"""The pages of causes: which pages stand for one cause, and which of them is kept."""
+"""The pages of causes: which pages belong to one cause, and which of them is kept."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CausePages:
         self._joined: frozenset[str] = frozenset()
         """Causes found to be the same as a cause seen earlier; the page of the earlier cause is kept."""
         self._further: frozenset[str] = frozenset()
-        """Causes whose check had reported another cause before."""
+        """Causes whose check had already reported another cause."""
         self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
         self._of_runs: tuple[str, ...] | None = None
         """Names of causes that contain a run (`…/…`), from all pages; None until they are asked for."""
@@ -39,7 +39,7 @@ class CausePages:
         """Maps each name of a cause asked for so far to the cause's present name."""
 
     def forget_paths(self) -> None:
-        """Forget what was found so far, because a bug page changes."""
+        """Forget all answers so far, because a bug page changes."""
         self._paths.clear()
         self._of_runs = None
 
@@ -98,7 +98,7 @@ class CausePages:
         return sorted(found.values(), key=self._seniority)
 
     def _seniority(self, page: PageSummary) -> tuple[bool, bool, str, str]:
-        """Return the sort key: is replaced, has a cause joined to an earlier one, first day, then name."""
+        """Return the sort key: whether the page is replaced, whether its cause was joined, its first day, its name."""
         day = bug_date(page.name) or page.text("first_seen").replace("-", "")
         return page.leads_to != "", self.is_joined(page), day, page.name
 

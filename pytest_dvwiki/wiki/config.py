@@ -15,10 +15,10 @@ _SHARES = ("pattern_context_tokens", "bug_context_tokens", "coverage_context_tok
 
 @dataclass(frozen=True)
 class WikiConfig:
-    """The place of a wiki, and its share of a prompt; the block `wiki:` of project.yaml.
+    """Where a wiki is, and its share of a prompt: the block `wiki:` of project.yaml.
 
-    `WikiQueryService` and `PromptLoader` answer only where `enabled` is true. The other services work all the same; for
-    `WikiIngestService` the caller decides, by `enabled` and `auto_ingest`.
+    `WikiQueryService` and `PromptLoader` answer only if `enabled` is true. The other services ignore it: the caller of
+    `WikiIngestService` has to check `enabled` and `auto_ingest`.
 
     Raises:
         SettingsError: The shares add up to more than the whole, or the search backend is unknown.
@@ -26,7 +26,7 @@ class WikiConfig:
 
     enabled: bool = False
     wiki_dir: Path = Path(DEFAULT_WIKI_DIR)
-    """Absolute, or relative to the project's root, which is found from the current folder."""
+    """The wiki's folder: absolute, or relative to the project's root, which is found from the current folder."""
     max_context_tokens: int = 2000
     auto_ingest: bool = True
     search_backend: str = "bm25"
@@ -34,7 +34,10 @@ class WikiConfig:
     lint_on_startup: bool = True
     lint_interval_sessions: int = 10
     pattern_context_tokens: int | None = None
-    """If None, a quarter of `max_context_tokens`, or an even share of the rest if less; the next three work alike."""
+    """Tokens for known patterns; None for a quarter of `max_context_tokens`, or less if the other shares leave less.
+
+    The other three shares have the same default.
+    """
     bug_context_tokens: int | None = None
     coverage_context_tokens: int | None = None
     summary_context_tokens: int | None = None
@@ -87,7 +90,7 @@ class WikiConfig:
         return cls.of(resolve(find_root(folder or Path.cwd())))
 
     def with_budget(self, tokens: int) -> Self:
-        """Return the same configuration with another number of tokens, shared out evenly."""
+        """Return the same configuration with another number of tokens, divided evenly."""
         share = tokens // len(_SHARES)
         return replace(
             self,

@@ -88,7 +88,7 @@ def cells(page: PageSummary) -> str:
 
 
 class Top(NamedTuple):
-    """The text of the index above its tables, besides the number of pages."""
+    """What the index shows above its tables, apart from the number of pages."""
 
     last_updated: str | None
     """Time of the newest record; None if there is none."""
@@ -105,7 +105,7 @@ def indexes(rows_of: Callable[[str], list[tuple[str, str]]], top: Top) -> dict[s
 
     Args:
         rows_of: Returns name and `cells` of each page of a category, sorted by name.
-        top: The text above the tables.
+        top: What to show above the tables.
     """
     rows = {category: rows_of(category) for category in CATEGORIES}
     own = {path: f"{_table('#', each, '', rows[each])}\n".encode() for each, path in OWN.items()}

@@ -1,4 +1,4 @@
-"""The rows of the index files, and which rows differ from the pages, so that only those have to be renewed."""
+"""The rows of the index files, and which of them differ from the pages, so that only these are rewritten."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class IndexRows:
-    """The rows that the index files hold, and those that they should hold.
+    """The rows that the index files have, and the rows that they should have.
 
     Args:
         cache: The pages.
@@ -27,7 +27,7 @@ class IndexRows:
         return [(path[len(category) + 1 : -len(".md")], cells) for path, cells in found]
 
     def left_out(self) -> int:
-        """Return the number of pages that have left the index."""
+        """Return the number of pages that are left out of the index."""
         found: int = self._cache.db.execute("SELECT COUNT(*) FROM pages WHERE cells IS NULL").fetchone()[0]
         return found
 

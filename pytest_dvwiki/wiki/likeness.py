@@ -45,7 +45,7 @@ _SAYS_NOTHING = re.compile(
 
 
 def words(primary: str) -> frozenset[str]:
-    """Return the words that tell a first cause from others."""
+    """Return the words that distinguish a first cause from others."""
     return frozenset(word.lower() for word in _WORD.findall(mask(primary)) if not _SAYS_NOTHING.fullmatch(word))
 
 
@@ -89,7 +89,7 @@ def _candidates(archive: Archive, occurrence: Occurrence, mine: Sequence[str]) -
     If this one names no test, all causes of its subtype count. Causes that occurred in one run with it are left out.
     """
     tests = sorted({test.nodeid for test in occurrence.tests})[:_TESTS]
-    # The plus disables the index of the subtype: it would read all its occurrences where those of a few tests suffice.
+    # The plus disables the index by subtype, which would read all its occurrences, not only those of a few tests.
     subtype = "+subtype" if tests else "subtype"
     place = (
         "fingerprint IN (SELECT fingerprint FROM failed WHERE nodeid IN (SELECT value FROM json_each(:tests)))"

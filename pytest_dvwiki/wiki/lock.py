@@ -36,7 +36,7 @@ def locked(wiki: Path, timeout: float = TIMEOUT_S) -> Iterator[None]:
         timeout: Seconds to wait for another holder.
 
     Raises:
-        WikiError: Another process held it for longer, or the file system has no locks.
+        WikiError: Another process held the lock for longer than `timeout`, or the file system has no locks.
     """
     with as_open_as(wiki), _held(wiki, timeout):
         yield

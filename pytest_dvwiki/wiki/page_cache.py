@@ -196,7 +196,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             path: Relative to the wiki.
             data: Its content.
             state: The state of its file, if it is on disk.
-            problem: Why only the page's identity counts, if the reason lies outside its content.
+            problem: Why the page counts as unreadable, if the reason is not in its content; only a fingerprint is kept.
             metadata: Its frontmatter, if it is known.
         """
         listed = summary_of(path, data, problem, metadata)
@@ -219,10 +219,10 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return found[0] if len(found) == 1 else None
 
     def standing(self, categories: Sequence[str], paths: Collection[str]) -> set[str]:
-        """Return those given pages that are readable and not stale; a page that only cites missing code counts."""
+        """Return the given pages that are readable and not stale; a page stale only for citing missing code counts."""
         query = (
             "SELECT path FROM pages WHERE path IN (SELECT value FROM json_each(?)) AND stands"
-            " AND +category IN (SELECT value FROM json_each(?))"  # the plus keeps SQLite from the index of categories
+            " AND +category IN (SELECT value FROM json_each(?))"  # the plus disables the index of categories
         )
         return {path for (path,) in self.db.execute(query, (json.dumps(list(paths)), json.dumps(categories)))}
 
@@ -272,7 +272,7 @@ def summary_of(path: str, data: bytes, problem: str = "", known: dict[str, Any] 
     Args:
         path: Relative to the wiki.
         data: Its content.
-        problem: Why only the page's identity counts, if the reason lies outside its content.
+        problem: Why the page counts as unreadable, if the reason is not in its content; only its fingerprint is kept.
         known: Its frontmatter, if it need not be read.
     """
     title, metadata = "", known or {}
@@ -306,7 +306,7 @@ def _opening(body: str) -> str:
 
 
 def _cells(page: PageSummary) -> str | None:
-    """Return the cells of a page in the index; None if it has left the index."""
+    """Return the cells of a page in the index; None if the page is left out of the index."""
     return None if marks.is_left_out(page.metadata) else cells(page)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class State(NamedTuple):
-    """The size and modification time by which a file counts as unchanged."""
+    """The size and modification time of a file; the file counts as unchanged while both stay the same."""
 
     size: int
     mtime_ns: int
@@ -31,7 +31,7 @@ NOWHERE = State(-1, -1)
 
 
 class Look(NamedTuple):
-    """The files of some folders of pages, as they were when somebody looked."""
+    """The files in some folders of pages, as they were when the folders were listed."""
 
     pages: dict[str, State]
     """Maps the path of each page, relative to the wiki, to the state of its file."""

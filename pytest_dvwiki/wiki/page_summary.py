@@ -57,7 +57,7 @@ class PageSummary:
     opening: str = ""
     """The first line of its text that is not a heading."""
     version: str = ""
-    """A hash of the page's content, by which a writer names the version that it has read."""
+    """A hash of the page's content, with which a writer states which version it has read."""
     words: int = 0
 
     @property
@@ -104,7 +104,7 @@ class PageSummary:
         return cause if fingerprint and cause.startswith(f"{fingerprint}/") else fingerprint
 
     def fingerprints(self, *more: str) -> tuple[str, ...]:
-        """Return the name of the page's cause, its former names, and the given further names."""
+        """Return the name of the page's cause, its former names, and the given names."""
         aliases = self.metadata.get("fingerprint_aliases")
         prints = [self.cause, *(aliases if isinstance(aliases, list) else []), *more]
         return tuple(dict.fromkeys(str(item) for item in prints if item))

@@ -224,7 +224,7 @@ class WikiHistory:
         return self._formers.get(fingerprint, fingerprint)
 
     def reference(self, cause: str) -> str:
-        """Return a name of a cause that stays valid in records even if its check gets further causes later."""
+        """Return a name for a cause that stays valid in records even if its check reports other causes later."""
         return self.archive.reference(cause)
 
     def names(self, fingerprint: str, former: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -234,7 +234,7 @@ class WikiHistory:
             fingerprint: The present fingerprint.
             former: The version 1 fingerprint, which other causes may share; None if the cause has none.
         """
-        # If the check has several causes, the one in the present run is meant.
+        # If the check has several causes, take the one in the present run.
         cause = self._placed.get(fingerprint, fingerprint)
         prints = (*self.archive.identities(self._known(cause)), fingerprint, *((former,) if former else ()))
         listed = (*self.bug_pages(cause), *(self.bug_pages(former) if former else ()))
@@ -290,9 +290,9 @@ class WikiHistory:
         return known.history.regressed is None
 
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
-        """Return those of the passing tests that failed when last seen, unless people want no fix of the cause.
+        """Return the passing tests that failed when last seen, unless people want no fix of the cause.
 
-        Causes of closed pages count too: the page learns with which commits its tests have passed.
+        Causes with closed pages count too, so that the page can show which commits made its tests pass.
         """
         found = failing.still_failing(self.archive, passing)
         wanted = {each.fingerprint: self._is_wanted(each.fingerprint) for each in found}

@@ -1,8 +1,8 @@
 """The review queue: what agents, models and checks propose, and what a person decided about it.
 
 Each proposal is a file `review/ID.md` of the wiki: its frontmatter says what it is about, its text is what is proposed.
-The id is made of kind, target and text, so that the same proposal is made once, on every branch. It stays when it is
-decided, so that nobody has to decide about it twice.
+The id is a hash of kind, target and text, so the same proposal is the same file on every branch. The file stays after
+the decision, so that nobody has to decide twice.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Proposal:
     id: str
     kind: Kind
     target: str
-    """What is to change: the address of a page or part, the path of a file, or the name of a section or pattern."""
+    """What would change: the address of a page or part, the path of a file, or the name of a section or pattern."""
     text: str
     """What is proposed."""
     by: str
@@ -97,8 +97,8 @@ class ReviewQueue:
             The proposal; if the same proposal was made before, the earlier one, with what was decided about it.
 
         Raises:
-            ReviewError: There is no text, or the file of the earlier proposal cannot be read.
-            WikiError: It cannot be written.
+            ReviewError: There is no text or no target, or the file of the earlier proposal cannot be read.
+            WikiError: The file cannot be written.
         """
         text = redact(text).strip()
         if not text or not target.strip():
@@ -121,7 +121,7 @@ class ReviewQueue:
         return proposal
 
     def all(self) -> list[Proposal]:
-        """Return the readable proposals, the oldest first; `problems` names the others."""
+        """Return the readable proposals, the oldest first; `problems` lists the others."""
         found = (self._read(name) for name in self._names())
         return sorted((each for each in found if isinstance(each, Proposal)), key=lambda each: (each.made_on, each.id))
 
@@ -134,14 +134,14 @@ class ReviewQueue:
         return [found for found in map(self._read, self._names()) if isinstance(found, str)]
 
     def get(self, proposal_id: str) -> Proposal:
-        """Return a proposal by its id, or by first digits of the id that no other proposal has.
+        """Return a proposal by its id, or by the first digits of the id if they are unambiguous.
 
         Raises:
             ReviewError: There is no such proposal, there are several, or it cannot be read.
         """
         names = [name for name in self._names() if name.startswith(proposal_id)] if proposal_id else []
         if len(names) != 1:
-            several = f"{len(names)} proposals begin with {proposal_id!r}: {', '.join(names[:5])}"
+            several = f"{len(names)} proposals begin with {proposal_id!r}; give more digits: {', '.join(names[:5])}"
             raise ReviewError(several if names else f"no proposal {proposal_id!r:.80}; `dvwiki review` lists them")
         found = self._read(names[0])
         if isinstance(found, str):
@@ -152,20 +152,20 @@ class ReviewQueue:
         """Change the text of a proposal that nobody has decided about; its id stays.
 
         Raises:
-            ReviewError: It cannot be read, is decided, or would have no text.
-            WikiError: It cannot be written.
+            ReviewError: The proposal cannot be read, is decided already, or would have no text.
+            WikiError: The file cannot be written.
         """
         text = redact(text).strip()
         if not text:
-            raise ReviewError("a proposal needs a text; to be rid of it, reject it")
+            raise ReviewError("a proposal needs a text; to get rid of it, reject it")
         return self._change(proposal_id, text=text, edited_by=by, edited_on=now())
 
     def decide(self, proposal_id: str, decision: Decision, *, by: str, note: str = "") -> Proposal:
         """Write down what a person decided; `upkeep.accept` carries out what is accepted.
 
         Raises:
-            ReviewError: It cannot be read, or is decided already.
-            WikiError: It cannot be written.
+            ReviewError: The proposal cannot be read, or is decided already.
+            WikiError: The file cannot be written.
         """
         words = " ".join(redact(note).split())
         return self._change(proposal_id, decision=decision, decided_by=by, decided_on=now(), note=words)
@@ -216,7 +216,7 @@ class ReviewQueue:
         """Write a proposal; the caller holds the wiki's lock.
 
         Raises:
-            WikiError: It cannot be written, or its path leads out of the wiki.
+            WikiError: The file cannot be written, or its path leads out of the wiki.
         """
         file = self._wiki / proposal.path
         if outside.leads_out(self._wiki, file):

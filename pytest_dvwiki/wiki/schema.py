@@ -2,7 +2,7 @@
 
 A section is a category (`bugs`), all pages of one (`bugs/*`, `specs/axi/*`), one page (`bugs/RTL_20261121_480127`), the
 part of a page under a heading (`bugs/*#Resolution`), or a file of its own beside the categories (`log`, `handoffs`, and
-any that a project adds with a title). If several match, the most specific one decides.
+any that a project adds with a title). If several sections match an address, the most specific one decides.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["snapshot", "log"]
 ROLES = ("ingest", "agent", "reviewer", "human")
-"""The roles that every wiki has; a schema may name further roles."""
+"""The roles that every wiki has; a schema can add others."""
 DIRECTLY = frozenset({"ingest", "reviewer", "human"})
 """Roles whose text needs no review."""
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -49,7 +49,7 @@ class Address:
 
     category: str
     page: str | None = None
-    """Path of the page in its category, without suffix; in a schema `*` is every page, `axi/*` each below `axi`."""
+    """Path of the page in its category, without suffix; in a schema, `*` is every page, `axi/*` every page in `axi`."""
     heading: str | None = None
 
     @classmethod
@@ -71,7 +71,7 @@ class Address:
 
     @property
     def path(self) -> str:
-        """Return its file, relative to the wiki."""
+        """Return the path of its file, relative to the wiki."""
         return f"{self.category}/{self.page or '_index'}.md" if self.category in CATEGORIES else f"{self.category}.md"
 
     def __str__(self) -> str:
@@ -137,10 +137,10 @@ class Schema:
 
 
 def schema_text(wiki: Path) -> str:
-    """Return the text of a wiki's `schema.yaml`; if it has none, that of a new wiki.
+    """Return the text of a wiki's `schema.yaml`; if it has none, the text for a new wiki.
 
     Raises:
-        SchemaError: It cannot be read.
+        SchemaError: The file cannot be read.
     """
     path = wiki / NAME
     try:
@@ -155,7 +155,7 @@ def load_schema(wiki: Path) -> Schema:
     """Read a wiki's `schema.yaml`; if it has none, return the schema of a new wiki.
 
     Raises:
-        SchemaError: It is invalid.
+        SchemaError: The schema is invalid.
     """
     return parsed(schema_text(wiki), str(wiki / NAME))
 
@@ -176,15 +176,15 @@ def with_section(text: str, entry: str) -> str:
     except yamlio.YamlError as error:
         raise SchemaError(str(error)) from error
     if not isinstance(document, dict) or len(document) != 1 or "\n" in entry:
-        raise SchemaError("a section is one line, `name: {mode: log, writable_by: [agent]}`")
+        raise SchemaError("write the section as one line: `name: {mode: log, writable_by: [agent]}`")
     name = str(*document)
     if str(Address.of(name)) in {str(section.address) for section in parsed(text).sections}:
-        raise SchemaError(f"there is a section {name} already; a person changes it in {NAME}")
+        raise SchemaError(f"there is a section {name} already; ask a person to change it in {NAME}")
     lines = text.splitlines(keepends=True)
     children = [line for place, line in yamlio.located(text, 2).items() if place[:1] == ("sections",) and place[1:]]
     first = min(children, default=1) - 1
     if not children or lines[first].startswith("sections"):
-        raise SchemaError(f"the sections of {NAME} are not on lines of their own; a person adds `{entry}`")
+        raise SchemaError(f"the sections of {NAME} are not on lines of their own; ask a person to add `{entry}`")
     indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
     changed = "".join([*lines[:first], f"{indent}{entry}\n", *lines[first:]])
     parsed(changed)
@@ -199,7 +199,7 @@ def parsed(text: str, name: str = NAME) -> Schema:
         name: The file, for error messages.
 
     Raises:
-        SchemaError: It is invalid.
+        SchemaError: The schema is invalid.
     """
     try:
         document = yamlio.load(text, name)
@@ -224,11 +224,11 @@ class _SchemaReader:
         """Return the schema.
 
         Raises:
-            SchemaError: It is invalid.
+            SchemaError: The document is not a valid schema.
         """
         if not isinstance(document, dict) or not isinstance(document.get("sections"), dict):
             raise SchemaError(
-                f"{self._path}: no mapping `sections`; remove the file and run `dvwiki init` to get the first one back"
+                f"{self._path}: no mapping `sections`; remove the file and run `dvwiki init` to get the default again"
             )
         self._reject_unknown(document, _TOP)
         if document.get("schema", _VERSION) != _VERSION:
@@ -241,7 +241,9 @@ class _SchemaReader:
         pipeline = self._names(document, "pipeline", roles.__contains__, f"one of {', '.join(roles)}")
         for role in own:
             if role in ROLES or role not in {*pipeline, *(each for one in sections for each in one.writable_by)}:
-                raise self._error(f"{role!r} has no effect: every wiki has it, or no section names it", ("roles",))
+                raise self._error(
+                    f"{role!r} has no effect: every wiki has it, or no section names it; remove it", ("roles",)
+                )
         found = Schema(sections, roles, pipeline, self._steps(document, pipeline))
         self._check_handoffs(found)
         return found

@@ -60,7 +60,7 @@ class WikiStore(CheckedStore):
         """Return the sections and roles, as `schema.yaml` defines them now.
 
         Raises:
-            SchemaError: It is invalid.
+            SchemaError: The file is invalid.
         """
         try:
             status = os.stat(self._layout.wiki / NAME)  # noqa: PTH116 (saves a third of the time)
@@ -83,7 +83,7 @@ class WikiStore(CheckedStore):
 
     def _replace(self, path: str, decide: Callable[[bytes | None], bytes | None], log_text: str) -> str | None:
         if outside.leads_out(self._layout.wiki, self._layout.wiki / path):
-            return outside.REASON  # before its content could get into an answer
+            return outside.REASON  # before its content can get into an answer
         return build.change_page(self._layout, path, decide, log_text=log_text, lock_timeout=self._lock_timeout)
 
     def _add_line(self, path: str, title: str, make: Callable[[str], str | None]) -> None:

@@ -1,4 +1,4 @@
-"""The limits on content at a place in a page: its size, its frontmatter, the end of a part, and what the tool owns.
+"""The limits on new content of a page: its size, its frontmatter, headings that end a part, and what the tool owns.
 
 A refusal is a value that says why, and what would be allowed.
 """
@@ -60,7 +60,9 @@ def refuse_length(place: Address, content: str) -> Written | None:
     """Return a refusal if the content is too long; else None."""
     if len(content) <= _LARGEST:
         return None
-    return denied(place, f"it has {len(content)} characters; a page may have {_LARGEST}, link to the rest")
+    return denied(
+        place, f"it has {len(content)} characters, of at most {_LARGEST}; put the rest elsewhere, and link to it"
+    )
 
 
 def problem_of(content: str, place: Address, *, is_new: bool = False) -> str | None:
@@ -87,7 +89,8 @@ def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove
     then, now = pages.read(old).metadata, pages.read(new).metadata
     keys = [key for key in OWNED.get(place.category, ()) if repr(then.get(key)) != repr(now.get(key))]
     if keys:
-        return denied(place, f"{', '.join(keys)} {'are' if len(keys) > 1 else 'is'} the tool's, made from the records")
+        what = f"{', '.join(keys)} {'are' if len(keys) > 1 else 'is'} made from the records"
+        return denied(place, f"{what}; leave what the tool writes as it was")
     were, are = pages.regions(old), pages.regions(new)
     if isinstance(are, pages.Refused):
         return denied(place, are.reason)

@@ -1,4 +1,4 @@
-"""A store of pages in memory: the same contract without files, for agents' tests and for other places of pages."""
+"""A store of pages in memory: the same contract without files, for tests of agents or as a model for other stores."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageEntry:
-    """A page in a list, without its text; or a sub-folder, where a list would be too long otherwise."""
+    """A page in a list, without its text; or a sub-folder, if the list would otherwise be too long."""
 
     address: str
     """The name by which the page is read and written; the address of a sub-folder ends with a slash."""
@@ -28,7 +28,7 @@ class PageEntry:
     age: str = ""
     """How long its content has been known, as of today."""
     summary: str = ""
-    """Its first sentence, on one line."""
+    """The first line of its text that is not a heading; for a sub-folder, its number of pages."""
     version: str = ""
     last_author: str = ""
     """The role that last wrote the page through a store; `ingest` if only runs wrote it; empty if not on record."""
@@ -100,13 +100,13 @@ class HandedOff:
     to: str = ""
     """The role that has the work now."""
     asked_for: str = ""
-    """The role that was asked for, if another role has the work."""
+    """The role that was asked for, if another role got the work."""
     task: str = ""
     step: int = 0
     """Number of handoffs of the task, this one included."""
     max_steps: int = 0
     reason: str = ""
-    """Why another role has the work, or why nobody has; and what to do."""
+    """Why another role got the work, or why nobody did; and what to do."""
 
 
 class Turn:

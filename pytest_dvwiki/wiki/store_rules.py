@@ -71,8 +71,8 @@ _LINE_BY = re.compile(r"^## \[[^\]]*\] (?:note \| - \| (?P<note>\S+):|handoff \|
 class CheckedStore(abc.ABC):
     """A session of one reader and writer, regardless of where the pages are kept; implements `Store`.
 
-    This class is long because the rules of its calls belong together. A subclass may raise `WikiError` if it cannot be
-    written.
+    This class is long because the rules of its calls belong together. A subclass may raise `WikiError` if its pages
+    cannot be written.
 
     Args:
         role: A role of the schema.
@@ -115,7 +115,7 @@ class CheckedStore(abc.ABC):
         """Write what `decide` returns for the present bytes of a page, while nobody else writes; None means no change.
 
         Returns:
-            Why it could not be written.
+            Why the page could not be written; None if it was, or if there was no change.
         """
 
     @abc.abstractmethod
@@ -244,13 +244,13 @@ class CheckedStore(abc.ABC):
         return self._change(place, decide)
 
     def create(self, category: str, name: str, content: str) -> Written:
-        """Make a page, as `commit` does, under a name in which characters that no file name may have are replaced."""
+        """Make a page, as `commit` does, after replacing the characters that a file name cannot have."""
         if category not in CATEGORIES:
             return denied(category, f"there is no category {category!r}; there are {', '.join(CATEGORIES)}")
         return self.commit(f"{category}/{file_name(name.removesuffix('.md'))}", content, "")
 
     def _make(self, place: Address, content: str) -> Written:
-        """Make a page; what an agent writes waits for a person."""
+        """Make a page; a page that an agent writes waits for a person."""
         if place.category in OWNED and self.role != "ingest":
             return denied(
                 place,
@@ -369,7 +369,7 @@ class CheckedStore(abc.ABC):
         """Return why a handoff cannot be made; None if it can."""
         pipeline = self.schema.pipeline
         if not pipeline:
-            return "schema.yaml names no pipeline; a person adds one, such as `pipeline: [agent, reviewer, human]`"
+            return "schema.yaml has no pipeline; ask a person to add one, as `pipeline: [agent, reviewer, human]`"
         if self.role not in pipeline:
             return f"the role {self.role} is not in the pipeline {' -> '.join(pipeline)}"
         if target not in pipeline:
@@ -392,7 +392,7 @@ class CheckedStore(abc.ABC):
 
         def replace(data: bytes | None) -> bytes | None:
             if data is None and not may_create:
-                refusal.append(denied(place, "there is no such page; the list has all pages"))
+                refusal.append(denied(place, "there is no such page; `list` shows all pages"))
                 return None
             text = None if data is None else decoded(data)
             if data is not None and text is None:
@@ -479,7 +479,7 @@ class CheckedStore(abc.ABC):
         except outside.OutsideError:
             return denied(place, outside.REASON)
         except (FileNotFoundError, IsADirectoryError):
-            return denied(place, "there is no such page; the list has all pages")
+            return denied(place, "there is no such page; `list` shows all pages")
         except OSError as error:
             return denied(place, f"it cannot be read: {error.strerror}")
         return denied(place, "the page is not UTF-8; a person has to correct it") if text is None else text
@@ -498,5 +498,5 @@ def _problem_of_line(line: str) -> str | None:
     if not line:
         return "there is no text"
     if len(line) > _LONGEST_LINE:
-        return f"it has {len(line)} characters; a line may have {_LONGEST_LINE}, name a page for the rest"
+        return f"it has {len(line)} characters, of at most {_LONGEST_LINE}; put the rest on a page, and name the page"
     return None

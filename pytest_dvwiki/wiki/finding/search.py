@@ -76,7 +76,7 @@ class Facets(NamedTuple):
     first: str = ""
     """Day on which its failure was first seen; empty for a page without a failure."""
     last: str = ""
-    """Day on which it was last seen."""
+    """Day on which its failure was last seen."""
 
     @classmethod
     def of(cls, path: str, metadata: Mapping[str, Any]) -> Self:
@@ -328,7 +328,7 @@ class _Given(NamedTuple):
 
 
 def _aliases(page: pages.Page) -> list[str]:
-    """Return the further names and fingerprints of a page."""
+    """Return the other names and fingerprints of a page."""
     lists = (page.metadata.get(key) for key in ("aliases", "fingerprint_aliases"))
     return [str(item) for found in lists if isinstance(found, list) for item in found]
 

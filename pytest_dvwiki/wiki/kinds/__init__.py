@@ -1,1 +1,1 @@
-"""Content of the pages of each kind: bug, pattern, coverage bin, clarification."""
+"""Content of the pages of each kind: bug, pattern, coverage bin, clarification, topic."""

@@ -176,7 +176,8 @@ def new(name: str, origin: str, occurrence: Occurrence, description: str) -> pag
     label = f"`{occurrence.error_class}` / `{occurrence.failure_subtype}`"
     message = in_words(occurrence.primary, 400)
     shown = own_words(message) if is_own(occurrence.primary) else code(message or words, 400)
-    # On one line: git divides long lines, and what follows different words is different, too.
+    # On one line: git compares files in pieces of up to 64 bytes of a line. Behind different words all pieces differ,
+    # so git does not take two pages with the same description for one renamed page.
     symptom = f"{shown} ({label}){f': {description}' if description else ''}"
     people = {"type": origin, "status": "open", "spec_section": None, "owner": None}
     people |= {key: one_line(value, _KEY) for key in ("spec_section", "owner") if (value := getattr(occurrence, key))}
@@ -202,7 +203,7 @@ def keys(
         page: The page's name.
         history: The history of the cause, from the records.
         identities: The present name of the cause, then its other present and former names.
-        aliases: Ids of further pages of this cause.
+        aliases: Ids of other pages of this cause.
         stale: Why the page is out of date; None if it is not.
         made_as: The type that the page had at first.
     """
@@ -261,7 +262,7 @@ def is_pointer(page: PageSummary) -> bool:
 
 
 def pointer_regions(page: PageSummary, keeper: PageSummary) -> dict[str, str]:
-    """Return the content of the region of such a page."""
+    """Return the content of the region of a page that only refers to the one that keeps its cause."""
     link = f"[{keeper.name}]({keeper.place}.md)"
     if page.leads_to:
         reason = f" ({why(page)})" if why(page) else ""

@@ -126,7 +126,7 @@ def _became(state: FixState) -> str:
     elif fix.held_in:
         became += f" since {code(fix.held_in, 120)}"
     if fix.returned:
-        # Until it had passed often enough, nobody could know that it was not a fix.
+        # A failed fix had too few passes to rule out chance: show how many.
         became += f", {after_return(fix)}" + (f", {passed_of(fix)}" if fix.result == "failed" else "")
     return "; ".join(filter(None, (became, _elsewhere(state))))
 
@@ -138,7 +138,7 @@ def _reckoning(state: FixState) -> str:
         return ""
     failed, runs = past.rate.taken
     known = max(1, past.rate.runs)
-    taken = "" if runs == known else f", taken as {failed} of {runs} since one run tells no rate"
+    taken = "" if runs == known else f", taken as {failed} of {runs} because one run gives no rate"
     counted = " on record"
     if past.left_out:
         passes = "1 earlier pass does" if past.left_out == 1 else f"{past.left_out} earlier passes do"

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _LONGEST_COMMAND = 10_000
-"""Characters; a command that is cut does something else."""
+"""Maximum number of characters of a command; a command that is cut short would do something else."""
 _UNKNOWN = """\
 No pattern names this failure, so it has no pattern page. `dvwiki patterns why LOG` shows how each line of its log
 is matched. `dvwiki patterns propose` writes a pattern (after one run: `--min-runs 1`); save it in `.agent/patterns/`,
@@ -76,7 +76,7 @@ def regions(
         kind: The page's effective type.
         page_of: Returns the name of the bug page of a fingerprint.
         fix_of: Returns the registry's advice on fixing an occurrence.
-        others: Further pages of this cause, which lead to this page.
+        others: Other pages of this cause, which lead to this page.
         kin: Lines on other causes of the same check, and on pages with a version 1 fingerprint of this cause.
     """
     cause = Cause.on_record(history.fingerprint, history)
@@ -151,7 +151,7 @@ def _first_cause(newest: Occurrence) -> str:
 
 
 def own_words(sentence: str) -> str:
-    """Return a sentence that the capture wrote, as opposed to a line of a log."""
+    """Return a sentence that the capture wrote as plain text; a line of a log is quoted as code instead."""
     return f"{escape(one_line(sentence))}."
 
 

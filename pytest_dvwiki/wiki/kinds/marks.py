@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 KEYS = ("stale", "stale_reason")
-"""The keys of the mark. Pages that have no other use for these keys get them with their first mark."""
+"""The keys of the mark. Bug pages always have them; other pages get them with their first mark."""
 MARKED = ("bugs", "patterns", "coverage")
 """The categories whose pages are marked; on specification pages the tool owns nothing."""
 _LONGEST = 200

@@ -286,5 +286,5 @@ def _with_status(data: bytes, listed: Iterable[Lesson]) -> bytes:
 
 
 def confirmed(known: Lesson, more: Iterable[str]) -> Lesson:
-    """Return a lesson with further sources."""
+    """Return a lesson with more sources."""
     return replace(known, sources=tuple(dict.fromkeys((*known.sources, *more))))

@@ -55,7 +55,7 @@ def settle(data: bytes, owned: Collection[str]) -> Settled | None:
 def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
     """Return the lines where conflicts begin, each with whether a person has to settle it.
 
-    If a conflict lacks one of its markers, each of the present ones counts.
+    If a conflict lacks one of its markers, each marker that is left counts.
 
     Args:
         data: The page.

@@ -29,7 +29,7 @@ def file_name(name: str) -> str:
 
 
 def is_file_name(name: str) -> bool:
-    """Tell whether `file_name` can return a name."""
+    """Tell whether a name is one that `file_name` can return."""
     return file_name(_LENGTHENED.sub("", name)) == _LENGTHENED.sub("", name)
 
 

@@ -1,4 +1,4 @@
-"""The keys of the tool in a page's frontmatter, set in place: every other byte of the block stays."""
+"""Editing of the tool's keys in a page's frontmatter, in place: every other byte of the block stays."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _check(block: str, before: list[_Entry], set_to: Mapping[str, str]) -> None:
 
 
 def _kept(entries: Iterable[_Entry], set_to: Mapping[str, str]) -> list[tuple[str, tuple[Any, ...]]]:
-    """Return the keys that are not to be set, each with what the parser saw."""
+    """Return the keys that are not set, each with what the parser read."""
     return [(entry.key, _shape(entry.events)) for entry in entries if entry.key not in set_to]
 
 

@@ -1,7 +1,7 @@
 """The round trip of a page: a write changes the keys and regions that the tool owns, and no other byte.
 
 A page is frontmatter between two lines of three dashes, then Markdown. The frontmatter is parsed by libyaml and only
-the values of owned keys are replaced, at the marks that the parser gives. A region stands between two comments:
+the values of owned keys are replaced, at the marks that the parser gives. A region is enclosed by two comments:
 
     <!-- dvwiki:begin NAME of ID    <!-- dvwiki:end NAME of ID
     ID: three lines of text -->     ID: three lines of text -->

@@ -94,8 +94,9 @@ class _Border(msgspec.Struct, frozen=True):
     """A line at which a part may begin or end."""
 
     start: int
+    """Offset of the line's first character in the text."""
     end: int
-    """Its start and end, in characters of the text."""
+    """Offset just after the line."""
     line: str
     level: int
     """Level of the heading; 0 for the mark of a region."""

@@ -1,4 +1,4 @@
-"""New text in a page: what is there already keeps every byte, line ends included, and what is new is redacted."""
+"""Putting new text into a page: the old text keeps every byte, line ends included, and the new text is redacted."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def replaced(text: str, place: tuple[int, int], content: str) -> str:
 
 
 def appended(text: str, place: tuple[int, int], addition: str) -> str:
-    """Return a page with a further paragraph at the end of one of its parts."""
+    """Return a page with another paragraph at the end of one of its parts."""
     newline = newline_of(text)
     start, end = _kept(text, place)
     new = addition.strip()

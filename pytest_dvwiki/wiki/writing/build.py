@@ -58,7 +58,7 @@ class BuildResult:
     changed: list[str]
     refused: list[tuple[str, str]]
     problems: list[str]
-    """Problems with files among the records, one line each."""
+    """Problems with the files of records, one line for each."""
     seconds: float
     merged: tuple[RunRecord, ...] = ()
     """The runs that had no pages yet, such as those of shards."""
@@ -244,7 +244,7 @@ def merge(
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
-        MergeError: They cannot be merged; nothing was written.
+        MergeError: The pages cannot be merged; nothing was written.
         WikiError: A page could not be written, or the lock could not be taken.
     """
     began = time.monotonic()
@@ -362,7 +362,7 @@ def add_line(
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
-        WikiError: It could not be written, or the lock could not be taken.
+        WikiError: The file could not be written, or the lock could not be taken.
     """
     with locked(layout.wiki, lock_timeout):
         file = log_file(layout, path)

@@ -73,7 +73,7 @@ class Files:
         """Return the content of a file.
 
         Raises:
-            WikiError: It cannot be read.
+            WikiError: The file cannot be read.
         """
         if path in self._written:
             return self._written[path]
@@ -96,7 +96,7 @@ class Files:
     def edit(self, path: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
         """Bring the tool's keys and regions of a page up to date.
 
-        A page that cites an unreadable record stays as it is, because new counts would leave out the record's run.
+        A page that cites an unreadable record stays as it is, because its new counts would leave out that record's run.
         """
         if self.looks_again:
             self._page_cache.look_at((path,))
@@ -114,14 +114,14 @@ class Files:
         if isinstance(edited, bytes) and edited != data:
             missing = self._unreadable(cited.decode() for cited in _CITED.findall(data))
             if missing:
-                reason = f"it keeps what it states until the record {missing[0]} can be read; restore it from git"
+                reason = f"it stays as it is until the record {missing[0]} can be read; restore that record from git"
                 self.refused.append((path, reason))
                 return
         after = pages.values_after(known.metadata, keys) if known is not None and not known.problem else None
         self.change(path, data, edited, after)
 
     def _leads_out(self, path: str) -> bool:
-        """Tell whether links take a file outside the wiki; each folder is looked at once."""
+        """Tell whether links take a file outside the wiki; each folder is checked once."""
         folder, _, name = path.rpartition("/")
         file = self._wiki / path
         if folder not in self._inside and not outside.leads_out(self._wiki, self._wiki / folder):

@@ -29,7 +29,7 @@ def add_to_log(layout: Layout, operation: str, text: str, task: str = "-", *, da
         date: Day of the event, `YYYY-MM-DD…`; today if None or empty.
 
     Raises:
-        WikiError: It could not be written.
+        WikiError: The log could not be written.
     """
     append_line(log_file(layout), f"## [{date[:10] if date else today()}] {operation} | {task} | {text}")
 
@@ -38,7 +38,7 @@ def log_file(layout: Layout, path: str = "log.md") -> Path:
     """Return the path of the log, or of another file of lines.
 
     Raises:
-        WikiError: It is a link that leads out of the wiki; writing there could change any file.
+        WikiError: The file is a link that leads out of the wiki; writing there could change any file.
     """
     log = layout.wiki / path
     if outside.leads_out(layout.wiki, log):

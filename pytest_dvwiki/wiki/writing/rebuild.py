@@ -56,7 +56,7 @@ def sweep(layout: Layout) -> None:
 
 
 def _repair_records(writer: WikiWriter) -> None:
-    """Settle what a merge left among the records."""
+    """Repair what a git merge left among the records."""
     tasks = writer.layout.tasks
     done = merged.put_right(tasks, check=writer.check)
     writer.files.changed += [f"../{tasks.name}/{name}" for name in done.changed]
@@ -137,6 +137,6 @@ def _settle(writer: WikiWriter) -> None:
                 settled = conflicts.settle(anew, OWNED.get(category, ())) or conflicts.Settled(anew, ())
             if settled.open_lines:
                 lines = ", ".join(map(str, settled.open_lines))
-                writer.files.refused.append((path, f"conflict in people's lines, to be settled by hand: line {lines}"))
+                writer.files.refused.append((path, f"conflict in people's text; settle it by hand: line {lines}"))
             if settled.data != data:
                 writer.files.write(path, settled.data)

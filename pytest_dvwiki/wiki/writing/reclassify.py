@@ -1,7 +1,7 @@
 """Reclassification of the archive with another registry or fingerprint version, by a file of verdicts.
 
-A cause moves as a whole, judged by its newest occurrences with an excerpt. If these lead to different causes, or none
-can be judged, it keeps its verdict.
+A cause moves as a whole, judged by its newest occurrences with an excerpt. If these occurrences lead to different
+causes, or none of them can be judged, the cause keeps its verdict.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Reclassified:
     moved: int
     """Number of causes with a new verdict."""
     same: int
+    """Number of causes that were judged again with the same verdict."""
     kept: tuple[str, ...]
     """Fingerprints of the causes that could not be judged again and keep their verdict."""
     subtypes: frozenset[str]
@@ -58,7 +59,7 @@ def reclassify(
     fingerprint_version: int,
     lock_timeout: float = TIMEOUT_S,
 ) -> Reclassified:
-    """Judge again all causes named by a different registry or fingerprint version, and write the changed verdicts.
+    """Judge all causes again that another registry or fingerprint version named, and write the changed verdicts.
 
     The pages follow with the next `build`.
 
@@ -102,7 +103,7 @@ def reclassify(
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """An occurrence as archived, and as named by all verdicts so far."""
+    """An occurrence as archived, and as it is called after all verdicts so far."""
 
     moment: str
     version: int

@@ -1,4 +1,4 @@
-"""Index files brought up to date by the rows that differ: the others are neither read nor rebuilt."""
+"""Update the index files by the rows that differ; all other rows are neither parsed nor rebuilt."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def renewed(read: Callable[[str], bytes], changes: Changes, top: Top) -> dict[st
     Args:
         read: Returns the content of an index file.
         changes: Maps the path of each page that differs to its cells in the files and its new cells; None for no row.
-        top: The text above the tables.
+        top: What to show above the tables.
 
     Returns:
         The contents by path; None if the files are not as last written.
@@ -62,7 +62,7 @@ def renewed(read: Callable[[str], bytes], changes: Changes, top: Top) -> dict[st
 
 
 def _edits_of_all(data: bytes, changes: Changes, top: Callable[[int], str]) -> list[Edit] | None:
-    """Return the edits that bring the file of all categories up to date; None if edits cannot do that."""
+    """Return the edits that bring `index.md` up to date; None if the file is not as last written."""
     edits: list[Edit] = []
     pages, end = 0, len(data)
     # Work backwards from the end: the first table is the longest by far.

@@ -137,7 +137,7 @@ class ArchivedRun:
 
 
 def _counts(record: RunRecord, known: int) -> Iterator[str]:
-    """Yield the numbers of what a record holds, in words."""
+    """Yield, in words, how many causes, passes, fixes and coverage bins a record holds."""
     causes = len(record.occurrences)
     if causes:
         yield count(causes, "cause")
@@ -157,7 +157,7 @@ def _counts(record: RunRecord, known: int) -> Iterator[str]:
 
 
 def silenced(record: RunRecord) -> set[str]:
-    """Return the fingerprints of those causes of a run all of whose tests are waived."""
+    """Return the fingerprints of the causes of a run whose tests are all waived."""
     waived = Counter(row.fingerprint for row in record.waived for _ in row.tests)
     tests = {each.fingerprint: {test.nodeid for test in each.tests} for each in record.occurrences}
     return {name for name, names in tests.items() if names and waived[name] >= len(names)}

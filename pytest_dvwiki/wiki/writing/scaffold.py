@@ -19,7 +19,7 @@ _WIKI_MD = """\
 # DV Agentic Wiki
 
 What the regressions of this project have taught: which failures occurred, how often, where their fault most likely
-lies, and what fixed them. pytest-dvwiki keeps it; people and agents read it and improve it.
+lies, and what fixed them. pytest-dvwiki maintains this wiki; people and agents read and improve it.
 
 ## Structure
 
@@ -33,19 +33,19 @@ lies, and what fixed them. pytest-dvwiki keeps it; people and agents read it and
 - `log.md`: one line per event, only ever appended to; `handoffs.md`: work passed from role to role.
 - `review/`: proposals that wait for a person (`dvwiki review`), and what was decided.
 - `schema.yaml`: who may write what.
-- `../tasks/`: one record per archived run. Every number on a page is counted from them, none is kept on a page alone.
+- `../tasks/`: one record per archived run. Every number on a page is counted from these records.
 
 ## What the tool writes, and what people write
 
-Below its comment in a page's frontmatter, and between the comments `dvwiki:begin` and `dvwiki:end`, the tool writes;
-its next run replaces what is there. All other text is people's and stays byte for byte: titles, Symptom,
-Resolution, Notes, Description, Fix Template, further sections, further keys.
+The tool writes below its comment in a page's frontmatter, and between the comments `dvwiki:begin` and `dvwiki:end`;
+its next run replaces what is there. All other text belongs to people and stays byte for byte: titles, Symptom,
+Resolution, Notes, Description, Fix Template, and any other sections and keys.
 
-- `status` (open, confirmed, closed, wont_fix) and `type` (RTL_BUG, TB_BUG, UNKNOWN) of a bug page are people's. A
-  closed bug that comes back is reported as REGRESSED and listed as `regressed`; one that is `wont_fix` stays KNOWN, is
+- People set `status` (open, confirmed, closed, wont_fix) and `type` (RTL_BUG, TB_BUG, UNKNOWN) of a bug page. A closed
+  bug that comes back is reported as REGRESSED and listed as `regressed`; one that is `wont_fix` stays KNOWN, is
   reported in brief, and is left out of prompts.
-- Two bug pages that turn out to be one cause: `dvwiki merge KEPT OTHER --reason "…"`. The first then counts the runs
-  of both, the second leads to it, and what people wrote stays on each. To undo it:
+- If two bug pages turn out to be one cause, run `dvwiki merge KEPT OTHER --reason "…"`. The first page then counts the
+  runs of both, the second refers to it, and what people wrote stays on each. To undo the merge, run
   `dvwiki merge --undo KEPT OTHER`.
 - A page that was deleted is recreated when its cause occurs again.
 - After a git merge run `dvwiki build`: it recounts, rebuilds the indexes, and settles conflicts in its own lines.
@@ -53,15 +53,15 @@ Resolution, Notes, Description, Fix Template, further sections, further keys.
 ## Update protocol
 
 Agents read the pages of a failure before they classify it, and cite them. They write through the tool, or into the
-parts that are people's. People review a bug page before a change of the RTL is filed for it.
+parts that belong to people. People review a bug page before a change of the RTL is filed for it.
 
 ## Citations
 
-A claim on a page ends in its source: the record of a run and, where there is one, the line of a log:
+A claim on a page ends with its source: the record of a run and, if there is one, the line of a log:
 
     (source: tasks/{task_id}.yaml | log: {file}:{line})
 
-Where one source covers a whole section, it is given once, in a paragraph of its own.
+If one source covers a whole section, it is given once, in a paragraph of its own.
 """
 
 SCHEMA_YAML = """\
@@ -80,7 +80,7 @@ sections:
   topics: {mode: snapshot, writable_by: [ingest, reviewer, human], read_cap: 4}
   log: {title: Log, description: What happened when, mode: log, writable_by: [ingest, agent, reviewer, human]}
   handoffs: {title: Handoffs, description: Who passed what on, mode: log, writable_by: [agent, reviewer, human]}
-# Each role hands its work to a later one; after max_steps handoffs of a task (default: twice as many as roles) it ends.
+# Each role hands its work to a later one. A task has at most max_steps handoffs (default: two for each role here).
 pipeline: [agent, reviewer, human]
 """
 
@@ -93,7 +93,7 @@ _GITIGNORE = """\
 """
 
 _GITATTRIBUTES = """\
-# Lines of both branches stay; the two kinds of index are then rebuilt by `dvwiki build`.
+# A merge keeps the lines of both branches; `dvwiki build` then rebuilds the index files and the page of flaky tests.
 log.md merge=union
 handoffs.md merge=union
 index.md merge=union
@@ -109,7 +109,7 @@ def scaffold(layout: Layout) -> list[str]:
         The files made, relative to the folder that holds the wiki.
 
     Raises:
-        WikiError: One of them cannot be written.
+        WikiError: A file or folder cannot be written.
     """
     files = {
         layout.wiki / "WIKI.md": _WIKI_MD,
@@ -124,10 +124,10 @@ def scaffold(layout: Layout) -> list[str]:
 
 
 def keep_out_of_git(layout: Layout) -> list[str]:
-    """Make the files by which git ignores caches, locks and journals; return the files made, as `scaffold` does.
+    """Make the files that let git ignore caches, locks and journals; return the files made, as `scaffold` does.
 
     Raises:
-        WikiError: One of them cannot be written.
+        WikiError: A file cannot be written.
     """
     return _created(layout, {layout.wiki / ".gitignore": _GITIGNORE, layout.journals / ".gitignore": "*\n"})
 

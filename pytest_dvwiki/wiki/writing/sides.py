@@ -24,7 +24,7 @@ _BASE_OURS_THEIRS = (1, 2, 3)
 def merged(wiki: Path, path: str) -> bytes | None:
     """Return a page with the text that people wrote on both sides of an unfinished merge.
 
-    The tool's keys are those of one side, and its region is empty. Conflicts are left only where both sides changed the
+    The tool's keys come from one side, and its region is empty. Conflicts are left only where both sides changed the
     same lines.
 
     Args:
@@ -32,7 +32,7 @@ def merged(wiki: Path, path: str) -> bytes | None:
         path: A page in it.
 
     Returns:
-        None if all sides have the present layout, or git does not have all three versions.
+        The page; None if all sides have the present layout, or git does not have all three versions.
     """
     found = [output(wiki, "show", f":{number}:./{path}") for number in _BASE_OURS_THEIRS]
     versions = [data for data in found if data is not None]

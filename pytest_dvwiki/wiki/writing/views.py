@@ -110,7 +110,7 @@ class Views:
             self.bug(former, may_create=False)
 
     def update_bug(self, listed: list[PageSummary], more: Iterable[str] = ()) -> None:
-        """Bring the pages of a cause up to date; the first page is kept, and takes in further causes."""
+        """Bring the pages of a cause up to date; the first page is kept, and takes in the causes in `more`."""
         keeper, *rest = listed
         if keeper.problem:
             self.files.refused.append((keeper.path, f"it cannot be read: {keeper.problem}"))
@@ -156,7 +156,7 @@ class Views:
                     self.files.edit(page.path, {"stale_reason": marks.left_out_reason(page.text("stale_reason"))}, {})
 
     def link_to(self, causes: Iterable[str]) -> None:
-        """Bring up to date the bug pages that name one of these causes, whose pages have changed."""
+        """Update the bug pages that mention one of these causes, because the pages of these causes have changed."""
         causes = set(causes)
         of_one_check = {name for each in causes for name in self.archive.family(each)}
         for fingerprint in sorted(of_one_check | proposals.naming(self.archive.db, causes)):

@@ -33,7 +33,7 @@ class WikiWriter:
     """The records and pages of one wiki.
 
     Args:
-        layout: Where it is.
+        layout: Where the wiki is.
         check: Write nothing; changes are only listed, and kept in memory for what depends on them.
         progress: Called with the name of each step and its count so far.
     """
@@ -58,7 +58,7 @@ class WikiWriter:
         self.page_cache.close()
 
     def refresh(self) -> None:
-        """Read what changed among the records and the pages."""
+        """Read the records and pages that have changed."""
         self.archive.refresh()
         self.page_cache.refresh()
         self.page_cache.causes.join(self.archive)
@@ -120,7 +120,7 @@ def writing(
     """Open a wiki for writing, under its lock.
 
     Args:
-        layout: Where it is.
+        layout: Where the wiki is.
         lock_timeout: Seconds to wait for another process that writes.
         scaffolded: Make folders and files if there is no wiki yet.
         progress: Called with the name of each step and its count so far.

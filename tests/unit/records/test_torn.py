@@ -90,7 +90,7 @@ def test_a_page_keeps_what_it_states_while_a_record_that_it_cites_cannot_be_read
     whole = path.read_bytes()
     path.write_bytes(whole[:-200])
     done = build(place)
-    told = f"it keeps what it states until the record {RUNS[1].task_id} can be read; restore it from git"
+    told = f"it stays as it is until the record {RUNS[1].task_id} can be read; restore that record from git"
     assert (page.read_bytes(), dict(done.refused)[f"bugs/{page.name}"]) == (before, told)
     assert main(["build", "--root", str(tmp_path)]) == main(["lint", "--root", str(tmp_path)]) == 1
     path.write_bytes(whole)
