@@ -31,7 +31,7 @@ _BLOCK = re.compile(rf"(?![ \n])(?:[{_PRINTED}]*(?<! )(?:\n|\Z))+(?<!\n)")
 _LONGEST_KEY = 100
 """Longest key, in characters, that is always on one line with its value."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
-"""Code points by which Python stands for bytes in file names that are not UTF-8."""
+"""Code points with which Python represents bytes in file names that are not UTF-8."""
 _QUOTED = re.compile(r"`([^`]*)`")
 _KINDS = {
     "array": "a list",
@@ -350,8 +350,8 @@ def _lines(mapping: Mapping[Any, Any], indent: str, lead: str = "") -> Iterator[
 
     Args:
         mapping: The mapping, which is not empty.
-        indent: Blanks before its keys.
-        lead: The text before its first key instead.
+        indent: Blanks before the keys.
+        lead: The text before the first key, instead of the blanks.
     """
     before = lead or indent
     for key, value in mapping.items():

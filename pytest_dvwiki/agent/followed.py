@@ -1,4 +1,4 @@
-"""A wiki for a process that answers many queries: a thread looks at the files, so that no query has to do so."""
+"""A wiki for a process that answers many queries: a thread looks at the files, so that no query has to."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def add_cause(parser: argparse.ArgumentParser) -> None:
 
 
 def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
-    """Return the fingerprint of the cause with a name, and the path of its page.
+    """Return the fingerprint of the cause that a user named, and the path of its page.
 
     Args:
         layout: Where the wiki is.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def record_of_now(name: str, repository: Repository, **parts: Any) -> RunRecord:
-    """Return a record of the present time, which belongs to no run.
+    """Return a record with the present time, which belongs to no run.
 
     Args:
         name: The command's name, the first part of the task id.

@@ -75,7 +75,7 @@ def print_event(event: Event) -> None:
 
 
 def print_plan(settings: LibrarianSettings, pages: Iterable[tuple[str, int, int]]) -> None:
-    """Print what a model would be asked: the tokens of each page, and the cost where the settings give a price."""
+    """Print what a model would be asked: the tokens of each page, and the cost if the settings give a price."""
     backend = next(iter(settings.backends), None)
     if backend is None:
         print("no model is set up (librarian.backends)", file=sys.stderr)

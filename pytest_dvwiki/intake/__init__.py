@@ -1,1 +1,1 @@
-"""Reading of what agents and their tools report, and archiving of it."""
+"""Reading and archiving of what agents and their tools report."""

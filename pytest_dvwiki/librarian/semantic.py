@@ -87,7 +87,7 @@ class _Judgement(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """A page to be compared."""
+    """The claims of a page, and the source files with which they are compared."""
 
     page: str
     claims: tuple[PageClaim, ...]

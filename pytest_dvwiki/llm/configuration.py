@@ -50,7 +50,7 @@ class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return shlex.split(self.run) if isinstance(self.run, str) else list(self.run)
 
     def model_for(self, step: str) -> str:
-        """Return the model for a step: that of its full name, of the part before the first dot, or the default."""
+        """Return the model listed for a step, for the part of its name before the first dot, or as the default."""
         if isinstance(self.model, str):
             return self.model
         return next(filter(None, map(self.model.get, (step, step.partition(".")[0], _DEFAULT))), "")

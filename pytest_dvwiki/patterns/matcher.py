@@ -33,7 +33,7 @@ BEFORE = 4
 MOST_TOGETHER = 64
 """Number of candidates that are decided together; the results show which kinds of the next ones can be skipped."""
 _TELLING = 400
-"""Number of characters of a line that show its indentation."""
+"""Number of characters of a line that are enough to see its indentation."""
 DEEPEST_BLOCK = 200
 """Largest number of lines of a traceback under one log line."""
 _MOST_DECIDED = 4096
@@ -153,7 +153,7 @@ class Matcher:
     def find(self, text: str) -> Iterator[tuple[int, Tier]]:
         """Yield the offsets at which the lines of messages of interest start, with the tiers of their patterns.
 
-        Offsets ascend. Of lines that differ in their numbers only, the first `ENOUGH` count.
+        Offsets ascend. Of lines that differ only in their numbers, the first `ENOUGH` are yielded.
         """
         block = _encoded(text)
         counted = position = 0

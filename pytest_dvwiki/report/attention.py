@@ -84,12 +84,12 @@ class AttentionItem:
 
     @property
     def tests(self) -> int:
-        """Return the number of tests in which the cause occurred last."""
+        """Return the number of tests that failed because of the cause when it last occurred."""
         return len(self.cause.tests)
 
     @property
     def extent(self) -> str:
-        """Return in how many tests the cause occurred last, if on record, and since when it has been in this state."""
+        """Return how many tests failed when the cause last occurred, if on record, and since when it has this state."""
         tests = f"{count(self.tests, 'test')}, " if self.tests else ""
         return f"{tests}since {self.since}"
 
@@ -134,7 +134,7 @@ class Attention:
     """The waivers that end within a week, the first to end first."""
     expired: tuple[Waiver, ...]
     problems: tuple[str, ...]
-    """The entries of the waivers' file that cannot be used."""
+    """The entries of the waiver file that cannot be used."""
 
     def of(self, *words: Word) -> list[AttentionItem]:
         """Return the causes in one of these states, in the order of the states."""

@@ -54,7 +54,7 @@ _EXCERPT_LINES = 14
 _RIGHT = 80
 """Column at which the origin ends, if the terminal is that wide."""
 _BARE_CHECKS = ("AssertionError ", "AssertionError: assert ")
-"""How the message of an assertion begins that has no text of its own, and so does not say what was compared."""
+"""Beginnings of the messages of assertions without a text of their own; they do not say what was compared."""
 _ORIGINS: dict[OriginType, str] = {
     "RTL_BUG": "RTL bug",
     "TB_BUG": "testbench bug",
@@ -86,7 +86,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """The data of one run to be shown."""
+    """The data of the run that the section shows."""
 
     archived: Archived
     root: Path

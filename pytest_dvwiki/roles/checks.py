@@ -1,4 +1,4 @@
-"""Log checks as pytest items: each `*.check.yaml` is a test that fails where the check is violated."""
+"""Log checks as pytest items: each `*.check.yaml` is a test that fails if the check is violated."""
 
 from __future__ import annotations
 

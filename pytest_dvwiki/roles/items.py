@@ -1,4 +1,4 @@
-"""The process that runs tests, in a plain run or as xdist worker: watches them and their child processes."""
+"""The process that runs tests, in a plain run or as an xdist worker: watches the tests and their child processes."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _CHUNK = 1 << 20
 
 
 class _Output:
-    """The file behind a descriptor, read on from where the last read ended.
+    """The file behind a descriptor; each read continues where the last one ended.
 
     If something else is behind the descriptor, such as a terminal or a pipe, there is nothing to read.
     """

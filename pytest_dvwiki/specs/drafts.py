@@ -172,7 +172,7 @@ def _accepted(waivers: Sequence[str], names: Iterable[str]) -> set[str]:
 def _expected(
     made: Draft, waivers: Sequence[str], *, has_misfits: bool, mode: Sequence[str] | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the results that a test configuration can have: no item is missing, or those that one waiver accepts are.
+    """Yield the possible results of a test configuration: no item is missing, or the items of one waiver are.
 
     Args:
         made: The draft check.

@@ -46,7 +46,7 @@ _REFERENCES = frozenset(
         "PrimitiveInstantiationSyntax",
     }
 )
-"""Nodes of pyslang's tree whose identifiers refer to other declarations; those of all other nodes declare."""
+"""Nodes of pyslang's tree whose identifiers refer to declarations; in all other nodes, identifiers are declared."""
 _NAMED = frozenset({"ConstraintDeclarationSyntax", "ConstraintPrototypeSyntax", "FunctionPrototypeSyntax"})
 """Nodes that hold the declared name as a node of its own."""
 
@@ -88,7 +88,7 @@ def _of_hdl(source: str, suffix: str) -> set[str]:
 
 
 def _by_declarations(code: str) -> Iterator[str]:
-    """Yield the names in code without comments that are where a declaration could be."""
+    """Yield each name that is where a declaration could be, from code without comments."""
     tokens = ["", "", "", *(token[0] for token in _TOKEN.finditer(code)), ""]
     for dot, _, before, word, behind in zip(*(tokens[offset:] for offset in range(5)), strict=False):
         # `.port(net)` uses a net that is declared elsewhere.

@@ -32,7 +32,7 @@ Kind = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 BUILD = "run `dvwiki build`"
 RESTORE = "run `dvwiki build --restore`, which recreates the page"
-"""Remedy where the tool itself links to a page that somebody deleted."""
+"""Remedy if the tool itself links to a page that somebody deleted."""
 REMEDIES: dict[Kind, str] = {
     "orphan": BUILD,
     "missing": BUILD,

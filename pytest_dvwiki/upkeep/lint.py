@@ -49,13 +49,13 @@ class LintReport:
     """The findings of a check; paths are relative to the wiki."""
 
     orphan_pages: list[str] = field(default_factory=list)
-    """Pages that `index.md` does not name."""
+    """Pages that `index.md` does not list."""
     broken_links: list[tuple[str, str]] = field(default_factory=list)
     """The page of each broken link, and what is wrong with the link."""
     stale_open_bugs: list[str] = field(default_factory=list)
     """Bugs first seen more than 90 days ago and still open."""
     missing_pages: list[str] = field(default_factory=list)
-    """Pages that `index.md` names and that do not exist."""
+    """Pages that `index.md` lists although they do not exist."""
     uncited_claims: list[tuple[str, int]] = field(default_factory=list)
     """The page and the line of each claim."""
     suggestions: list[str] = field(default_factory=list)

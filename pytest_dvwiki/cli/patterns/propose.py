@@ -52,7 +52,7 @@ class _Records:
     unknown: tuple[CauseHistory, ...]
     """Causes that no pattern in force matches, the most frequent first."""
     rare: int
-    """Number of further causes that no pattern matches, seen in too few runs."""
+    """Number of other causes that no pattern matches, seen in too few runs."""
     known: tuple[str, ...]
     """First causes of all failures that a pattern matches."""
 

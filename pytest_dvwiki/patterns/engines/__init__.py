@@ -20,7 +20,7 @@ VARIABLE = "DVWIKI_ENGINE"
 WORTH_LOADING = 1 << 19
 """Number of bytes that Python scans before a library is loaded."""
 _LEAST = 1 << 12
-"""Number of bytes that a block counts for at least: for a few lines, Python takes as long."""
+"""Minimum number of bytes counted for a block: a few lines take Python just as long."""
 
 
 class Engine(Protocol):

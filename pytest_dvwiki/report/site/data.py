@@ -232,7 +232,7 @@ class Data:
         charts = (
             Chart(
                 "rate",
-                "Pass rate: the share of finished tests that passed",
+                "Pass rate: the share of passed tests among those that passed or failed",
                 ("of the tests passed",),
                 rows(rates),
                 " %",

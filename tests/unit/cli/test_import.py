@@ -116,7 +116,9 @@ def test_what_cannot_be_taken_over_is_said(other: Path, capsys: pytest.CaptureFi
     assert main(["import", str(other), "--dry-run"]) == 1
     out, err = capsys.readouterr()
     assert "hit_count 5000: only 1000 runs are counted" in out
-    assert "coverage/odd.md: 1 run; action class odd: needs_investigation; without a date, it counts today" in out
+    assert (
+        "coverage/odd.md: 1 run; action class odd: becomes needs_investigation; without a date, it counts today" in out
+    )
     assert "not taken over: it names no covergroup or no bin" in out
     assert "dvwiki import: patterns/broken.md: " in err
     assert "dvwiki import: specs/README.md has no frontmatter" in err
