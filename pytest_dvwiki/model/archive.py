@@ -292,7 +292,7 @@ class FirstBad(ListedCommits):
     good: str
     """Commit of the pass, or the newest commit up to the pass that changed sources."""
     bad: str
-    """Commit of the failure, likewise; the same as `good` if the cause came with uncommitted changes."""
+    """Commit of the failure, or the newest commit up to it that changed sources; `good` if only edits came between."""
     dirty: bool = False
     """Whether the failing run had uncommitted changes: then no commit is named."""
     passed_with: PassSeed = "same"

@@ -59,7 +59,7 @@ class Archived:
     record: RunRecord | None = None
     """The record of the run; None if the run has nothing worth a record."""
     passed: tuple[Passed, ...] = ()
-    """Statements on causes whose tests pass in this run."""
+    """Statements about causes whose tests pass in this run."""
     coverage: CoverageNews | None = None
     """What is new about the run's coverage; None for a run without coverage reports."""
     written: bool = False
@@ -497,7 +497,7 @@ def _coverage_news(run: Run, history: History) -> CoverageNews | None:
 
 
 def _flaky(record: RunRecord, history: History) -> list[Flaky]:
-    """Return statements on the flaky tests of a run that is not on record yet."""
+    """Return statements about the flaky tests of a run that is not on record yet."""
     tests = {test.nodeid: test.attempts for test in record.other if test.is_flaky}
     before = history.flaky(tests)
     found = []

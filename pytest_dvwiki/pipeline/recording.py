@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def lists_of(run: Run) -> list[tuple[tuple[str | None, str | None], list[Result]]]:
-    """Return the results by simulator and build configuration; empty if the run keeps no lists of tests."""
+    """Group the results by simulator and build configuration; return nothing if the run keeps no lists of tests."""
     lists: dict[tuple[str | None, str | None], list[Result]] = {}
     for result in run.results if run.keep_suite else ():
         lists.setdefault((result.simulator, result.config), []).append(result)

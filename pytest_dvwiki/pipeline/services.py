@@ -145,7 +145,7 @@ class Services:
 
     @cached_property
     def text_classifier(self) -> TextClassifier:
-        """Return the classifier of bare texts."""
+        """Return the classifier of bare texts, such as logs."""
         from pytest_dvwiki.triage.texts.reading import TextClassifier  # noqa: PLC0415
 
         return TextClassifier(self.registry, self.history, self._classify)

@@ -105,7 +105,7 @@ def _not_passed(archive: Archive, run: int) -> set[str]:
 
 
 def _with_runners(names: Iterable[str]) -> Iterable[str]:
-    """Yield each test name and the name of its runner: a runner that failed to build is a test itself."""
+    """Yield each test name and the name of its runner: a runner that failed to build is listed as a test."""
     for name in names:
         yield name
         yield name.rpartition("::")[0]

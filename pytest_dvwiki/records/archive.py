@@ -151,7 +151,7 @@ class Archive(CauseNames):
         return {name for (name,) in rows}
 
     def causes_named_in(self, task_id: str) -> set[str]:
-        """Return the causes that a run mentions besides those that occurred in it."""
+        """Return the causes that a run mentions besides the causes that occurred in it."""
         of_run = "WHERE run = (SELECT id FROM runs WHERE task_id = :task) AND fingerprint IS NOT NULL"
         speaking = ("passed_again", "first_bad", "fix_rows")
         query = " UNION ".join(f"SELECT fingerprint FROM {table} {of_run}" for table in speaking)  # noqa: S608 (constants)
@@ -159,7 +159,7 @@ class Archive(CauseNames):
         return {name for (name,) in rows}
 
     def standing(self, fingerprint: str) -> list[same_check.Standing]:
-        """Return the causes of a check whose newest fix stands, the most recently seen cause first."""
+        """Return the causes of a check whose newest fix stands (see `same_check`), the most recently seen first."""
         check = same_check.check_of(*self.present((fingerprint,)))
         if not self.fix_states(self.family(check) or (check,)):
             return []
@@ -171,7 +171,7 @@ class Archive(CauseNames):
         return same_check.cause_of(self.db, self.passes, check, seen)
 
     def commit_since(self, standing: same_check.Standing) -> tuple[str, str] | None:
-        """Return the task id and commit of the first run without uncommitted changes that shows a standing fix."""
+        """Return task id and commit of the first run without uncommitted changes that passed with a standing fix."""
         runs = self.passes.passing_runs(standing.state.tests, standing.state.moment, EVER)
         for _, task_id, *_ in itertools.islice(runs, _MOST_RUNS):
             query = "SELECT vcs_commit FROM runs WHERE task_id = ? AND vcs_commit IS NOT NULL AND NOT dirty"
@@ -201,7 +201,7 @@ class Archive(CauseNames):
         return learned.lessons(self.db, verdicts.read(self.tasks))
 
     def taught(self) -> None:
-        """Mark all occurrences on record as learned from."""
+        """Note that all occurrences on record have been searched for merges."""
         self.db.execute("UPDATE checks SET fresh = 0 WHERE fresh")
 
     def fix_states(self, fingerprints: Sequence[str]) -> list[FixState]:
@@ -229,7 +229,7 @@ class Archive(CauseNames):
         return self.judge.comes_and_goes(self.present(fingerprints))
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
-        """Return, by test, the rate at which it failed with a cause since a moment."""
+        """Return, by test, the rate at which the test failed with a cause since a moment."""
         return self.judge.rates(self.present(fingerprints), since)
 
     def is_deterministic(self, *fingerprints: str) -> bool:

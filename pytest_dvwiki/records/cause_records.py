@@ -265,7 +265,7 @@ class CauseRecords:
     ) -> list[fixes.PassingRun]:
         """Return the first `most` runs between two moments that passed one of the tests.
 
-        If the runs are to rule out chance (`past`), a run that repeats a seed on the same sources does not count.
+        If the runs have to rule out chance (`past`), a run that repeats a seed on the same sources does not count.
         """
         end = min(before or EVER, self._until)
         independent = past is not None and not past.comes_and_goes

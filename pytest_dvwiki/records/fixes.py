@@ -20,7 +20,7 @@ unless the test comes and goes with it. A seed that is not on record counts as a
 The rate is taken over the runs since the first one with the sources in which the cause was first seen, or in which it
 returned after a fix that had held or was proven by the seed that failed; a seed that fails again counts once. The cause
 may have been there before that without a failure. So only as many of the earlier passes count as chance explains at
-that rate; further passes show that the cause came in later.
+that rate; more passes than these show that the cause came in later.
 
 `held` and `failed` are final: a cause that returns after its fix had held has regressed, and the fix stays `held`. A
 row that states a result (`held`, `failed`) keeps it. The commits of a fix are those that git names at the first pass
@@ -369,7 +369,7 @@ def _stated(group: list[Step]) -> Result | None:
 
 
 def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
-    """Return the fix as told by the best source: a person before an agent before git; the newest of several."""
+    """Return the fix as its best source describes it: a person before an agent before git; the newest of several."""
     stated = [step.fix for step in group if step.fix]
     span = _by_git(group, held_at, deterministic=deterministic)
     if not stated:

@@ -41,7 +41,7 @@ def split(text: str) -> list[str | Hunk]:
 
 
 def sides(text: str) -> tuple[str, str] | None:
-    """Return the whole text as either side has it; None if it holds no conflict."""
+    """Return the whole text of our side and of their side; None if the text holds no conflict."""
     parts = split(text)
     if not any(isinstance(part, Hunk) for part in parts):
         return None

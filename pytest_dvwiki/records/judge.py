@@ -172,7 +172,7 @@ class Judge:
         return records.comes_and_goes(records.all_tests(EVER), "", EVER)
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
-        """Return, by test, the rate at which it failed with a cause since a moment."""
+        """Return, by test, the rate at which the test failed with a cause since a moment."""
         records = CauseRecords(self._db, self.passes, fingerprints)
         by_test: dict[str, list[Target]] = {}
         for test in records.all_tests(EVER):

@@ -172,9 +172,9 @@ class Passes:
         return found
 
     def _seeds_of_passes(self, run: int, test: Target, build: str) -> Iterator[tuple[str | None, str | None]]:
-        """Yield pairs of a seed and its mark with which a run passed a test on its simulator, in any run of a build.
+        """Yield the seeds with which a run passed a test on its simulator, in any configuration of a build, with marks.
 
-        If a list of tests ran with several seeds, only the mark is known.
+        If a list of tests ran with several seeds, only the mark of a seed is known.
         """
         again = self._db.execute(
             "SELECT seed FROM passed_again WHERE run = :run AND (:any OR simulator = :simulator)"

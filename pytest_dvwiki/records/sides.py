@@ -80,7 +80,7 @@ def is_unread(file: str, reads: Collection[str]) -> bool:
 
     Args:
         file: Name in git.
-        reads: Files that the simulation read, named likewise.
+        reads: Files that the simulation read, named as in git.
     """
     language = next((each for each in _LANGUAGES if each.search(file)), None)
     if language is None or file in reads or not any(map(language.search, reads)):

@@ -179,8 +179,7 @@ def read_records(path: Path, data: bytes, name: str) -> tuple[list[RunRecord], l
         name: What to call the file in a message.
 
     Returns:
-        The records, and one message for each that is torn or cannot be read. Other documents are
-        skipped silently.
+        The records, and one message for each record that is torn or unreadable. Other documents are skipped silently.
     """
     found, problems = read_documents(path, data, name)
     return [record for record, _ in found], problems
@@ -234,7 +233,7 @@ def _parsed(data: bytes, name: str, above: int, *, must_be_record: bool) -> obje
     """Parse a document with `above` lines before it in its file.
 
     Raises:
-        RecordError: It is not YAML, or must be a record and is not even a mapping.
+        RecordError: The document is not YAML, or must be a record and is not even a mapping.
     """
     try:
         document = codec.last_document(data) or load(data, name)
@@ -255,7 +254,7 @@ def _record(path: Path, document: object, data: bytes, name: str) -> RunRecord |
     """Make a record from a document; return None if it is not ours.
 
     Raises:
-        RecordError: It is torn, or cannot be read.
+        RecordError: The record is torn, or cannot be read.
     """
     is_single = not _MONTH_FILE.fullmatch(path.name)
     if not isinstance(document, dict) or not _OURS & document.keys():

@@ -219,7 +219,7 @@ def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> No
 
 
 def names_of(record: RunRecord) -> set[str]:
-    """Return the causes that a record names besides those that occurred in it."""
+    """Return the causes that a record mentions besides the causes that occurred in its run."""
     return {
         *(row.fingerprint for row in record.passed_again),
         *(row.fingerprint for row in record.first_bad),

@@ -27,7 +27,7 @@ _PARAMETERS = re.compile(r"\[.*?\](?=::|$)")
 
 
 def without_parameters(nodeid: str) -> str:
-    """Return a test name without its parameters and those of its parents."""
+    """Return a test name without its own parameters and the parameters of its parents."""
     return _PARAMETERS.sub("", nodeid)
 
 

@@ -211,7 +211,7 @@ class Verdicts:
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """Return the fingerprints that were given up, each with its present name."""
+        """Return the fingerprints that were replaced, each with its present name."""
         known = {name for rulings in self.files for one in rulings.verdicts for name in (one.fingerprint, one.becomes)}
         return {name: became for name in sorted(known) if (became := self.canonical(name)) != name}
 

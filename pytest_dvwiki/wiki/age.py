@@ -23,8 +23,8 @@ def age(since: str, day: date) -> str:
     """Return, in words, how long something has been known.
 
     Args:
-        since: The day from which it was known, `YYYY-MM-DD…`.
-        day: The day on which it is read.
+        since: The day since which it has been known, `YYYY-MM-DD…`.
+        day: The day on which the age is shown.
     """
     try:
         days = (day - date.fromisoformat(since[:10])).days
@@ -42,8 +42,8 @@ def tag(page: PageSummary, day: date, since: str | None = None) -> str:
 
     Args:
         page: The page.
-        day: The day on which it is read.
-        since: The day from which the content was known, if the page itself does not say.
+        day: The day on which the age is shown.
+        since: The day since which the content has been known, if the page itself does not say.
     """
     known = age(since or page.text("first_seen"), day)
     again = _again(page)

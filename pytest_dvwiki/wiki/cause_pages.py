@@ -130,7 +130,7 @@ class CausePages:
         return list(self._cache.select("WHERE leads_to > '' ORDER BY path"))
 
     def still_open(self, fingerprints: Sequence[str]) -> list[str]:
-        """Return those causes whose page is open and not stale, sorted."""
+        """Return the given causes whose page is open and not stale, sorted."""
         query = (
             "SELECT DISTINCT fingerprint FROM causes JOIN pages USING (path)"
             " WHERE is_open AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY fingerprint"

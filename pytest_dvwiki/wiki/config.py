@@ -44,7 +44,7 @@ class WikiConfig:
     tokenizer: Path | None = None
     """The `tokenizer.json` used to count tokens; if None, they are counted by a rule."""
     ip_types: tuple[str, ...] = ()
-    """The kinds of design of the project (axi, ddr, …), for failures that name no kind."""
+    """The kinds of design of the project (axi, ddr, …), for failures that state no kind."""
 
     def __post_init__(self) -> None:
         try:

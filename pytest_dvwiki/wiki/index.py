@@ -25,7 +25,7 @@ _TITLE_LENGTH = 100
 _COMMIT = 7
 _MOST_OF_A_COMMIT = 20
 ENDED = frozenset({"closed", "wont_fix"})
-"""Statuses that end a bug for people, whether its tests pass or not."""
+"""Statuses with which people declare a bug settled, whether its tests pass or not."""
 
 
 def percent(rate: Any) -> str:

@@ -138,7 +138,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             return None
 
     def look_at(self, paths: Iterable[str]) -> bool:
-        """Read again those of the given pages that were changed in place; return whether there were any."""
+        """Read the given pages again if they were changed in place; return whether any of them was."""
         changed = False
         for path in paths:
             row = self.db.execute("SELECT size, mtime_ns FROM pages WHERE path = ?", (path,)).fetchone()

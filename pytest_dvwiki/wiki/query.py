@@ -301,7 +301,7 @@ class WikiHistory:
     def decisions(self, pattern: str, fingerprint: str) -> dict[OriginType, int]:
         """Return how many other causes of a pattern people assigned to each origin.
 
-        People decide by the `status` of a cause's page, or by a `type` other than the one in the page's name.
+        People decide by the `status` of a cause's page, or by a `type` other than the one that the tool gave the page.
 
         Args:
             pattern: Id of the pattern.

@@ -57,7 +57,7 @@ class Address:
         """Parse `category`, `category/page` or `category/page#Heading`; a page may have its suffix `.md`.
 
         Returns:
-            None if the text is not an address.
+            The address; None if the text is not an address.
         """
         found = _SECTION.fullmatch(text.strip())
         if found is None or found["category"] in _TAKEN:

@@ -174,7 +174,7 @@ class _Index:
         statistics = self.engine.statistics
 
         def frequency(word: str) -> int:
-            # A word unknown to the index occurs in changed pages only.
+            # A word that the index does not have occurs only in changed pages.
             return statistics.frequency(word) or sum(word in words for _, words in changed)
 
         with_new_words = Statistics(statistics.documents, statistics.mean_length, functools.cache(frequency))
@@ -360,7 +360,7 @@ class _Bm25Index(WikiSearchIndex):
         index.folder = folder
         before = self._stored()
         self._write_list(index)
-        # Another process may have mapped the previous index; some file systems would take the files away from it.
+        # The previous index stays: another process may have mapped its files, and some file systems would remove them.
         kept = {folder.name, before.folder if before else ""}
         for other in self._home.iterdir():
             if other.is_dir() and other.name not in kept:

@@ -121,9 +121,9 @@ class Filters:
     """Error class, failure subtype, or both with a slash between them."""
     ip_type: str | None = None
     since: str | None = None
-    """A day, `YYYY-MM-DD`: only pages last seen on it or later."""
+    """A day, `YYYY-MM-DD`: only pages whose failure was last seen on that day or later."""
     until: str | None = None
-    """A day, `YYYY-MM-DD`: only pages first seen on it or before."""
+    """A day, `YYYY-MM-DD`: only pages whose failure was first seen on that day or before."""
 
     def __post_init__(self) -> None:
         check_category(self.category)

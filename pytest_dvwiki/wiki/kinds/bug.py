@@ -1,7 +1,7 @@
 """A bug page: its first content, and what the records add later.
 
-The text that belongs to people (title, Symptom, Resolution) names nothing that differs between two branches on which
-the same cause is seen first, so that git merges the two pages without a question.
+The text that belongs to people (title, Symptom, Resolution) contains nothing that differs between two branches on which
+the same cause is first seen, so that git merges the two pages without a conflict.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def section(
 
     Args:
         history: The history of the cause, from the records.
-        stated: The statements about it, each with its text.
+        stated: The statements about the cause, each with its text.
         page_of: Returns the name of the bug page of a fingerprint.
     """
     states = history.fixes

@@ -56,7 +56,7 @@ class _Sources(NamedTuple):
     tasks: frozenset[str]
 
     def cite(self, task: str) -> str:
-        """Return the citation of a claim, with a leading blank; empty if the whole page has one source."""
+        """Return the citation of a claim, with a leading space; empty if the whole page has one source."""
         return f" {cite(task)}" if len(self.tasks) > 1 else ""
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 KEYS = ("stale", "stale_reason")
 """The keys of the mark. Bug pages always have them; other pages get them with their first mark."""
 MARKED = ("bugs", "patterns", "coverage")
-"""The categories whose pages are marked; on specification pages the tool owns nothing."""
+"""The categories whose pages are marked; the tool owns nothing on specification and topic pages."""
 _LONGEST = 200
 _CITES = "cites "
 _UNSEEN = "not seen since "

@@ -233,7 +233,7 @@ def with_lessons(data: bytes, listed: Sequence[Lesson]) -> bytes:
     """Return a page with these lessons in place of its present ones; all other text stays.
 
     Raises:
-        UnicodeDecodeError: It is not UTF-8.
+        UnicodeDecodeError: The page is not UTF-8.
     """
     text = data.decode()
     newline = newline_of(text)

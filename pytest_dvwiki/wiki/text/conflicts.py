@@ -35,7 +35,7 @@ def settle(data: bytes, owned: Collection[str]) -> Settled | None:
         owned: Keys that the tool owns on it.
 
     Returns:
-        None if the page has no conflict.
+        The page after that; None if it has no conflict.
     """
     if not may_be_in(data):
         return None

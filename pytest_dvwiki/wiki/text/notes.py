@@ -23,10 +23,10 @@ def note(text: str, role: str, day: date, commit: str = "") -> str:
     """Return a text as a marked note.
 
     Args:
-        text: Its text.
-        role: The role that writes it.
-        day: The day on which it is written.
-        commit: The commit of the fix that it proposes, in hex digits; empty if it proposes none.
+        text: The text, of one line or several.
+        role: The role that writes the note.
+        day: The day on which the note is written.
+        commit: The commit of the fix that the note proposes, in hex digits; empty if it proposes none.
     """
     head = f"- {UNREVIEWED}, by {role} on {day}:{f' fix proposed with commit `{commit}`:' if commit else ''}"
     lines = text.strip("\r\n").splitlines()

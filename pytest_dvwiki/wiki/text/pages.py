@@ -349,8 +349,8 @@ def _edit_regions(text: str, body: int, regions: Mapping[str, str], newline: str
     for name, place in reversed(_places(text, body).items()):
         if name in regions:
             content = regions[name].strip("\n")
-            # A region that begins with a heading follows its mark: git would take a blank line and this heading for
-            # those of a page that has a region for each section, and put what people wrote above it after the mark.
+            # A region that begins with a heading follows its mark without a blank line: git would match blank line and
+            # heading with the earlier layout, and move what people wrote above the heading behind the mark.
             lead = [] if content.startswith("## ") else [""]
             lines = [*lead, *content.split("\n"), "", ""] if content else ["", ""]
             parts += [text[place[1] : end], newline.join(lines)]

@@ -48,7 +48,7 @@ class ArchiveResult:
     held: list[str]
     """Causes whose fix counts as held since this run."""
     like: dict[str, tuple[str, str]]
-    """Maps each cause whose new page is like an older page to the names of the older and the new page."""
+    """Maps each cause whose new page is similar to an older page to the names of the older and the new page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,7 +318,7 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
 
 
 def leave_out(layout: Layout, days: int, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
-    """Take bug pages out of the index if they have been stale for some days and hold no fix that held.
+    """Take bug pages out of the index if they have been stale for some days and have no fix that ever held.
 
     The mark is kept on the page only; it is removed when the cause comes back, or when people set another status.
 

@@ -38,7 +38,7 @@ class Files:
     Args:
         wiki: Its folder.
         page_cache: The frontmatter of its pages.
-        unreadable: Returns those of the given task ids whose records cannot be read.
+        unreadable: Returns the given task ids whose records cannot be read.
         check: Write nothing; changes are only listed, and kept in memory for what depends on them.
     """
 

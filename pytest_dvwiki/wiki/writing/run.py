@@ -78,7 +78,7 @@ class ArchivedRun:
         return self._log_text(len(known), before)
 
     def _compare(self, fingerprints: Iterable[str]) -> None:
-        """Look for older pages that are like the new pages."""
+        """Look for older pages that are similar to the new pages."""
         made = {path for path in self.files.created if path.startswith("bugs/")}
         has_older = self.page_cache.count("bugs") > len(made)
         for fingerprint in fingerprints if made and has_older else ():

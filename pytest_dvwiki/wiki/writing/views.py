@@ -148,7 +148,7 @@ class Views:
         return gone or marks.drifted(page)
 
     def leave_out(self, days: int) -> None:
-        """Mark the bug pages that have been stale for some days and hold no fix that held: they leave the index."""
+        """Mark the bug pages that have been stale for some days and had no fix that held; they leave the index."""
         for page in self.page_cache.all("bugs"):
             if marks.is_gone(page.metadata) and not marks.is_left_out(page.metadata):
                 cause = aggregate.cause(self.archive, page.fingerprints())
