@@ -18,7 +18,7 @@ at the rate at which the test failed before (`chance`). A seed that passes again
 unless the test comes and goes with it. A seed that is not on record counts as another seed.
 
 The rate is taken over the runs since the first one with the sources in which the cause was first seen, or in which it
-returned after a fix that had held or was proven by the seed that failed; a seed that fails again counts once. The cause
+returned after a fix that had held or whose passes count; a seed that fails again counts once. The cause
 may have been there before that without a failure. So only as many of the earlier passes count as chance explains at
 that rate; more passes than these show that the cause came in later.
 
@@ -194,7 +194,7 @@ def judge(steps: Iterable[Step], records: CauseRecords) -> list[FixState]:
     for group in groups:
         state = _state(group.steps, presence, group.returned, records)
         states.append(state)
-        if group.returned and (state.fix.result == "held" or (state.past is None and state.fix.result == "open")):
+        if group.returned and (state.fix.result == "held" or (state.fix.counts and state.fix.result == "open")):
             presence = _after_return(presence, state, records.since_sources(group.returned.moment))
     return states
 

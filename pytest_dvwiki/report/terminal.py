@@ -206,7 +206,8 @@ def _cause(session: Session, cause: Cause, *, verbosity: int, width: int) -> Ite
     stated = list(session.archived.statements(cause))
     for each in stated:
         if isinstance(each, _PAST):
-            yield from _wrapped(text(each, _STYLE), width)
+            # Its end tells whether the fix is still in place.
+            yield from _wrapped(text(each, _STYLE), width, most=9 if isinstance(each, FixedBy) else 3)
     yield from _wrapped(occurrence.primary, width, most=3)
     if verbosity > 0 or not (cause.page and cause.page.status == "wont_fix"):
         yield from _next_steps(session, cause, stated, verbosity=verbosity, width=width)

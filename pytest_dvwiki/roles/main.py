@@ -7,12 +7,14 @@ import time
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_dvwiki.report import OUTPUT_FILES
 from pytest_dvwiki.roles.ledger import Ledger
+from pytest_dvwiki.settings import DEFAULT_WIKI_DIR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,12 +90,27 @@ class MainRole:
 
     def pytest_sessionstart(self) -> None:
         """Check the wiki if there is one; problems that still exist at the end are reported then."""
+        if self._config.inipath is None and not self._config.getoption("rootdir", None):
+            self._tell_of_memory_above()
         if not (self._settings.layout.wiki / "index.md").exists():
             return
         with self._guard("checking the wiki"):
             from pytest_dvwiki.upkeep.routine import check_session  # noqa: PLC0415  # only where there is a wiki
 
             self._check = check_session(self._settings)
+
+    def _tell_of_memory_above(self) -> None:
+        """Say that pytest chose a folder below the one with the project's `.agent`, whose causes this run ignores."""
+        from pytest_dvwiki.wiki.root import memory_above  # noqa: PLC0415  # only where no file names the root
+
+        settings = self._settings
+        above = memory_above(settings.layout.root) if settings.wiki_dir == DEFAULT_WIKI_DIR else None
+        if above is not None:
+            way = os.path.relpath(above, self._config.invocation_params.dir)
+            self._guard.note(
+                f"nothing in {Path(way, '.agent')} was used, since pytest took a folder below it as its root:"
+                f" run it with --rootdir={way}"
+            )
 
     # Reports
 

@@ -18,6 +18,16 @@ def find_root(start: Path) -> Path:
     return start
 
 
+def memory_above(root: Path) -> Path | None:
+    """Return the nearest parent with a folder `.agent`, up to the top of the git repository; None if there is none."""
+    folder = root.resolve()
+    while not (folder / ".git").exists() and folder != folder.parent:
+        folder = folder.parent
+        if (folder / ".agent").is_dir() and folder != _home():
+            return folder
+    return None
+
+
 def _home() -> Path | None:
     """Return the user's home folder; None if there is none, as for some users in containers."""
     try:

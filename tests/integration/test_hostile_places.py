@@ -282,3 +282,18 @@ def test_of_a_message_of_30_mb_so_much_is_looked_at_and_kept(project: Path) -> N
     assert whole < 1 << 22
     kept = [path for path in (project / ".agent").rglob("*") if path.suffix in {".md", ".yaml"}]
     assert all(path.stat().st_size < 1 << 16 for path in kept)
+
+
+@pytest.mark.parametrize(
+    ("words", "is_told"), [((), True), (("--rootdir=.",), False), (("--rootdir=..",), False)], ids=str
+)
+def test_a_run_in_a_folder_below_the_memory_says_that_it_was_not_used(
+    tmp_path: Path, words: tuple[str, ...], *, is_told: bool
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".agent").mkdir()
+    folder = tmp_path / "tb"
+    folder.mkdir()
+    (folder / "test_it.py").write_text("def test_ok():\n    pass\n", encoding="utf-8")
+    told = "dvwiki: nothing in ../.agent was used, since pytest took a folder below it as its root: run it with"
+    assert _told(_run(folder, "--dvwiki", *words)) == ([f"{told} --rootdir=.."] if is_told else [])

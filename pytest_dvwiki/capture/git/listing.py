@@ -68,6 +68,10 @@ class Listing:
         """Return the lines of the commits that touch any of the given files."""
         return [each.line for each in self.commits if not each.touched.keys().isdisjoint(names)]
 
+    def changed(self, *how: str) -> set[str]:
+        """Return the files that a commit changed in one of the given ways: git's letters, or `_SPECIAL`."""
+        return {name for each in self.commits for name, letter in each.touched.items() if letter in how}
+
     def only_of(self, lines: Collection[str]) -> set[str]:
         """Return the files that no commits touch except those with the given lines."""
         others = {name for each in self.commits if each.line not in lines for name in each.touched}
@@ -87,7 +91,7 @@ class Listing:
             failed: The commit of the failing run.
             absent: git's letter for a change to a file that the failing run did not have: `A` or `D`.
         """
-        gone = {name for each in self.commits for name, how in each.touched.items() if how in {absent, _SPECIAL}}
+        gone = self.changed(absent, _SPECIAL)
         others = [name for name in self.files if name not in known and name not in gone]
         unread = unread_files(self._git, others, reads, failed)
         comments = self._only_comments([name for name in self.files if name not in unread])

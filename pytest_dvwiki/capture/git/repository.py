@@ -455,7 +455,8 @@ class Repository:
     ) -> tuple[tuple[str, ...], set[str]]:
         """Return the newest commits in order, and the set of commits that change no code that was read.
 
-        Commits that touch files which the failing simulation read come first. If it is unknown what was read, commits
+        Commits that touch files which the failing simulation read come first, then those that remove or add files
+        beside them which it did not have. If it is unknown what was read, commits
         that touch files named in the evidence are among the first few, which are shown. Where the evidence names a
         missing file, the commits that removed the file or wrote its name come before all others. Commits that change no
         code that was read come last.
@@ -465,7 +466,10 @@ class Repository:
             return tuple(newest), set()
         failing = listing.touching(suspects.named(files))
         if suspects.reads:
-            found = [*failing, *listing.touching(suspects.read(files)), *newest]
+            # Where sources are found by a pattern, the simulation lacked such a file beside those that it read.
+            folders = {PurePosixPath(name).parent for name in suspects.reads}
+            gone = {name for name in listing.changed(suspects.absent) if PurePosixPath(name).parent in folders}
+            found = [*failing, *listing.touching(suspects.read(files)), *listing.touching(gone), *newest]
         else:
             shown = failing[:_IN_TEXT]
             others = [each for each in newest if each not in shown]

@@ -317,6 +317,12 @@ def test_what_passed_after_a_certain_fix_says_nothing_of_the_rate_of_what_a_late
     assert (states[-1].past.rate.failed, states[-1].past.rate.runs) == (2, 2)
 
 
+def test_what_passed_after_a_fix_whose_passes_count_says_nothing_of_the_rate_of_the_next_fault(tmp_path: Path) -> None:
+    runs = [_fails(1), _fails(2), _other_seed(3), _ran(tmp_path, 4, TEST), _fails(5), _fails(6), _other_seed(7)]
+    states = _judged(tmp_path, *runs)
+    assert [(state.fix.result, state.fix.counts) for state in states] == [("open", True), ("open", True)]
+
+
 @pytest.mark.parametrize(
     ("seeds", "needed"),
     [

@@ -197,6 +197,9 @@ def test_a_known_cause_shows_the_fix_that_did_not_help() -> None:
     for in_place, expected in words.items():
         lines = shown(replace(passed_once, fix_in_place=in_place))
         assert expected.format("after the fix by bbbbbbb regs: wait, 2026-11-20") in " ".join(" ".join(lines).split())
+    long = on_record.history(replace(opened, text="regs: wait; " * 30, passes=1))
+    lines = shown(replace(KNOWN, history=long, fix_in_place=False))
+    assert " ".join(" ".join(lines).split()).count("that fix was undone") == 1
     chance = replace(KNOWN, history=on_record.history(replace(opened, passes=1, counts=False)))
     assert "  not fixed by bbbbbbb regs: wait, 2026-11-20" in shown(chance)
 

@@ -255,6 +255,7 @@ def test_of_very_many_commits_those_that_touch_what_the_cause_names_come_first(p
 
 
 def test_a_file_is_named_only_by_its_whole_name(project: Project) -> None:
+    project.commit("ram", rtl__ram_v="module ram;")
     before = project.state
     project.commit("ram: reset", rtl__ram_v="module ram(input rst);")
     project.commit("tb: other work", tb__test_v="module tb2;")
@@ -278,6 +279,7 @@ def test_a_file_of_the_same_name_in_another_folder_is_not_named(project: Project
 
 
 def test_a_unit_in_quotes_names_its_file(project: Project) -> None:
+    project.commit("package", rtl__types_vhd="package types is -- old")
     before = project.state
     project.commit("package: moved", rtl__types_vhd="package types is")
     project.commit("tb: other work", tb__test_v="module tb2;")
@@ -384,6 +386,17 @@ def test_all_commits_are_told_where_none_touches_what_was_read(project: Project)
     found = Repository(layout(project.root)).came_with(str(before.commit), project.state, "", ("rtl/fifo.v",))
     assert found is not None
     assert (subjects(found), found.unread_count) == (["data", "regs: ack"], 0)
+
+
+def test_a_commit_that_adds_a_source_beside_those_that_were_read_comes_before_others(project: Project) -> None:
+    before = project.state
+    project.commit("sync: back", rtl__sync_v="module sync;")
+    project.commit("other: new", other__new_v="module other;")
+    project.commit("regs: ack", rtl__regs_v="module regs;")
+    (project.root / "other/new.v").write_text("module other2;")
+    project.commit("other: ack")
+    fix = Repository(layout(project.root)).difference(before, project.state, "", ("rtl/fifo.v",))
+    assert (subjects(fix), fix.unread_count) == (["regs: ack", "sync: back", "other: ack", "other: new"], 0)
 
 
 def test_where_as_many_files_were_read_as_a_record_keeps_more_may_have_been(project: Project) -> None:
