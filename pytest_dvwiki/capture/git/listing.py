@@ -30,6 +30,16 @@ _COMMENT = {
 }
 """Maps the suffix of a source to an expression for a line that holds only a comment, which no tool reads."""
 
+_SUFFIX = r"\.(?:s?vh?|vhdl?)\b"
+_IN_PYTHON = rf"(?<!\w)(NAMES)(?={_SUFFIX}|[\"'/]|(?<=\.py)\b)"
+"""Where Python gives the name of a module or file, one of `NAMES`, to a simulator: in strings."""
+_IN_HDL = rf"""
+    (?: (?<=\w\.) | (?<=["'/=])  # work.fifo
+      | (?<![\w$.]) (?= (?:NAMES) (?: \s*(?:\#|$) | \s+[\w\\] | :: | {_SUFFIX} | (?<=\.py)\b ) )  # fifo #(8) u_fifo (
+    ) (NAMES)\b"""
+"""Where HDL or a Makefile may give such a name: a signal of the name stands in an expression instead."""
+_HDL_COMMENT = re.compile(r"(?://|--\s).*")
+
 
 class ListedCommit(NamedTuple):
     """A commit of a range."""
@@ -130,13 +140,21 @@ def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed:
     words = {_called(name) for name in names} - {_called(name) for name in reads}  # another file of the same name
     if len(words) > _MOST:
         return {*names}
-    if not words:
-        return set()
-    paths = (f":(top,literal){name}" for name in reads)
-    wanted = (part for word in words for part in ("-e", word))
-    found = git.ask("grep", "-hoiwF", "--no-color", *wanted, failed, "--", *paths) or ""
-    said = {line.lower() for line in found.split("\n")}
+    python = [name for name in reads if name.endswith(".py")]
+    said = _used(git, words, python, failed, _IN_PYTHON) | _used(git, words, {*reads} - {*python}, failed, _IN_HDL)
     return {name for name in names if _called(name) in words and _called(name).lower() in said}
+
+
+def _used(git: Git, words: Collection[str], files: Iterable[str], failed: str, form: str) -> set[str]:
+    """Return the words, in lower case, that occur in files where the name of a module or file may be."""
+    paths = [f":(top,literal){name}" for name in files]
+    if not words or not paths:
+        return set()
+    wanted = (part for word in words for part in ("-e", word))
+    lines = git.ask("grep", "-hiwF", "--no-color", *wanted, failed, "--", *paths) or ""
+    names = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    named = re.compile(form.replace("NAMES", names), re.IGNORECASE | re.MULTILINE | re.VERBOSE)
+    return {name.lower() for name in named.findall(_HDL_COMMENT.sub("", lines))}
 
 
 def _parts(text: str) -> Iterable[tuple[str, str, str]]:

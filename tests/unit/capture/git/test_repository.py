@@ -309,10 +309,16 @@ def test_commits_that_touch_what_the_simulation_read_come_first(project: Project
 
 READ = ("rtl/fifo.v", "bench/test_fifo.py", "Makefile")
 TEXTS = {
-    "rtl/fifo.v": "module fifo;\n// depth\nparameter D = 8;\n",
+    "rtl/fifo.v": (
+        "module fifo(input i, output reg regs);\n// depth\nparameter D = 8;\n"
+        "ctrl #(.D(D)) u_ctrl();\nmem\n  u_mem();\nalways @* regs = regs + i; // regs of the\n"
+    ),
+    "rtl/ctrl.v": "module ctrl;\n",
+    "rtl/mem.v": "module mem;\n",
+    "rtl/dump.v": "module dump;\n",
     "rtl/regs.v": "module regs;\n",
     "rtl/cells.v": "module cells;\n",
-    "bench/test_fifo.py": "# the bench\nx = 1\n",
+    "bench/test_fifo.py": "# the bench\nx = 1  # regs in dump\nSOURCES = ['dump.v']\nassert dut.regs == 1\n",
     "bench/test_regs.py": "y = 1\n",
     "scripts/make_regs.py": "z = 1\n",
     "bench/gen.py": "z = 1\n",
@@ -329,9 +335,12 @@ TEXTS = {
         ("rtl/regs.v", None, False),
         ("rtl/fifo.v", TEXTS["rtl/fifo.v"].replace("// depth", "// the depth").replace("D = 8", "D = 7"), True),
         ("rtl/fifo.v", TEXTS["rtl/fifo.v"].replace("D = 8", "D = 9"), False),
-        ("bench/test_fifo.py", "# the bench of the FIFO\nx = 1\n", True),
-        ("bench/test_fifo.py", "#5 x = 1;\nx = 1\n", False),
+        ("bench/test_fifo.py", TEXTS["bench/test_fifo.py"].replace("bench", "bench of the FIFO"), True),
+        ("bench/test_fifo.py", TEXTS["bench/test_fifo.py"].replace("# the bench", "#5 x = 1;"), False),
         ("rtl/cells.v", "module cells2;\n", False),
+        ("rtl/ctrl.v", "module ctrl2;\n", False),
+        ("rtl/mem.v", "module mem2;\n", False),
+        ("rtl/dump.v", "module dump2;\n", False),
         ("bench/gen.py", "z = 2\n", False),
         ("scripts/make_regs.py", "z = 2\n", False),
         ("conftest.py", "x = 1\n", False),
