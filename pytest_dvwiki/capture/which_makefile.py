@@ -113,9 +113,9 @@ class Makefiles:
             return False
         if _OF_COCOTB.search(text) is not None:
             return True
-        stops = (what for _, what in _STOPPED_IN_IT.findall(evidence.log))
         if any(
-            what.startswith("***") or re.search(rf"^{re.escape(what)}[^:=\n]*:", text, re.MULTILINE) for what in stops
+            what.startswith("***") or re.search(rf"^{re.escape(what)}[^:=\n]*:", text, re.MULTILINE)
+            for what in _STOPPED_IN_IT.findall(evidence.log)
         ):
             return True
         recipes = (line.strip("\t @-+") for line in text.split("\n") if line.startswith("\t"))

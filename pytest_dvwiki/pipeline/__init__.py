@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -246,14 +247,20 @@ def _as_recorded(rows: Sequence[_Row], history: History) -> tuple[_Row, ...]:
 
 
 def _as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
-    """Merge causes that share a page; the merged cause is new only if all of them are new."""
+    """Return the causes as shown: those that share a page become one, which is new only if all of them are."""
     groups: dict[str, list[Cause]] = {}
+    names: dict[str, str] = {}
     for cause in causes:
-        prints, pages = history.names(cause.occurrence.fingerprint, None)
-        # A new cause with only one name has not been joined to a cause on record.
-        shown = _known_by_now(cause, history) if len(prints) > 1 else cause
-        groups.setdefault(pages[0] if pages else prints[0], []).append(shown)
-    return tuple(sorted(map(_joined, groups.values()), key=lambda cause: -len(cause.occurrence.tests)))
+        if cause.occurrence.fingerprint not in names:
+            prints, pages = history.names(cause.occurrence.fingerprint, None)
+            names |= dict.fromkeys(prints, pages[0] if pages else prints[0])
+        groups.setdefault(names[cause.occurrence.fingerprint], []).append(cause)
+    named = Counter(names.values())
+    # A new cause with one name only was not joined to another one.
+    shown = (
+        _known_by_now(_joined(group), history) if named[name] > 1 else _joined(group) for name, group in groups.items()
+    )
+    return tuple(sorted(shown, key=lambda cause: -len(cause.occurrence.tests)))
 
 
 def _known_by_now(cause: Cause, history: History) -> Cause:

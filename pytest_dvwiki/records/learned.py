@@ -24,7 +24,7 @@ from pytest_dvwiki.records.verdicts import Member, Merge
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_dvwiki.records.verdicts import Verdicts
 
@@ -123,21 +123,25 @@ def _linked(rows: Sequence[_Row]) -> list[list[_Row]]:
     Two spots belong to one statement if a traceback shows the same statement at both, or if they have two causes in
     common: the statement then moved. More rows never break up a group, so their order does not matter.
     """
-    kin: dict[object, set[str]] = defaultdict(set)
+    statements: dict[str, set[str]] = defaultdict(set)
     sources = {row.spot: row.sources for row in rows}
     causes: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         causes[row.spot].add(row.fingerprint)
         if row.source:
-            kin[row.statement].add(row.spot)
-    for spot, fingerprints in causes.items():
-        for pair in itertools.combinations(sorted(fingerprints), 2):
-            kin[pair].add(spot)
+            statements[row.statement].add(row.spot)
     groups = {spot: {spot} for spot in causes}
-    for name, spots in kin.items():
-        if isinstance(name, str) or len({sources[spot] for spot in spots}) > 1:
-            joined = set().union(*(groups[spot] for spot in spots))
-            groups |= dict.fromkeys(joined, joined)
+
+    def join(spots: Iterable[str]) -> None:
+        joined = set().union(*(groups[spot] for spot in spots))
+        groups.update(dict.fromkeys(joined, joined))
+
+    for spots in statements.values():
+        join(spots)
+    for one, other in itertools.combinations(causes, 2):
+        is_one = groups[one] is groups[other] or sources[one] == sources[other]
+        if not is_one and len(causes[one] & causes[other]) > 1:
+            join((one, other))
     distinct = {id(group): group for group in groups.values()}.values()
     return [[row for row in rows if row.spot in group] for group in sorted(distinct, key=min)]
 

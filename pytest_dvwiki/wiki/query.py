@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         StillFailing,
         Verdict,
     )
+    from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.records.fixes import FixState
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.page_files import Look
@@ -73,6 +74,12 @@ class WikiHistory:
         """Causes that this run is the first to have."""
         self._causes: dict[str, Cause | None] = {}
         """Cached answers of `cause`, kept until their basis changes: thousands of failures may have one cause."""
+        self._histories: dict[tuple[str, ...], CauseHistory | None] = {}
+        """Cached histories by the fingerprints of a cause, which may have thousands; kept as long as `_causes`."""
+        self._onsets: dict[tuple[str, ...], Onset | None] = {}
+        """Cached answers of `onset`, likewise."""
+        self._pages: dict[tuple[str, ...], list[PageSummary]] = {}
+        """Cached answers of `bug_pages` by the present name; kept as long as `_causes`."""
         self._subtypes: dict[str, subtype_history.SubtypeHistory | None] = {}
         """Cached answers of `subtype`, kept as long as `_causes`."""
         self._decided: dict[str, dict[str, OriginType]] = {}
@@ -154,6 +161,9 @@ class WikiHistory:
 
     def _forget_answers(self) -> None:
         self._causes.clear()
+        self._histories.clear()
+        self._onsets.clear()
+        self._pages.clear()
         self._subtypes.clear()
         self._decided.clear()
 
@@ -252,7 +262,10 @@ class WikiHistory:
         fingerprint = self._known(fingerprint)
         listed = self.bug_pages(fingerprint)
         page = listed[0] if listed else None
-        found = aggregate.cause(self.archive, page.fingerprints(fingerprint) if page else (fingerprint,))
+        prints = page.fingerprints(fingerprint) if page else (fingerprint,)
+        if prints not in self._histories:
+            self._histories[prints] = aggregate.cause(self.archive, prints)
+        found = self._histories[prints]
         if found is None:
             return None
         return Cause.on_record(fingerprint, found, bug.facts(page) if page else None)
@@ -340,7 +353,10 @@ class WikiHistory:
         fingerprint = self._known(fingerprint)
         if fingerprint in self._new:
             return None
-        return aggregate.onset(self.archive, self._prints(fingerprint))
+        prints = self._prints(fingerprint)
+        if prints not in self._onsets:
+            self._onsets[prints] = aggregate.onset(self.archive, prints)
+        return self._onsets[prints]
 
     def matrix(self, fingerprint: str, commit: str) -> tuple[matrix.Split, ...]:
         """Return the axes that separate the failures of a cause at a commit from passes of its tests at that commit."""
@@ -355,7 +371,10 @@ class WikiHistory:
         """Return the bug pages of a cause, under its present and former names; the page to keep comes first."""
         if fingerprint in self._new:
             return []
-        return self.page_cache.causes.pages_of(*self.archive.identities(self._known(fingerprint)))
+        present = self.archive.present((self._known(fingerprint),))
+        if present not in self._pages:
+            self._pages[present] = self.page_cache.causes.pages_of(*self.archive.identities(*present))
+        return self._pages[present]
 
     def _is_wanted(self, fingerprint: str) -> bool:
         listed = self.bug_pages(fingerprint)

@@ -67,7 +67,7 @@ def run(
             in_simulator=True,
             simulator="icarus",
             seed=seed,
-            excerpts=(Excerpt(source="log", lines=((1, report),)),),
+            excerpts=(Excerpt(source="log", lines=((1, report.replace("NAME", nodeid.rpartition("_")[2])),)),),
         )
         for nodeid in failing
     )
@@ -256,24 +256,25 @@ def test_a_pass_on_another_branch_is_none_since_which_anything_changed(root: Pat
     assert f"of its sources only testbench files changed since it passed at {first[:8]}: tb/sb.sv" in told
 
 
+def count_calls(monkeypatch: pytest.MonkeyPatch, of: type, name: str, asked: list[str]) -> None:
+    """Add the name of a method to a list at each call."""
+    real = getattr(of, name)
+
+    def listening(*arguments: object) -> object:
+        asked.append(name)
+        return real(*arguments)
+
+    monkeypatch.setattr(of, name, listening)
+
+
 def test_of_many_tests_of_a_cause_each_question_is_asked_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test asked for all tests of its cause: a repaired build of 2,000 tests took 17 seconds to tell."""
     tests = [TEST, *(f"tests/test_fifo.py::test_fifo::other{number}" for number in range(50))]
     run(root, 1, *tests, report="%Error: rtl/fifo.sv:3:1: syntax error, unexpected endmodule")
     change(root, "rtl/fifo.sv")
     asked: list[str] = []
-
-    def counted(of: type, name: str) -> None:
-        real = getattr(of, name)
-
-        def listening(*arguments: object) -> object:
-            asked.append(name)
-            return real(*arguments)
-
-        monkeypatch.setattr(of, name, listening)
-
-    counted(Archive, "newest_occurrence")
-    counted(repository.Repository, "difference")
+    count_calls(monkeypatch, Archive, "newest_occurrence", asked)
+    count_calls(monkeypatch, repository.Repository, "difference", asked)
     with Services(resolve(root), note=pytest.fail) as services:
         moment = "2026-11-21T02:00:00Z"
         results = tuple(Result(nodeid=name, outcome="passed", simulator="icarus") for name in tests)
@@ -283,6 +284,23 @@ def test_of_many_tests_of_a_cause_each_question_is_asked_once(root: Path, monkey
     assert len(archived.record.passed_again) == len(tests)
     assert asked.count("difference") == 1
     assert asked.count("newest_occurrence") < 10
+
+
+def test_a_cause_whose_statement_prints_forty_names_is_summed_up_once(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each name is a fingerprint, for each of which all others were read: 1,500 names took minutes."""
+    tests = [f"tests/test_alu.py::test_alu::test_{first}{second}" for first in "ghijk" for second in "lmnopqrs"]
+    report = "UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] operation NAME expected 12 got 13"
+    asked: list[str] = []
+    for name in ("newest_occurrence", "rates"):
+        count_calls(monkeypatch, Archive, name, asked)
+    for night, before in ((1, len(tests)), (2, 0)):
+        asked.clear()
+        run(root, night, *tests, report=report)
+        assert len(list((root / ".agent" / "wiki" / "bugs").glob("[RTU]*.md"))) == 1
+        assert asked.count("newest_occurrence") < before + 10, "each name is looked up before it is joined"
+        assert asked.count("rates") < 10
 
 
 def mended(root: Path, seeds: str, unseeded: str) -> Fix:

@@ -13,7 +13,7 @@ from pytest_dvwiki.wiki.text.names import file_name
 from pytest_dvwiki.wiki.writing.views import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from pytest_dvwiki.model import RunRecord
     from pytest_dvwiki.wiki.kinds.spec import Clarification
@@ -58,10 +58,10 @@ class ArchivedRun:
         before = {name: self._hits(name) for name in dict.fromkeys(item.failure_subtype for item in record.occurrences)}
         self.views.part(self.archive.formers(*self.archive.present(sorted(mine))))
         silent = silenced(record)
-        for occurrence in record.occurrences:
-            is_due = may_create and occurrence.fingerprint not in silent
-            self.views.bug(self._names[occurrence.fingerprint], may_create=is_due)
-        self._compare(item.fingerprint for item in record.occurrences)
+        due = {name for fingerprint, name in self._names.items() if may_create and fingerprint not in silent}
+        for name in dict.fromkeys(self._names.values()):  # occurrences may belong to one cause
+            self.views.bug(name, may_create=name in due)
+        self._compare()
         further = self.archive.further()
         gone = self.page_cache.causes.still_open(absence.candidates(self.archive, record))
         for fingerprint in sorted({*others, *gone} - mine):
@@ -77,12 +77,12 @@ class ArchivedRun:
             self.views.hole(covergroup, bin_name, may_create=may_create)
         return self._log_text(len(known), before)
 
-    def _compare(self, fingerprints: Iterable[str]) -> None:
+    def _compare(self) -> None:
         """Look for older pages that are similar to the new pages."""
         made = {path for path in self.files.created if path.startswith("bugs/")}
         has_older = self.page_cache.count("bugs") > len(made)
-        for fingerprint in fingerprints if made and has_older else ():
-            name = self._names[fingerprint]
+        first = {name: fingerprint for fingerprint, name in reversed(self._names.items())}
+        for name, fingerprint in first.items() if made and has_older else ():
             page = next(iter(self.views.pages(name)), None)
             if page is None or page.path not in self.files.created:
                 continue
