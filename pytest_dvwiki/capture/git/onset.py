@@ -256,6 +256,8 @@ def _between(
     start: _Start, failed: Vcs, repository: Repository, *, fingerprint: str, named: str, reads: Sequence[str]
 ) -> FirstBad | None:
     commit = str(failed.commit)
+    if failed.dirty and repository.edited_beside(commit, reads):
+        failed = replace(failed, dirty=False)
     found = FirstBad(
         fingerprint=fingerprint,
         nodeid=start.nodeid,

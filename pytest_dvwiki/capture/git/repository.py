@@ -388,6 +388,17 @@ class Repository:
         """Return the files with uncommitted changes; empty if git does not answer."""
         return self._names("diff", *DIFF, "--name-only", "-z", "HEAD", *self._sources) or ()
 
+    def edited_beside(self, failed: str, reads: Sequence[str]) -> bool:
+        """Tell whether the only files with uncommitted changes are files that a failing simulation did not read.
+
+        Args:
+            failed: The commit of the failing run, which is the present one.
+            reads: Files that the simulation read; if they are unknown, only prose counts as unread.
+        """
+        names = self._edited()
+        code = [name for name in names if not is_prose(name, reads)]
+        return bool(names) and set(code) <= unread_files(self._git, code, reads, failed)
+
     def _missing_history(
         self, before: Vcs, now: Vcs, files: Sequence[str] = (), suspects: _Suspects | None = None
     ) -> Difference:

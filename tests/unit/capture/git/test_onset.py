@@ -425,6 +425,22 @@ def test_uncommitted_changes_are_told(project: Project) -> None:
     assert "- Came with uncommitted changes in `rtl/fifo.sv` at" in project.page()
 
 
+@pytest.mark.parametrize(("edited", "is_told"), [("rtl/other.sv", False), ("README.md", False), ("rom.hex", True)])
+def test_uncommitted_changes_to_files_that_were_not_read_did_not_bring_a_cause(
+    project: Project, edited: str, is_told: bool
+) -> None:
+    project.commit("beside", edited)
+    good = project.head
+    project.run()
+    bad = project.commit("fifo: rework")
+    with (project.root / edited).open("a") as stream:
+        stream.write("more\n")
+    found = project.first_bad(reads=("rtl/fifo.sv",))
+    assert found is not None
+    assert (found.good, found.bad, found.dirty) == (good, bad, is_told)
+    assert bool(found.log) is not is_told
+
+
 def test_a_pass_with_uncommitted_changes_narrows_nothing(project: Project) -> None:
     project.run()
     commits = [project.commit(f"fifo: step {number}") for number in range(3)]
