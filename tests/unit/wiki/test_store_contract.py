@@ -239,7 +239,7 @@ def test_after_max_steps_a_task_is_handed_on_no_more(place: Place) -> None:
         ("planner", ("engineer", " \n", ""), "the summary is mandatory"),
         ("planner", ("robot", "Go.", ""), "there is no role 'robot' in the pipeline planner -> architect -> engineer"),
         ("human", ("engineer", "Go.", ""), "the role human is not in the pipeline"),
-        ("planner", ("engineer", "x" * 5000, ""), "it has 5000 characters; a line may have 4000"),
+        ("planner", ("engineer", "x" * 5000, ""), "it has 5000 characters, of at most 4000"),
         ("planner", ("engineer", "Go.", "a | b"), "the task 'a | b' is not a name"),
     ],
 )
