@@ -96,7 +96,7 @@ def _fixed_by(statement: of.FixedBy, style: Style = PLAIN) -> str:
         "chance": f"maybe fixed by {fix_and_date}: {passed_of(fix)}, which may be chance",
         "stated": f"said to be fixed by {fix_and_date}: {passed_of(fix)}",
         "returned": f"{'came back' if fix.in_place is False else 'failed again'} after the fix by {fix_and_date}",
-        "failed": f"not fixed by {fix_and_date}",
+        "failed": f"maybe not fixed by {fix_and_date}",
     }[statement.standing]
     if statement.standing == "returned" or statement.is_back:
         words += _IN_PLACE[fix.in_place]

@@ -30,9 +30,10 @@ DETERMINISTIC_SUBTYPES = frozenset(
 SIMULATION_CLASSES = frozenset({"sim_error", "uvm_error", "uvm_fatal"})
 """Classes that only a simulation reports."""
 _BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
-_BEFORE_ANY_COMMAND = frozenset({"python.hdl_file", "environment.make_no_rule"})
-"""Patterns for a missing file that cocotb's runner or make notices before the simulator is called."""
-
+_RUNNER_CHECKS = "python.hdl_file"
+"""The pattern for a missing file that cocotb's runner notices before the simulator is called."""
+_OF_OTHER_TOOLS = "environment."
+"""The beginning of the patterns of make, compilers of C and linkers."""
 
 INFRASTRUCTURE_SUBTYPES = frozenset({"tool_license", "out_of_memory", "disk_full"})
 INFRASTRUCTURE_PATTERNS = frozenset(
@@ -89,5 +90,6 @@ def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) 
     if test.phase == "collect":
         return True
     is_outside = cause.error_class == "python_error" and test.sim_time is None and test.seed is None
-    asked_for = cause.failure_subtype in _BEFORE_SIMULATOR or cause.pattern in _BEFORE_ANY_COMMAND
-    return test.simulator is None and (is_outside or asked_for)
+    is_build = cause.error_class in DETERMINISTIC_CLASSES and (cause.pattern or "").startswith(_OF_OTHER_TOOLS)
+    is_early = cause.failure_subtype in _BEFORE_SIMULATOR or cause.pattern == _RUNNER_CHECKS
+    return test.simulator is None and (is_outside or is_build or is_early)

@@ -75,8 +75,6 @@ def is_same_config(one: str, other: str) -> bool:
 
 def of_failure(occurrence: Occurrence, test: FailedTest) -> Target:
     """Return the target that a pass must have run on to count for a failure."""
-    if precedes_simulator(occurrence, test):
-        return Target(test.nodeid, ANY, ANY)
     if test.simulator is None and test.phase == "setup":
         # pytest calls a fixture of several tests once: if it fails, only the first of these tests tells where it ran.
         shared = {
@@ -85,6 +83,8 @@ def of_failure(occurrence: Occurrence, test: FailedTest) -> Target:
         if len(shared) == 1:
             ((simulator, config),) = shared
             test = replace(test, simulator=simulator, config=config)
+    if precedes_simulator(occurrence, test):
+        return Target(test.nodeid, ANY, ANY)
     config = test.config or ""
     if occurrence.error_class in DETERMINISTIC_CLASSES and config.endswith(_NOTHING_ADDED):
         # A build that failed never reached the run, so the run added nothing.

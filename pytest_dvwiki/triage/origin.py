@@ -110,6 +110,8 @@ _ANY = _READINGS.keys() - {"handle", "top level"}
 """Kinds that many different faults share: the fix of one fault is not evidence for the next."""
 _LISTS = re.compile(r"\.(?:f|fl|flist|filelist|vc|core)$", re.IGNORECASE)
 _MAKEFILES = re.compile(r"(?:^|[\\/])(?:gnu)?makefile[^\\/]*$|\.mk$", re.IGNORECASE)
+_IN_C = re.compile(r"\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx)$", re.IGNORECASE)
+"""Files of a model or of functions that design and testbench call; which side they belong to is not known."""
 _BUILD_FILES = re.compile(rf"{_MAKEFILES.pattern}|\.tcl$|{_LISTS.pattern}", re.IGNORECASE)
 _SCRIPTS = re.compile(
     rf"{_BUILD_FILES.pattern}|\.(?:[a-z]?sh|do|bat|ps1|pl|json|toml|ya?ml|cfg|ini)$|(?:^|[\\/])[^\\/.]+$", re.IGNORECASE
@@ -263,8 +265,8 @@ def of_changes(
 ) -> tuple[Clue, ...]:
     """Return the clues of the changes since the test last passed.
 
-    If only one side changed, the clue points to that side. That no HDL file changed, or that a list of sources or a
-    Makefile did, is a clue of its own.
+    If only one side changed, and no file in C, the clue points to that side. That no HDL file changed, or that a list
+    of sources or a Makefile did, is a clue of its own.
 
     Args:
         files: Names of the changed files; only sources of design and testbench count.
@@ -287,7 +289,8 @@ def of_changes(
         f" and until it failed at {failed[:8]}" if failed else ""
     )
     clues = []
-    if len(sides) == 1 and not (failures and any(map(_BUILD_FILES.search, files))):
+    in_doubt = any(map(_IN_C.search, files)) or (failures and any(map(_BUILD_FILES.search, files)))
+    if len(sides) == 1 and not in_doubt:
         ((side, changed),) = sides.items()
         text = f"of its sources only {SIDES[side].removeprefix('the ')} files changed {span}: {few(changed, 1)}"
         clues.append(Clue("likely changes" if failures else "changes", side, text))

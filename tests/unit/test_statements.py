@@ -150,8 +150,8 @@ def _terminal(place: Layout, cause: Cause) -> str:
             "returned",
             "failed again after the fix by bbbbbbb regs: ack, 2026-11-20",
         ),
-        ({"passes": 2, "counts": False}, True, "failed", "not fixed by bbbbbbb regs: ack, 2026-11-20"),
-        ({"result": "failed"}, False, "failed", "not fixed by bbbbbbb regs: ack, 2026-11-20"),
+        ({"passes": 2, "counts": False}, True, "failed", "maybe not fixed by bbbbbbb regs: ack, 2026-11-20"),
+        ({"result": "failed"}, False, "failed", "maybe not fixed by bbbbbbb regs: ack, 2026-11-20"),
     ],
 )
 def test_each_standing_of_a_fix_has_its_words(

@@ -54,20 +54,26 @@ class ListedCommit(NamedTuple):
 class Listing:
     """The commits of a range, the newest first; if there are very many, only the newest.
 
+    Commits that touch only files which are the same at both ends are left out: later commits of the range undid them.
+
     Args:
         git: Answers queries about history.
         span: The range, as `git log` takes it.
         sources: The files that count, as `git log` takes them.
+        changed: The files that differ between the ends.
     """
 
-    def __init__(self, git: Git, span: Sequence[str], sources: Sequence[str]) -> None:
+    def __init__(self, git: Git, span: Sequence[str], sources: Sequence[str], changed: Collection[str]) -> None:
         self._git = git
         self.span, self.sources = span, sources
         text = self._log(*DIFF, "--raw", "-z", *span, *sources)
-        self.commits = [
+        found = [
             ListedCommit(name, f"{name[:_SHORT]} {clean_text(subject)}", dict(_touched(part)))
             for name, subject, part in _parts(text)
         ]
+        self.commits = [each for each in found if not each.touched.keys().isdisjoint(changed)] or found
+        self.undone = len(found) - len(self.commits)
+        """Number of commits that are left out."""
 
     @property
     def files(self) -> list[str]:

@@ -83,7 +83,8 @@ class Difference(ListedCommits):
     """Names relative to the repository's top."""
     file_count: int = 0
     all_files: tuple[str, ...] = field(default=(), repr=False)
-    """All names, as in git; sources that differ only in comments are left out if others differ. Empty if unknown."""
+    """All names, as in git; sources that differ only in comments, or that the failing simulation is known not to have
+    read, are left out if others differ. Empty if unknown."""
     note: str = ""
     """Another difference, in addition to the commits; if there are none, the only difference."""
 
@@ -436,7 +437,7 @@ class Repository:
             if count:
                 break
         failed = first if suspects.absent == "A" else last
-        listing = Listing(self._git, [*span, *merges], sources)
+        listing = Listing(self._git, [*span, *merges], sources, files)
         log, unread = self._ordered(listing, code, suspects, failed)
         # Files that only the unread commits touch are not part of what the other commits did.
         theirs = listing.only_of(unread)
@@ -453,11 +454,11 @@ class Repository:
         return Difference(
             change="commit",
             log=log,
-            log_count=count if log else 0,
+            log_count=count - listing.undone if log else 0,
             unread_count=len(unread),
             files=suspects.first([name for name in kept if name in code], kept),
             file_count=len({*kept}),
-            all_files=tuple(dict.fromkeys((*code, *before.edited))),
+            all_files=tuple(dict.fromkeys((*(name for name in code if name not in theirs), *before.edited))),
             note=note if log else f"a change between {first[:_SHORT]} and {last[:_SHORT]}",
         )
 
@@ -495,6 +496,7 @@ class Repository:
                 *listing.touching([file for file in files if PurePosixPath(file).name == name]),
                 *self._log(f"-{MOST_COMMITS}", f"-S{name}", *listing.span, paths=listing.sources),
             )
+            if each in newest
         ]
         known = {*suspects.named(listing.files), *suspects.reads}
         reads = suspects.reads if len(suspects.reads) < MOST_READ else ()

@@ -16,11 +16,13 @@ from ..samples import failed, occurrence
     [
         ("python.hdl_file", None, (ANY, ANY)),
         ("environment.make_no_rule", None, (ANY, ANY)),
+        ("environment.cpp_compiler", None, (ANY, ANY)),
+        ("environment.cpp_compiler", "verilator", ("verilator", "")),
         ("python.hdl_file", "icarus", ("icarus", "")),
         ("icarus.missing_file", None, ("", "")),
     ],
 )
-def test_a_file_that_was_missing_before_a_simulator_was_called(
+def test_a_build_that_failed_before_a_simulator_was_called(
     pattern: str, simulator: str | None, place: tuple[str, str]
 ) -> None:
     cause = occurrence(error_class="compile_error", failure_subtype="missing_file", pattern=pattern)

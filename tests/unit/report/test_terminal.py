@@ -187,7 +187,7 @@ def test_a_regressed_cause_shows_what_fixed_it_last() -> None:
 def test_a_known_cause_shows_the_fix_that_did_not_help() -> None:
     opened = Fix(text="regs: wait", commits=("a" * 40, "b" * 40), date="2026-11-20T10:00:00Z")
     known = replace(KNOWN, history=on_record.history(opened))
-    assert "  not fixed by bbbbbbb regs: wait, 2026-11-20" in shown(known)
+    assert "  maybe not fixed by bbbbbbb regs: wait, 2026-11-20" in shown(known)
     passed_once = replace(KNOWN, history=on_record.history(replace(opened, passes=1)))
     assert "  failed again after the fix by bbbbbbb regs: wait, 2026-11-20" in shown(passed_once)
     words = {
@@ -201,7 +201,7 @@ def test_a_known_cause_shows_the_fix_that_did_not_help() -> None:
     lines = shown(replace(KNOWN, history=long, fix_in_place=False))
     assert " ".join(" ".join(lines).split()).count("that fix was undone") == 1
     chance = replace(KNOWN, history=on_record.history(replace(opened, passes=1, counts=False)))
-    assert "  not fixed by bbbbbbb regs: wait, 2026-11-20" in shown(chance)
+    assert "  maybe not fixed by bbbbbbb regs: wait, 2026-11-20" in shown(chance)
 
 
 def test_a_new_cause_of_a_known_kind_says_so() -> None:

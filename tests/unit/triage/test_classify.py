@@ -731,3 +731,14 @@ def test_tests_that_pass_cost_a_verdict_nothing() -> None:
         for seed in range(20_000)
     ]
     assert seconds(lambda: settle([], [], passed)) < 0.3
+
+
+def test_a_top_level_that_is_missing_is_the_same_cause_in_one_stream_and_in_two(classifier: Classifier) -> None:
+    said = logged("ERROR", "gpi", "VPI: Couldn't find root handle fifo")
+    raised = traceback("RuntimeError: Can not find root handle 'fifo'").partition("\n")[2]
+    one = classifier.classify(failure(log=f"{said}\n{raised}"))
+    two = classifier.classify(failure(simulator=False, stdout=said, stderr=raised))
+    assert label(one) == label(two) == "sim_error/handle_not_found"
+    assert one is not None
+    assert two is not None
+    assert one.primary == two.primary

@@ -84,8 +84,8 @@ def test_text_for_people_neither_breaks_nor_repairs_unless_it_is_read(project: P
     project.commit("fewer notes")
     found = project.since(failed)
     assert (subjects(found), found.log_count, found.files, found.file_count) == (
-        ["fewer notes", "fifo: reset", "notes"],
-        3,
+        ["fifo: reset"],
+        1,
         ("rtl/fifo.v",),
         1,
     )
@@ -209,6 +209,20 @@ def test_where_only_comments_changed_they_are_the_change(project: Project) -> No
     project.commit("readme", **{"README.md": "# Other\n"})
     found = Repository(layout(project.root)).difference(before, project.state, "", ("bench.py",))
     assert (subjects(found), found.all_files) == (["bench: comment"], ("README.md", "bench.py"))
+
+
+def test_commits_that_later_ones_undid_are_not_told(project: Project) -> None:
+    before = project.state
+    project.commit("regs: typo", rtl__regs_v="module regs")
+    project.commit("fifo: reset", rtl__fifo_v="module fifo(input rst);")
+    (project.root / "rtl/regs.v").unlink()
+    project.commit("regs: removed")
+    reads = ("rtl/fifo.v", "rtl/regs.v")
+    fix = project.since(before, "rtl/regs.v", reads)
+    assert (subjects(fix), fix.log_count, fix.unread_count, fix.files) == (["fifo: reset"], 1, 0, ("rtl/fifo.v",))
+    fault = Repository(layout(project.root)).came_with(str(before.commit), project.state, "rtl/regs.v", reads)
+    assert fault is not None
+    assert (subjects(fault), fault.log_count) == (["fifo: reset"], 1)
 
 
 def test_commits_of_the_wiki_alone_change_nothing(project: Project) -> None:
@@ -374,6 +388,17 @@ def test_commits_that_change_no_code_that_was_read_are_counted(
     unknown = Repository(layout(project.root)).came_with(str(before.commit), project.state)
     assert unknown is not None
     assert bool(unknown.unread_count) is (is_counted and name in READ), "comments alone"
+
+
+def test_sources_that_were_not_read_are_not_among_the_files_that_differ(project: Project) -> None:
+    for file, content in TEXTS.items():
+        project.write(file, content)
+    project.commit("all files")
+    before = project.state
+    project.commit("fifo: width", rtl__fifo_v="module fifo2;")
+    project.commit("regs: bench", **{"bench/test_regs.py": "y = 2\n"})
+    assert project.since(before, reads=READ).all_files == ("rtl/fifo.v",), "the stimulus of the FIFO is the same"
+    assert set(project.since(before).all_files) == {"rtl/fifo.v", "bench/test_regs.py"}
 
 
 def test_a_new_file_may_be_part_of_a_fix_and_a_removed_one_of_a_fault(project: Project) -> None:
