@@ -1,7 +1,8 @@
 """The commits that introduced a cause: records say where a test passed and failed, git lists the commits between.
 
 Two runs of a test bracket the onset: the last that passed and the first that failed, where the passing commit is an
-ancestor of the failing one. Later runs between the two, passing or failing, narrow the range.
+ancestor of the failing one. Later runs between the two, passing or failing, narrow the range. If the sources of a
+later failure have none of the changes in it, another fault is behind that failure, and the range ends there.
 
 For a build that fails, each run whose build passed counts as a pass.
 
@@ -73,7 +74,8 @@ def _of_failure(
     if since is not None:
         start = since
     elif known is not None and known.is_certain:
-        if repository.is_older(vcs.commit, known.bad) and repository.is_older(known.good, vcs.commit):
+        is_between = repository.is_older(vcs.commit, known.bad) and repository.is_older(known.good, vcs.commit)
+        if is_between or _is_undone(known, vcs, repository):
             start = _Start(known.nodeid, known.good)
         else:
             # The more often the cause was seen, the fewer passes before it are needed to rule out chance.
@@ -102,6 +104,14 @@ def _of_failure(
     )
     is_news = found is not None and (known is None or _identity(found) != _identity(known))
     return found or known, is_news
+
+
+def _is_undone(known: FirstBad, vcs: Vcs, repository: Repository) -> bool:
+    """Tell whether a failing run has none of the changes in a known range: it came with one after that range."""
+    if not 0 < known.file_count == len(known.files):
+        return False
+    changed = repository.changed(known.good, vcs)
+    return changed is not None and set(known.files).isdisjoint(changed)
 
 
 def _identity(found: FirstBad) -> tuple[object, ...]:

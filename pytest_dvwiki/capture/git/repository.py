@@ -50,8 +50,8 @@ _GENERATED = (
     "*.ghw",
 )
 """Files that every run writes anew: they are not sources, even where somebody committed them."""
-_IN_QUOTES = re.compile(r"(?<=[\"'`])[A-Za-z_]\w*(?=[\"'`])")
-"""A name in quotes, as a tool writes the name of a unit or module."""
+_IN_QUOTES = re.compile(r"(?<=[\"'`])[A-Za-z_]\w*(?=[\"'`])|(?<=\bcomponent )\w+")
+"""A name in quotes or after `component`, as a tool writes the name of a unit or module."""
 _FOLDER = re.compile(r"[\w./+-]+/$")
 """The folder before a base name."""
 _LONGEST = 300

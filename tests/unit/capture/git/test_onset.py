@@ -382,6 +382,21 @@ def test_a_run_without_a_commit_hides_neither_the_range_nor_the_fix(project: Pro
     assert [line.partition(" ")[0] for line in record.fixes[0].log or ()] == [fix[:12]]
 
 
+def test_a_range_whose_changes_are_undone_ends_with_the_run_that_fails_without_them(project: Project) -> None:
+    project.run()
+    good = project.head
+    bad = project.commit("fifo: rework")
+    found = project.first_bad()
+    assert found is not None
+    assert (found.good, found.bad) == (good, bad)
+    git(project.root, "revert", "--no-edit", bad)
+    bad = project.commit("regs: rework", "rtl/regs.sv")
+    for _ in range(2):
+        found = project.first_bad()
+        assert found is not None
+        assert (found.good, found.bad, found.log_count) == (good, bad, 3)
+
+
 def test_commits_of_files_that_were_read_come_first(project: Project) -> None:
     project.run()
     project.commit("fifo: rework")

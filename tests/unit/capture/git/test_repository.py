@@ -300,6 +300,8 @@ def test_a_unit_in_quotes_names_its_file(project: Project) -> None:
     repository = Repository(layout(project.root))
     text = 'rtl/top.vhd:4:10: unit "types" not found in library "work"'
     assert subjects(repository.difference(before, project.state, text, ("rtl/top.vhd",)))[0] == "package: moved"
+    text = "rtl/top.vhd:4:10: no entity was compiled for component types"
+    assert subjects(repository.difference(before, project.state, text, ("rtl/top.vhd",)))[0] == "package: moved"
     assert subjects(repository.difference(before, project.state, "no types", ("rtl/top.vhd",)))[0] == "tb: other work"
 
 
