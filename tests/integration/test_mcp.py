@@ -216,7 +216,7 @@ def test_the_printed_configuration_starts_the_server(root: Path, capsys: pytest.
         (("--root", "/nowhere/at/all"), "--root /nowhere/at/all: no such folder"),
         (("--role", "root", "--print-config"), "--role root: there is no such role; there are read-only, "),
         (("--allow", "/nowhere/at/all"), "--allow /nowhere/at/all: no such folder"),
-        (("--http", "0", "--print-config"), "name one"),
+        (("--http", "0", "--print-config"), "give a port"),
         (("--http", "99999"), "--http 99999: "),
     ],
 )
