@@ -94,6 +94,7 @@ def _command(run: SimulationRun, test: CocotbTest, *, strict: bool = False) -> C
         seed=run.seed_of(test),
         cocotb=run.cocotb,
         strict=strict,
+        modules=run.modules,
     )
 
 

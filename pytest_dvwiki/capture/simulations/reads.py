@@ -56,7 +56,7 @@ def files_read(
     top = workspace(root)[0]
     base, real = f"{top}{os.sep}", f"{os.path.realpath(top)}{os.sep}"
     found: dict[str, None] = {}
-    for path in (*_hdl(setup, folder), *_others(files, modules, folder, base)):
+    for path in (*_hdl(setup, folder), *imported(files, modules, folder, base)):
         # git knows a file by its real path, not by the path of a link.
         there = os.path.realpath(path)
         if there.startswith(real) and not is_library(there):
@@ -153,7 +153,7 @@ def _dependencies(setup: Setup, folder: str) -> Iterator[str]:
             yield from [path for path in there if os.path.isfile(path)][:1]  # noqa: PTH113  # many of them
 
 
-def _others(files: Iterable[str], modules: Iterable[str], folder: str, base: str) -> Iterator[str]:
+def imported(files: Iterable[str], modules: Iterable[str], folder: str, base: str) -> Iterator[str]:
     """Yield Python files, each with the project files that it imports, and Makefiles.
 
     A Makefile may give the simulator a search path of its own. Therefore a module that is in no known folder may be any

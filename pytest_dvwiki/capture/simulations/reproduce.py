@@ -17,7 +17,7 @@ from pytest_dvwiki.redact import MASKED, redact
 from pytest_dvwiki.settings import OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from pytest_dvwiki.model import Command
 
@@ -118,13 +118,20 @@ class Call:
         file, separator, names = nodeid.partition("::")
         return f"{_path(file, self.folder, self.items or '.')}{separator}{names}"
 
-    def command(self, nodeid: str, variables: Mapping[str, str] | None = None, options: Sequence[str] = ()) -> Command:
+    def command(
+        self,
+        nodeid: str,
+        variables: Mapping[str, str] | None = None,
+        options: Sequence[str] = (),
+        modules: Iterable[str] = (),
+    ) -> Command:
         """Return the command that runs one pytest item, or `make`.
 
         Args:
             nodeid: The item.
             variables: Additional variables.
             options: Additional options.
+            modules: Names of the item's test modules.
         """
         from pytest_dvwiki.model import Command  # noqa: PLC0415  # a run without failures does not need it
 
@@ -136,7 +143,9 @@ class Call:
         if path:
             configured = _configuration(file, tuple(self.arguments), self.here, self.configuration, self.items)
         words = (*program, *path, *own, *configured, *options)
-        asked = _asked_for(file, self.here, self.items) if file and self.here and self.environment else ()
+        asked: Iterable[str] = ()
+        if file and self.here and self.environment:
+            asked = _asked_for(file, self.here, self.items, self._top, tuple(modules))
         names = {name: self.environment[name] for name in asked if name in self.environment} | self.variables
         for name, value in (variables or {}).items():
             names.pop(name, None)
@@ -150,9 +159,12 @@ class Call:
 
     def with_variables(self, variables: Mapping[str, str]) -> Call:
         """Return the call with additional variables of its environment."""
-        top = os.path.normpath(os.path.join(self.here, os.path.relpath(".", self.folder)))  # noqa: PTH118
-        placed = with_places(variables, Path(top), Path(self.here))
+        placed = with_places(variables, Path(self._top), Path(self.here))
         return replace(self, variables=placed | self.variables) if placed else self
+
+    @property
+    def _top(self) -> str:
+        return os.path.normpath(os.path.join(self.here, os.path.relpath(".", self.folder)))  # noqa: PTH118
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -169,11 +181,22 @@ def _path(file: str, folder: str, items: str) -> str:
 
 
 @functools.lru_cache(maxsize=256)
-def _asked_for(file: str, here: str, items: str | None) -> tuple[str, ...]:
-    """Return the environment variables that a test's file and the conftest files above it ask for."""
-    path, top = (Path(os.path.normpath(f"{here}/{each}")) for each in (file, items or "."))
-    above = (folder / "conftest.py" for folder in path.parents if folder.is_relative_to(top))
-    texts = (reading.start_of(each, _MOST_READ) for each in (path, *above))
+def _asked_for(file: str, here: str, items: str | None, top: str, modules: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the environment variables that the Python files of a test ask for.
+
+    Args:
+        file: The test's file; the conftest files above it count too.
+        here: The folder that its path is relative to.
+        items: The path from there to the folder above which no conftest file counts.
+        top: The folder outside which nothing counts that these files import.
+        modules: Names of the test modules.
+    """
+    from pytest_dvwiki.capture.simulations.reads import imported  # noqa: PLC0415  # loaded only for failures
+
+    path, root = (Path(os.path.normpath(f"{here}/{each}")) for each in (file, items or "."))
+    above = (folder / "conftest.py" for folder in path.parents if folder.is_relative_to(root))
+    files = imported(map(str, (path, *above)), modules, here, f"{top}{os.sep}")
+    texts = (reading.start_of(each, _MOST_READ) for each in files)
     return tuple(sorted({"".join(found) for text in texts for found in _READ.findall(text)}))
 
 
@@ -317,6 +340,7 @@ def again(
     seed: str | None = None,
     cocotb: str | None = None,
     strict: bool = False,
+    modules: Iterable[str] = (),
 ) -> Command:
     """Return the command that runs a cocotb test of a pytest item, or of a Makefile.
 
@@ -328,6 +352,7 @@ def again(
         seed: The random seed.
         cocotb: Version of cocotb; 1.x uses other variables.
         strict: Whether the test fails only because of the error lines in its log.
+        modules: Names of all test modules of the item.
     """
     old = cocotb is not None and cocotb.startswith("1.")
     variables = {}
@@ -338,7 +363,7 @@ def again(
     elif test:
         variables["COCOTB_TEST_FILTER"] = (_filter if call.items is not None else _filter_of_make)(test, module)
     options = STRICT if strict and call.items is not None else ()
-    return call.command(nodeid, variables, options)
+    return call.command(nodeid, variables, options, modules)
 
 
 def native(

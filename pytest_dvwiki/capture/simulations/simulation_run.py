@@ -55,6 +55,11 @@ class SimulationRun:
         old = any(is_silent(case) for case in self.cases or ())
         self.cocotb = self.main.cocotb or ("1.9" if old else sim.cocotb)
 
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Names of the test modules."""
+        return tuple(dict.fromkeys((*self.sim.modules, *(test.module for test in self.tests if test.module))))
+
     @functools.cached_property
     def reads(self) -> tuple[str, ...]:
         """Return the project files that the simulation read."""
@@ -64,8 +69,7 @@ class SimulationRun:
         files_of_cases = (test.case.file for test in self.tests if test.case is not None and test.case.file is not None)
         folder = sim.folder or sim.root
         files = dict.fromkeys(os.path.normpath(folder / path) for path in (*files_of_cases, *sim.files))
-        modules = dict.fromkeys((*sim.modules, *(test.module for test in self.tests if test.module)))
-        return files_read(self.setup, files=files, modules=modules, folder=str(folder), root=sim.root)
+        return files_read(self.setup, files=files, modules=self.modules, folder=str(folder), root=sim.root)
 
     @functools.cached_property
     def unseeded(self) -> str:
@@ -86,7 +90,9 @@ class SimulationRun:
         """Return the command that runs the item again."""
         if self.sim.call is None:
             return None
-        return reproduce.again(self.sim.call, self.sim.nodeid, seed=seed, cocotb=self.cocotb, strict=strict)
+        return reproduce.again(
+            self.sim.call, self.sim.nodeid, seed=seed, cocotb=self.cocotb, strict=strict, modules=self.modules
+        )
 
     def failure(
         self,

@@ -157,6 +157,17 @@ def test_the_variables_that_the_files_of_a_test_ask_for_are_kept(repository: Pat
     assert "abcdef123456" not in str(call)
 
 
+def test_the_variables_that_imported_files_ask_for_are_kept(repository: Path) -> None:
+    fifo = repository / "blocks/fifo"
+    (fifo / "test_fifo.py").write_text("from const import cfg\n")
+    (fifo / "const.py").write_text("import os\nTOP = os.getenv('DUT')\n")
+    (fifo / "bench.py").write_text("from levels import LEVEL\n")
+    (fifo / "levels.py").write_text("LEVEL = os.environ['LEVEL']\n")
+    call = called(fifo, fifo, environment={"DUT": "fifo_top", "LEVEL": "3", "EDITOR": "vi"})
+    assert call.command("test_fifo.py::test_fifo").variables == {"DUT": "fifo_top"}
+    assert again(call, "test_fifo.py::test_fifo", modules=("bench",)).variables == {"DUT": "fifo_top", "LEVEL": "3"}
+
+
 def test_a_secret_among_the_options_is_masked(repository: Path) -> None:
     command = called(repository, repository, "--api-key=abcdef123456", "--token", "x").command(NODEID)
     assert command.arguments[2] == "--api-key=…"
