@@ -110,6 +110,8 @@ class Onset:
     """Whether a test failed with the cause and passed with the same sources and seed."""
     passes_needed: dict[str, int] = field(default_factory=dict)
     """Maps a test to how many passes with other seeds show that the cause was absent before the failure."""
+    passes_to_hold: dict[str, int] = field(default_factory=dict)
+    """Maps a test to the passes that made the fix hold: as many show that the cause was absent before it returned."""
     since: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Maps a test to two numbers of runs since the first failure: those it failed with the cause, and all it ran in."""
 

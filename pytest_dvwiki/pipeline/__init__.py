@@ -116,7 +116,8 @@ def _processed(run: Run, services: Services) -> Archived:
     named = [
         replace(cause.occurrence, fingerprint=cause.name) for cause in causes if not is_beyond_sources(cause.occurrence)
     ]
-    came, first_bad = onset.known_or_new(named, vcs, history, repository)
+    in_place = {cause.name: cause.fix_in_place for cause in causes}
+    came, first_bad = onset.known_or_new(named, vcs, history, repository, in_place)
     judged_failures = sorted(zip(run.failures, verdicts, strict=True), key=lambda member: not member[1].follower)
     members = {member[1].fingerprint: member for member in judged_failures}
     causes = tuple(

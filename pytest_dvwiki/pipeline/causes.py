@@ -94,8 +94,11 @@ def with_changes(
         *,
         in_simulator: bool,
         of_build: bool,
+        lacking: str | None,
     ) -> tuple[Clue, ...]:
-        return of_changes(files, passed, failed, sources=reads, python_bench=in_simulator, of_build=of_build)
+        return of_changes(
+            files, passed, failed, sources=reads, python_bench=in_simulator, of_build=of_build, lacking=lacking
+        )
 
     def weighed(failure: Failure, verdict: Verdict) -> Verdict:
         if verdict.fingerprint not in since:
@@ -105,6 +108,7 @@ def with_changes(
             failure.reads,
             in_simulator=failure.in_simulator,
             of_build=verdict.error_class in DETERMINISTIC_CLASSES,
+            lacking=_lacking(verdict),
         )
         return with_clues(verdict, clues)
 
@@ -148,6 +152,7 @@ def with_onset(
                 python_bench=failure.in_simulator,
                 failures=failures,
                 of_build=verdict.error_class in DETERMINISTIC_CLASSES,
+                lacking=_lacking(verdict),
             )
             if span is not None
             else ()
@@ -156,6 +161,11 @@ def with_onset(
         if knows_changes(verdict):
             break
     return replace(cause, occurrence=replace(cause.occurrence, origin=_origin(verdict, root)))
+
+
+def _lacking(verdict: Verdict) -> str | None:
+    """Return the file that asks for a module which the build lacks."""
+    return verdict.place.file if verdict.failure_subtype == "missing_module" and verdict.place is not None else None
 
 
 def _likely_span(

@@ -331,7 +331,8 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
         first_bad=_first_bad(archive, fingerprints, max(fixed, passed))[0],
         fixed_after=passed_at or (before and before[0]),
         comes_and_goes=archive.comes_and_goes(fingerprints),
-        passes_needed=_passes_to_hold(newest) | _passes_needed(rates),
+        passes_needed=_passes_needed(rates),
+        passes_to_hold=_passes_to_hold(newest),
         since={nodeid: (rate.failed, rate.runs) for nodeid, rate in rates.items()},
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records.fixes import STATES
+from pytest_dvwiki.records.sides import MAYBE_LATER
 from pytest_dvwiki.records.tables import json_list
 from pytest_dvwiki.runs import EVER
 
@@ -37,17 +38,21 @@ class ProposedFix:
 
 
 def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixState]) -> None:
-    """Store the commits of a cause's newest fix, unless it failed."""
+    """Store the commits of a cause's newest fix, as one name, if they are known to have ended it.
+
+    Of several commits any may have ended it, so only the same commits ended another cause, too.
+    """
     db.execute("DELETE FROM fix_commits WHERE fingerprint = ?", (fingerprint,))
     state = states[-1] if states else None
     stands = state is not None and (state.fix.result == "held" or (state.fix.result == "open" and not state.returned))
     newest = state.fix if state is not None and stands else None
-    commits = {line.partition(" ")[0] for line in newest.likely} if newest else set()
-    db.executemany("INSERT INTO fix_commits VALUES (?, ?)", [(name, fingerprint) for name in sorted(commits)])
+    if newest is not None and newest.likely and newest.counts and MAYBE_LATER not in (newest.note or ""):
+        name = " ".join(sorted(line.partition(" ")[0] for line in newest.likely))
+        db.execute("INSERT INTO fix_commits VALUES (?, ?)", (f"{name} of {newest.likely_count}", fingerprint))
 
 
 def commits(db: sqlite3.Connection, causes: Iterable[str] | None) -> set[tuple[str, str]]:
-    """Return every commit of the newest fixes of some causes, each with its cause; None stands for all causes."""
+    """Return the commits of the newest fixes of some causes, each with its cause; None stands for all causes."""
     if causes is None:
         return set(db.execute("SELECT name, fingerprint FROM fix_commits"))
     query = "SELECT name, fingerprint FROM fix_commits WHERE fingerprint IN (SELECT value FROM json_each(?))"
@@ -55,7 +60,7 @@ def commits(db: sqlite3.Connection, causes: Iterable[str] | None) -> set[tuple[s
 
 
 def with_commits(db: sqlite3.Connection, names: Iterable[str]) -> set[str]:
-    """Return the causes whose newest fix has one of these commits."""
+    """Return the causes whose newest fix has these commits."""
     rows = db.execute(
         "SELECT DISTINCT fingerprint FROM fix_commits WHERE name IN (SELECT value FROM json_each(?))",
         (json_list(names),),
@@ -64,7 +69,7 @@ def with_commits(db: sqlite3.Connection, names: Iterable[str]) -> set[str]:
 
 
 def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[str]:
-    """Return the other causes whose newest fix shares a commit with the newest fix of one of the given causes."""
+    """Return the other causes whose newest fix has the same commits as the newest fix of one of the given causes."""
     rows = db.execute(
         "SELECT DISTINCT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"
         " WHERE mine.fingerprint IN (SELECT value FROM json_each(:mine))"
@@ -75,7 +80,7 @@ def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[st
 
 
 def naming(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
-    """Return the causes whose pages mention a given cause: their fixes share a commit, or its fix is proposed there."""
+    """Return the causes whose pages mention a given cause: their fixes have the same commits, or its fix is proposed there."""
     asked = json_list(sorted(fingerprints))
     rows = db.execute(
         "SELECT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"

@@ -59,7 +59,7 @@ def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = Fa
         return None
     if _LIBRARY.search(file):
         return "TB_BUG"
-    bench = _WRAPPER if python_bench or _is_among(file, sources) else TESTBENCH
+    bench = _WRAPPER if python_bench or is_among(file, sources) else TESTBENCH
     return "TB_BUG" if bench.search(own_name(file)) else "RTL_BUG"
 
 
@@ -69,7 +69,7 @@ def concerns(file: str, sources: Collection[str]) -> bool:
         return True
     is_python = file.endswith(".py")
     like = _of_kind(tuple(sources), is_python=is_python)
-    return not like or _is_among(file, like)
+    return not like or is_among(file, like)
 
 
 def is_unread(file: str, reads: Collection[str]) -> bool:
@@ -93,7 +93,7 @@ def _of_kind(sources: tuple[str, ...], *, is_python: bool) -> tuple[str, ...]:
     return tuple(each for each in sources if (each.endswith(".py") if is_python else HDL.search(each)))
 
 
-def _is_among(file: str, sources: Collection[str]) -> bool:
+def is_among(file: str, sources: Collection[str]) -> bool:
     """Tell whether a file is among the sources, which may be named relative to other folders."""
     names, ends = _names(tuple(sources))
     return file in ends or any(end in names for end in _ends(file))

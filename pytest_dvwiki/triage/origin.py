@@ -22,6 +22,7 @@ from pytest_dvwiki.records.sides import (
     TESTBENCH,
     WOULD_DECIDE,
     concerns,
+    is_among,
     is_prose,
     of_held_fix,
     own_name,
@@ -262,6 +263,7 @@ def of_changes(
     python_bench: bool = False,
     failures: int = 0,
     of_build: bool = False,
+    lacking: str | None = None,
 ) -> tuple[Clue, ...]:
     """Return the clues of the changes since the test last passed.
 
@@ -277,8 +279,15 @@ def of_changes(
         failures: Number of runs that failed after the pass, with no other pass since, if the pass had a different seed:
             the fault may have been there before. A changed build description may then have introduced it.
         of_build: Whether the build fails; an earlier build that passed does not prove that the test passed.
+        lacking: The file that asks for a module which the build lacks. The design lost the module by a change of this
+            file, or of one that the build did not read.
     """
     files = tuple(files)
+    matters = tuple(
+        file
+        for file in files
+        if lacking is None or not HDL.search(file) or is_among(file, (lacking,)) or not is_among(file, sources)
+    )
     sides: dict[OriginType, list[str]] = {}
     for file in files:
         side = side_of(file, sources, python_bench=python_bench)
@@ -290,7 +299,7 @@ def of_changes(
     )
     clues = []
     in_doubt = any(map(_IN_C.search, files)) or (failures and any(map(_BUILD_FILES.search, files)))
-    if len(sides) == 1 and not in_doubt:
+    if len(sides) == 1 and matters == files and not in_doubt:
         ((side, changed),) = sides.items()
         text = f"of its sources only {SIDES[side].removeprefix('the ')} files changed {span}: {few(changed, 1)}"
         clues.append(Clue("likely changes" if failures else "changes", side, text))
@@ -305,8 +314,9 @@ def of_changes(
         clues.append(Clue(_ASKS, "UNKNOWN", f"{asks}, changed {span}, too"))
     elif any(map(HDL.search, files)) and (calling := [file for file in files if _may_call(file, sources)]):
         clues.append(Clue(_ASKS, "UNKNOWN", f"{few(calling, 1)}, which may ask for the top level, changed {span}, too"))
-    if files and not any(map(HDL.search, files)):
-        clues.append(Clue(_SAME_HDL, "UNKNOWN", f"no HDL file of the repository changed {span}, but {few(files, 1)}"))
+    if matters and not any(map(HDL.search, matters)):
+        which = "of the repository" if matters == files else "that may have lost the module"
+        clues.append(Clue(_SAME_HDL, "UNKNOWN", f"no HDL file {which} changed {span}, but {few(matters, 1)}"))
     return tuple(clues)
 
 

@@ -21,7 +21,7 @@ from pytest_dvwiki.records.kinds import is_deterministic
 from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.causes.history import History
@@ -37,7 +37,11 @@ _MOST_COMMITS = 10
 
 
 def known_or_new(
-    occurrences: Sequence[Occurrence], vcs: Vcs, history: History, repository: Repository
+    occurrences: Sequence[Occurrence],
+    vcs: Vcs,
+    history: History,
+    repository: Repository,
+    in_place: Mapping[str, bool | None] | None = None,
 ) -> tuple[dict[str, FirstBad], tuple[FirstBad, ...]]:
     """Return the ranges of commits that introduced the causes of a run.
 
@@ -46,6 +50,8 @@ def known_or_new(
         vcs: The repository during the run.
         history: The archive before the run.
         repository: Lists the commits between two runs.
+        in_place: Whether the changes of each cause's newest fix are still in the sources; None if unknown. A cause that
+            fails again although they are may be another fault, which the passes of the fix do not rule out.
 
     Returns:
         The known ranges by fingerprint, and the ranges among them that this run adds or narrows.
@@ -53,7 +59,12 @@ def known_or_new(
     known: dict[str, FirstBad] = {}
     news = []
     for occurrence in occurrences[:_MOST]:
-        found, is_new = _of_failure(occurrence, vcs, history, repository)
+        onset = history.onset(occurrence.fingerprint) or Onset()
+        keeps_fix = (in_place or {}).get(occurrence.fingerprint)
+        has_seed = any(test.seed_unknown or test.seed is not None for test in occurrence.tests)
+        if keeps_fix is not False and has_seed and not is_deterministic(occurrence):
+            onset = replace(onset, fixed_after=None, passes_to_hold={} if keeps_fix else onset.passes_to_hold)
+        found, is_new = _of_failure(occurrence, vcs, onset, history, repository)
         if found is not None:
             known[occurrence.fingerprint] = found
         if found is not None and is_new:
@@ -62,10 +73,9 @@ def known_or_new(
 
 
 def _of_failure(
-    occurrence: Occurrence, vcs: Vcs, history: History, repository: Repository
+    occurrence: Occurrence, vcs: Vcs, onset: Onset, history: History, repository: Repository
 ) -> tuple[FirstBad | None, bool]:
     """Return the range of a cause that fails now, and whether this run adds or narrows it."""
-    onset = history.onset(occurrence.fingerprint) or Onset()
     known = onset.first_bad
     if vcs.commit is None or not occurrence.tests or (vcs.dirty and onset.moment is not None):
         return known, False
@@ -135,7 +145,7 @@ def _start(
         before = history.last_passes(occurrence, test, onset.moment or EVER)
         passes = history.last_passes(occurrence, test) if onset.moment else before
         proving = [] if onset.comes_and_goes else [one for one in passes if _proves(one, test, occurrence)]
-        enough = onset.passes_needed.get(test.nodeid)
+        enough = (onset.passes_to_hold | onset.passes_needed).get(test.nodeid)
         runs = _independent(before, comes_and_goes=onset.comes_and_goes)
         # A pass counts if it and the later passes are so many that chance is unlikely.
         for group in (proving, runs[enough - 1 :] if enough else []):

@@ -134,6 +134,14 @@ def test_a_fix_names_other_causes_that_its_commits_fixed(place: Layout) -> None:
     assert "ended other causes" not in page(place, CAUSE)
 
 
+def test_one_of_several_commits_that_may_have_fixed_a_cause_did_not_fix_another_one(place: Layout) -> None:
+    add(place, passing(2))
+    log = fixed(2)["log"]
+    wider = fixed(3, OTHER, log=[*log, "5c5c5c5 other: more"], log_count=len(log) + 1)
+    add(place, passing(3, fingerprint=OTHER, nodeid="other", fixes=(wider,)))
+    assert "ended other causes" not in page(place, CAUSE) + page(place, OTHER)
+
+
 def test_a_fix_tells_on_which_branches_and_in_how_many_other_tests_it_was_seen(tmp_path: Path) -> None:
     place = layout(tmp_path)
     tests = tuple(failed(each) for each in (TEST, "t2", "t3"))
