@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.model import FixRow, PassedAgain, Passing
 from pytest_dvwiki.records.fixes import OF_EDITS, PROVES, proof
-from pytest_dvwiki.records.sides import MAYBE_LATER, is_prose, side_of
+from pytest_dvwiki.records.sides import MAYBE_LATER, is_prose, is_unread, side_of
 from pytest_dvwiki.records.units import parents_of
 
 if TYPE_CHECKING:
@@ -221,7 +221,9 @@ def _touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
     # Where Python drives the design, HDL is the design even in a folder of tests.
     in_python = any(name.endswith(".py") for name in reads)
     return any(
-        side_of(name, reads if in_python else (), python_bench=in_python) != "RTL_BUG" and not NO_STIMULUS.search(name)
+        side_of(name, reads if in_python else (), python_bench=in_python) != "RTL_BUG"
+        and not NO_STIMULUS.search(name)
+        and not is_unread(name, reads)
         for name in files
     )
 

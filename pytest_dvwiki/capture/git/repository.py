@@ -450,7 +450,7 @@ class Repository:
         if now.dirty and (made or not edited):
             note = f"with {_edits(suspects.first(made), len(made))}"
         elif before.dirty and (left or not before.edited):
-            note = f"it had failed with {_edits(suspects.first(left), len(left))}"
+            note = f"or dropping the {_edits(suspects.first(left), len(left))}, with which it had failed"
         return Difference(
             change="commit",
             log=log,

@@ -737,6 +737,18 @@ def test_a_design_in_a_folder_of_tests_draws_no_stimulus_for_a_bench_in_python(p
     assert [each.new_stimulus for each in record.passed_again] == [not bench.endswith(".py")]
 
 
+@pytest.mark.parametrize(("changed", "anew"), [("tests/regs_bench.py", True), ("tests/sram_bench.py", False)])
+def test_a_bench_that_the_simulation_did_not_read_draws_none_of_its_stimulus(
+    project: Project, changed: str, *, anew: bool
+) -> None:
+    project.run(fails=True, seed="1", reads=("rtl/fifo.sv", "tests/regs_bench.py"))
+    project.commit("fifo: repair")
+    project.commit("bench: more", changed)
+    record = project.run(seed="1").record
+    assert record is not None
+    assert [each.new_stimulus for each in record.passed_again] == [anew]
+
+
 def test_after_a_pass_with_the_seed_that_failed_no_older_range_is_told(project: Project) -> None:
     project.run(seed="1")
     project.commit("fifo: rework")

@@ -578,7 +578,7 @@ def test_edits_of_sources_that_were_not_read_are_not_told_beside_commits(project
     assert project.since(failed).note == "with uncommitted changes in rtl/cim.v"
     git(project.root, "checkout", "-q", "--", ".")
     assert project.since(failed, reads=read).note == ""
-    assert project.since(failed).note == "it had failed with uncommitted changes in rtl/cim.v"
+    assert project.since(failed).note == "or dropping the uncommitted changes in rtl/cim.v, with which it had failed"
 
 
 def test_of_a_failure_with_uncommitted_changes_a_later_commit_alone_is_not_told(project: Project) -> None:
@@ -587,7 +587,10 @@ def test_of_a_failure_with_uncommitted_changes_a_later_commit_alone_is_not_told(
     git(project.root, "checkout", "-q", "--", ".")
     project.commit("tb: more", tb__test_v="module tb2;")
     found = project.since(before)
-    assert (found.text, found.note) == ("tb: more", "it had failed with uncommitted changes in rtl/fifo.v")
+    assert (found.text, found.note) == (
+        "tb: more",
+        "or dropping the uncommitted changes in rtl/fifo.v, with which it had failed",
+    )
     assert found.all_files == ("tb/test.v", "rtl/fifo.v"), "the edit that is gone differs, too"
 
 
