@@ -64,6 +64,8 @@ class Cause:
     """The newest fix, if the present failures show that it did not last; else None."""
     fix_in_place: bool | None = None
     """Whether the sources of the run have the changes of the newest fix; False if they were undone, None if unknown."""
+    changed_since_fix: bool = False
+    """Whether sources that may matter to the failure were changed between the newest fix and the run."""
     fixed_elsewhere: bool = False
     """Whether the newest fix on record is for other tests or simulators than those that fail."""
     matrix: tuple[Split, ...] = ()

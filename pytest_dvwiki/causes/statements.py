@@ -311,7 +311,8 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
     # Artefacts read again may be older than the newest fix.
     elif newest.fix.result != "held" and not cause.archived_as:
         found = standing(newest, failing=failing)
-        innocent = dirty or newest.returned or (failing and (cause.fix_in_place is False or _came_after(newest, cause)))
+        changed = cause.fix_in_place is False or cause.changed_since_fix or _came_after(newest, cause)
+        innocent = dirty or newest.returned or (failing and changed)
         if found == "failed" and newest.fix.result == "open" and innocent:
             return  # uncommitted changes, a later commit, or the end of the fix, may have brought it back
         since = _failed_since(cause, newest)

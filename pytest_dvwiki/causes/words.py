@@ -14,6 +14,7 @@ from pytest_dvwiki.causes import statements as of
 from pytest_dvwiki.model import FOR_ALL
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
+from pytest_dvwiki.records.sides import MAYBE_LATER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -159,7 +160,7 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     if found.passed_with != "same":
         edits = f" with uncommitted changes{where}" if found.dirty else ""
         seed = "with another seed at" if found.passed_with == "other" else "maybe by chance at"
-        return f"first seen at {bad}{edits}, last passed {seed} {good}{owners}"
+        return f"first seen at {bad}{edits}, last passed before that {seed} {good}{owners}"
     if found.dirty:
         uncommitted = f"came with uncommitted changes{where} at {bad}"
         if found.good == found.bad:
@@ -251,7 +252,7 @@ def ends(held: int, failed: int) -> str:
 
 
 def fix_text(fix: Fix, style: Style = PLAIN) -> str:
-    """Return a fix in one line: its commit, or the first and last of several commits, then its text."""
+    """Return a fix in one line: uncommitted changes, its commit or the first and last of several, then its text."""
     described = style.quote(fix.text)
     # The text for uncommitted changes names their files already.
     if style.files and fix.log_count and fix.files:
@@ -259,14 +260,17 @@ def fix_text(fix: Fix, style: Style = PLAIN) -> str:
         described += f" ({', '.join(map(style.name, fix.files[: style.files]))}{more})"
     if fix.unread_count:
         described += f", {unread(fix.unread_count)}"
-    if fix.note:
-        described += f"; {style.quote(fix.note)}"
+    if MAYBE_LATER in fix.note:
+        described += f"; {MAYBE_LATER}"
+    # They come first, because outputs cut long lists of commits at their end.
+    edits = fix.note.removesuffix(MAYBE_LATER).removesuffix("; ").removeprefix("or ")
+    edits = f"{style.quote(edits)}, or " if edits else ""
     if not fix.commits or fix.commits[0] == fix.commits[1]:
-        return described
+        return f"{edits}{described}"
     # Git names a single commit; the run that passed may have been at a later one that changed no sources.
     only = fix.likely_count == 1
     names = [fix.log[0].partition(" ")[0]] if only else fix.commits if fix.log_count else fix.commits[1:]
-    return f"{style.name('..'.join(map(short, names)))} {described}"
+    return f"{edits}{style.name('..'.join(map(short, names)))} {described}"
 
 
 class AnyWaiver(Protocol):

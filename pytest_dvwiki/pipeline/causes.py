@@ -250,7 +250,12 @@ def causes_of(
         occurrence = _occurrence(members, root)
         named = cause_of(occurrence)
         cause = _cause(occurrence, named.name, _without_root(members[0][1], root), history, lacks)
-        cause = replace(cause, beside=named.beside, fix_in_place=named.fix_in_place)
+        cause = replace(
+            cause,
+            beside=named.beside,
+            fix_in_place=named.fix_in_place,
+            changed_since_fix=named.changed_since_fix,
+        )
         if named.undone is not None and cause.undone is not None:
             cause = replace(cause, undone=named.undone, fix_in_place=False)
         found.append(cause)

@@ -32,6 +32,8 @@ class CauseOfRun(NamedTuple):
     """The fixed cause of the same check, if this cause is a new one."""
     fix_in_place: bool | None = None
     """Whether the sources of the run have the changes of the cause's newest fix; None if unknown."""
+    changed_since_fix: bool = False
+    """Whether sources that may matter to the failure were changed since that fix."""
     undone: FixState | None = None
     """An older fix whose changes were undone since the newest one."""
 
@@ -71,7 +73,7 @@ class Returns:
         is_new = bool(counting) and self._history.cause(name) is None
         beside = self._history.cause(counting[0].cause) if is_new else None
         in_place = found[name].in_place if name in found else self._returned_in_place(name, occurrence)
-        return CauseOfRun(name, beside, in_place, self._undone(name))
+        return CauseOfRun(name, beside, in_place, name in found, self._undone(name))
 
     def _returned_in_place(self, name: str, occurrence: Occurrence) -> bool | None:
         """Tell whether the sources have the newest fix of a cause that had already returned in an earlier run."""
@@ -104,8 +106,7 @@ class Returns:
             if self._vcs is None or files is None:
                 continue
             in_place = self._repository.keeps(each.fix, self._vcs)
-            # A fix that may be chance gives evidence only if its changes are undone.
-            if in_place is not False and not (each.fix.counts and _may_matter(files, occurrence)):
+            if in_place is not False and not _may_matter(files, occurrence):
                 continue
             yield (
                 each.cause,

@@ -108,6 +108,7 @@ class CauseRecords:
             failing = [Target(*row[3:]) for row in group]
             same = any(_is_same_test(each, test) for each in failing for test in tests)
             if same or not tests or any(self._is_back(each, tests, moment, when) for each in failing):
+                changed, in_place = self._since_fix(moment, when)
                 return fixes.Return(
                     moment=when,
                     time=finished,
@@ -115,7 +116,8 @@ class CauseRecords:
                     other_sources=self._have_other_sources(moment, when),
                     seed_had_passed=self._had_passed(moment, when),
                     is_dirty=bool(dirty),
-                    fix_in_place=self._fix_in_place(moment, when),
+                    changed=changed,
+                    fix_in_place=in_place,
                 )
         return None
 
@@ -129,15 +131,15 @@ class CauseRecords:
         ).fetchone()
         return row is not None
 
-    def _fix_in_place(self, fixed: str, back: str) -> bool | None:
-        """Tell whether the sources of the run at `back` had the changes of the fix at `fixed`; None if unknown."""
+    def _since_fix(self, fixed: str, back: str) -> tuple[bool, bool | None]:
+        """Tell of the sources at `back` whether they were changed since a fix, and whether they have its changes."""
         row = self._db.execute(
             "SELECT c.in_place FROM since_fix c JOIN runs s ON s.task_id = c.since JOIN runs r ON r.id = c.run"
             " WHERE r.moment = ? AND s.moment >= ? AND c.fingerprint IN (SELECT value FROM json_each(?))"
             " ORDER BY s.moment LIMIT 1",
             (back, fixed, json_list([name.partition(SLASH)[0] for name in self._causes])),
         ).fetchone()
-        return bool(row[0]) if row and row[0] is not None else None
+        return row is not None, bool(row[0]) if row and row[0] is not None else None
 
     def _have_other_sources(self, one: str, other: str) -> bool:
         """Tell whether two runs are known to differ in their commits or in their uncommitted changes."""

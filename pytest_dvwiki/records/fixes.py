@@ -9,8 +9,9 @@ the same build configuration counts (`targets`). A fix is
 * `held` once three later runs passed one of its tests, the cause is absent from all of them, and the passes count; for
   a deterministic cause, which no seed can change (`kinds`), at the first pass;
 * `failed` if the cause returns before that in the same test on the same simulator. It stays `open` if its passes count,
-  or had the seed that failed or that fails now, and the cause returns at another commit, or if the cause returns with
-  uncommitted changes: these may have brought it back.
+  or had the seed that failed or that fails now, and the cause returns at another commit. It also stays `open` if
+  sources that may matter to the failure were changed since, or if the cause returns with uncommitted changes: these
+  may have brought it back.
 
 A pass counts if it has the seed that failed, unless the test comes and goes with one seed or the stimulus generator was
 changed too. Passes with other seeds count once there are so many that chance explains them in less than 5 % of cases,
@@ -102,6 +103,8 @@ class Return(NamedTuple):
     """Whether a test failed with the seed with which it had passed after the fix."""
     is_dirty: bool = False
     """Whether the failing run had uncommitted changes."""
+    changed: bool = False
+    """Whether sources that may matter to the failure are known to have changed since the fix."""
     fix_in_place: bool | None = None
     """Whether the sources of the failing run had the changes of the fix; None if unknown."""
 
@@ -328,7 +331,7 @@ def _with_passes(
     passed = bool(runs) and (counts or state.seed_passed)
     shown = returned is not None and returned.seed_had_passed and not (state.past and state.past.comes_and_goes)
     innocent = returned is not None and (
-        returned.is_dirty or returned.fix_in_place is False or ((passed or shown) and returned.other_sources)
+        returned.is_dirty or returned.changed or ((passed or shown) and returned.other_sources)
     )
     failed = returned is not None and returned.same_test and not innocent
     note = state.fix.note

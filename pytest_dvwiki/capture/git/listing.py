@@ -93,7 +93,9 @@ class Listing:
         others = {name for each in self.commits if each.line not in lines for name in each.touched}
         return {*self.files} - others
 
-    def unread(self, known: Collection[str], reads: Collection[str], failed: str, absent: str) -> set[str]:
+    def unread(
+        self, known: Collection[str], reads: Collection[str], failed: str, absent: str, edited: Collection[str] = ()
+    ) -> set[str]:
         """Return the lines of the commits that change no code that the failing simulation is known to have read.
 
         A commit is left out if it touches a file whose kind leaves open whether it was read, such as a data file. It is
@@ -106,13 +108,15 @@ class Listing:
             reads: All files that were read; empty if that is unknown.
             failed: The commit of the failing run.
             absent: git's letter for a change to a file that the failing run did not have: `A` or `D`.
+            edited: Files with uncommitted changes, which count as those of a commit.
         """
         gone = self.changed(absent, _SPECIAL)
         others = [name for name in self.files if name not in known and name not in gone]
         unread = unread_files(self._git, others, reads, failed)
         comments = self._only_comments([name for name in self.files if name not in unread])
         code = {each.line: each.touched.keys() - unread - comments.get(each.name, set()) for each in self.commits}
-        is_known = not reads or any(not names.isdisjoint(known) for names in code.values())
+        changed = (*code.values(), {*edited})
+        is_known = not reads or any(not names.isdisjoint(known) for names in changed)
         found = {line for line, names in code.items() if not names}
         return found if is_known and len(found) < len(code) else set()
 

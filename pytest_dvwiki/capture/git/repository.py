@@ -438,12 +438,12 @@ class Repository:
                 break
         failed = first if suspects.absent == "A" else last
         listing = Listing(self._git, [*span, *merges], sources, files)
-        log, unread = self._ordered(listing, code, suspects, failed)
+        edited = self._edited() if now.dirty else ()
+        log, unread = self._ordered(listing, code, suspects, failed, (*before.edited, *edited))
         # Files that only the unread commits touch are not part of what the other commits did.
         theirs = listing.only_of(unread)
         kept = [name for name in (*code, *same) if name not in prose and name not in theirs]
         # Edits of files that the simulation did not read say nothing about its passes and failures.
-        edited = self._edited() if now.dirty else ()
         unread_edits = unread_files(self._git, (*before.edited, *edited), suspects.reads, failed)
         left, made = ([name for name in names if name not in unread_edits] for names in (before.edited, edited))
         note = ""
@@ -463,7 +463,7 @@ class Repository:
         )
 
     def _ordered(
-        self, listing: Listing, files: Sequence[str], suspects: _Suspects, failed: str
+        self, listing: Listing, files: Sequence[str], suspects: _Suspects, failed: str, edited: Sequence[str]
     ) -> tuple[tuple[str, ...], set[str]]:
         """Return the newest commits in order, and the set of commits that change no code that was read.
 
@@ -500,7 +500,7 @@ class Repository:
         ]
         known = {*suspects.named(listing.files), *suspects.reads}
         reads = suspects.reads if len(suspects.reads) < MOST_READ else ()
-        unread = listing.unread(known, reads, failed, suspects.absent) - {*wrote}
+        unread = listing.unread(known, reads, failed, suspects.absent, edited) - {*wrote}
         found = sorted(dict.fromkeys([*wrote, *found]), key=lambda line: line in unread)
         return tuple(found[:MOST_COMMITS]), unread
 

@@ -588,10 +588,12 @@ def test_a_damaged_row_is_told_with_its_place_and_the_other_runs_count(
         ({}, "bbbbbbb regs: ack"),
         ({"commits": ("a" * 40, "a" * 40)}, "regs: ack"),
         ({"commits": None}, "regs: ack"),
-        ({"note": "with uncommitted changes in tb.py"}, "bbbbbbb regs: ack; with uncommitted changes in tb.py"),
+        ({"note": "with uncommitted changes in tb.py"}, "with uncommitted changes in tb.py, or bbbbbbb regs: ack"),
+        ({"note": f"or dropping a.v; {MAYBE_LATER}"}, f"dropping a.v, or bbbbbbb regs: ack; {MAYBE_LATER}"),
+        ({"note": MAYBE_LATER}, f"bbbbbbb regs: ack; {MAYBE_LATER}"),
     ],
 )
-def test_a_fix_in_short_begins_with_its_commit(changes: dict[str, Any], told: str) -> None:
+def test_a_fix_in_short_begins_with_uncommitted_changes_or_its_commit(changes: dict[str, Any], told: str) -> None:
     fix = Fix(text="regs: ack", commits=("a" * 40, "b" * 40))
     assert fix_text(replace(fix, **changes)) == told
 

@@ -377,8 +377,12 @@ def test_where_no_commit_is_certain_none_is_named() -> None:
         text = " ".join(" ".join(shown(replace(NEW, first_bad=replace(bare, **changes)))).split())
         return text.partition(" came ")[2]
 
-    assert said(passed_with="other").startswith("first seen at fffffff, last passed with another seed at aaaaaaa ")
-    assert said(passed_with="unknown").startswith("first seen at fffffff, last passed maybe by chance at aaaaaaa ")
+    assert said(passed_with="other").startswith(
+        "first seen at fffffff, last passed before that with another seed at aaaaaaa "
+    )
+    assert said(passed_with="unknown").startswith(
+        "first seen at fffffff, last passed before that maybe by chance at aaaaaaa "
+    )
     dirty = "with uncommitted changes in rtl/regs.v at fffffff, or with what was committed since aaaaaaa, where it was"
     assert said(dirty=True).startswith(dirty)
     # A record of an earlier version has both.
@@ -405,10 +409,16 @@ def test_causes_that_came_with_one_commit_stand_together() -> None:
     ("changes", "heading"),
     [
         ({}, "came with one of the same commits: 2 causes, after aaaaaaa up to fffffff"),
-        ({"passed_with": "other"}, "first seen at the same commit: 2 causes, fffffff, last passed at aaaaaaa"),
+        (
+            {"passed_with": "other"},
+            "first seen at the same commit: 2 causes, fffffff, last passed before that at aaaaaaa",
+        ),
         (
             {"dirty": True},
-            "first seen at the same commit with uncommitted changes: 2 causes, fffffff, last passed at aaaaaaa",
+            (
+                "first seen at the same commit with uncommitted changes: 2 causes, fffffff, last passed before that at "
+                "aaaaaaa"
+            ),
         ),
     ],
 )

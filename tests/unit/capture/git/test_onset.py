@@ -195,7 +195,7 @@ def test_after_a_pass_with_another_seed_the_edited_files_are_named(project: Proj
     found = project.first_bad(seed="2")
     assert found is not None
     assert (found.passed_with, found.dirty, found.log, found.files) == ("other", True, (), ("rtl/fifo.sv",))
-    assert "with uncommitted changes in `rtl/fifo.sv`, last passed with another seed at " in project.page()
+    assert "with uncommitted changes in `rtl/fifo.sv`, last passed before that with another seed at " in project.page()
 
 
 def test_a_cause_first_seen_with_edits_is_not_first_seen_at_the_commit_after_them(project: Project) -> None:
@@ -223,7 +223,10 @@ def test_of_an_old_fault_that_few_seeds_show_no_commit_is_named(project: Project
     found = project.first_bad(seed="6")
     assert found is not None
     assert (found.passed_with, found.log, found.files) == ("other", (), ())
-    assert f"- First seen at `{project.head[:7]}`, last passed with another seed at `{good[:7]}`." in project.page()
+    assert (
+        f"- First seen at `{project.head[:7]}`, last passed before that with another seed at `{good[:7]}`."
+        in project.page()
+    )
     project.commit("docs: night 6", "docs.md")
     again = project.run(fails=True, seed="7")
     assert again.record is not None
@@ -283,7 +286,7 @@ def test_a_pass_whose_seed_is_not_on_record_begins_none(project: Project) -> Non
     found = project.first_bad(seed="1")
     assert found is not None
     assert (found.passed_with, found.log) == ("unknown", ())
-    assert "last passed maybe by chance at" in project.page()
+    assert "last passed before that maybe by chance at" in project.page()
 
 
 def test_a_failure_whose_seed_is_not_on_record_begins_no_range(project: Project) -> None:
@@ -725,6 +728,24 @@ def test_a_range_names_the_tests_that_fail_too_but_passed_since(project: Project
     found = project.first_bad(seed="1")
     assert found is not None
     assert found.passed_after == (OTHER,), "it stays known"
+
+
+@pytest.mark.parametrize(("name", "failed"), [("rtl/fifo.sv", 0), ("rtl/regs.sv", 1)])
+def test_a_fix_that_may_be_chance_has_failed_only_where_nothing_that_matters_was_changed_since(
+    project: Project, name: str, failed: int
+) -> None:
+    reads = ("rtl/fifo.sv", "tests/fifo_bench.py")
+    project.run(named=True, seed="1")
+    project.commit("fifo: break it")
+    project.run(fails=True, seed="2", reads=reads)
+    project.commit("fifo: mend it")
+    project.run(seed="3")
+    project.commit("another change", name)
+    for seed in ("4", "5"):
+        archived = project.run(fails=True, seed=seed, reads=reads)
+        told = " ".join(text(each) for cause in archived.causes for each in archived.statements(cause))
+        assert told.count("not fixed by") == failed
+        assert project.page().lower().count("not fixed by") == failed
 
 
 @pytest.mark.parametrize("bench", ["bench.py", "bench.sv"])

@@ -581,6 +581,18 @@ def test_edits_of_sources_that_were_not_read_are_not_told_beside_commits(project
     assert project.since(failed).note == "or dropping the uncommitted changes in rtl/cim.v, with which it had failed"
 
 
+def test_beside_edits_of_what_was_read_commits_that_cannot_matter_are_counted(project: Project) -> None:
+    project.commit("cim", rtl__cim_v="module cim;")
+    project.write("rtl/fifo.v", "module broken;")
+    failed = project.state
+    git(project.root, "checkout", "-q", "--", ".")
+    project.commit("words", data__words_dat="1")
+    project.commit("cim: more", rtl__cim_v="module cim2;")
+    found = project.since(failed, reads=("rtl/fifo.v", "tb/test.v"))
+    assert (found.text, found.unread_count) == ("words", 1)
+    assert found.note == "or dropping the uncommitted changes in rtl/fifo.v, with which it had failed"
+
+
 def test_of_a_failure_with_uncommitted_changes_a_later_commit_alone_is_not_told(project: Project) -> None:
     project.write("rtl/fifo.v", "module broken;")
     before = project.state
