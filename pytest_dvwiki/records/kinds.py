@@ -35,6 +35,8 @@ _RUNNER_CHECKS = "python.hdl_file"
 _OF_OTHER_TOOLS = "environment."
 """The beginning of the patterns of make, compilers of C and linkers."""
 
+_RUN_KILLED = "dvwiki.run_killed"
+
 INFRASTRUCTURE_SUBTYPES = frozenset({"tool_license", "out_of_memory", "disk_full"})
 INFRASTRUCTURE_PATTERNS = frozenset(
     {"environment.job_limit", "environment.job_refused", "environment.network", "environment.lock"}
@@ -52,7 +54,12 @@ def is_infrastructure(cause: Occurrence | Verdict) -> bool:
 
 
 def is_beyond_sources(cause: Occurrence) -> bool:
-    """Tell whether no change of sources can repair a failure; a lack of memory can be repaired in the sources."""
+    """Tell whether nothing shows that a change of sources can repair a failure.
+
+    A lack of memory can be repaired in the sources. Of a run that was killed nobody knows whether it had hung.
+    """
+    if cause.pattern == _RUN_KILLED:
+        return True
     return is_infrastructure(cause) and cause.failure_subtype != "out_of_memory"
 
 

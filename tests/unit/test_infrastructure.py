@@ -136,3 +136,16 @@ def test_the_terminal_shows_them_apart(tmp_path: Path) -> None:
     alone = replace(archived, causes=tuple(each for each in archived.causes if each.is_infrastructure))
     lines = [line.text for line in render(replace(session, archived=alone), verbosity=0, width=100)]
     assert lines[0].startswith("infrastructure, which counts against no test: ")
+
+
+def test_a_run_that_was_killed_is_neither_brought_nor_fixed_by_commits(tmp_path: Path) -> None:
+    """A run that hung and a sound one that somebody ended look the same."""
+    ended = Excerpt(source="run", lines=((1, "run was killed while running test_a"),))
+    run(tmp_path, 1, results=(passed("test_a"),))
+    killed = run(tmp_path, 2, replace(failure("test_a", ""), excerpts=(ended,)))
+    assert killed.causes[0].occurrence.pattern == "dvwiki.run_killed"
+    assert killed.causes[0].first_bad is None
+    again = run(tmp_path, 3, results=(passed("test_a"),))
+    assert again.passed == ()
+    assert again.record is not None
+    assert (again.record.passed_again, again.record.fixes) == ((), ())
