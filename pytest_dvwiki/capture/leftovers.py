@@ -631,13 +631,17 @@ class _RunReader:
         log = _head_of(logs)
         commands = part.commands if part is not None else ()
         told = values_in_log("\n".join(command for _, command in commands) or log)
-        modules = told.get("COCOTB_TEST_MODULES") or told.get("MODULE") or ""
+        modules = {*(told.get("COCOTB_TEST_MODULES") or told.get("MODULE") or "").split(",")} - {""}
         top = told.get("COCOTB_TOPLEVEL") or told.get("TOPLEVEL")
+        of_cases = {case.classname for case in cases}
+        if modules.isdisjoint(of_cases) and of_cases:
+            # The log may begin with another simulation.
+            modules, top = of_cases, None if modules else top
         of_part = {folder for folder, _ in commands if folder}
         found = self._which.of(
             MakeRun(
                 beside=artefact.path.parent,
-                modules=frozenset(filter(None, modules.split(","))) or frozenset(case.classname for case in cases),
+                modules=frozenset(modules),
                 tops=frozenset({top} if top else ()),
                 entered=frozenset(of_part or {folder for log in logs for folder in self._folders_of(log.path)}),
                 log=log,

@@ -96,6 +96,11 @@ def process(run: Run, services: Services) -> Archived:
     return replace(_processed(stored_run(run), services), seconds=time.monotonic() - began)
 
 
+def _has_returned(cause: Cause) -> bool:
+    """Tell whether a cause had returned after its newest fix before this run."""
+    return cause.newest_fix is not None and cause.newest_fix.returned is not None
+
+
 def _processed(run: Run, services: Services) -> Archived:
     settings, classifier, history = services.settings, services.classifier, services.history
     repository = Repository.of(settings)
@@ -118,6 +123,9 @@ def _processed(run: Run, services: Services) -> Archived:
     ]
     in_place = {cause.name: cause.fix_in_place for cause in causes}
     came, first_bad = onset.known_or_new(named, vcs, history, repository, in_place)
+    # What fails again after a fix may be another fault than the one that came with an older range.
+    again_now = {each.name for each in causes if each.changed_since_fix and not _has_returned(each)}
+    came = {name: found for name, found in came.items() if name not in again_now or found in first_bad}
     judged_failures = sorted(zip(run.failures, verdicts, strict=True), key=lambda member: not member[1].follower)
     members = {member[1].fingerprint: member for member in judged_failures}
     causes = tuple(

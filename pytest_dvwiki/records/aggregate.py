@@ -303,13 +303,15 @@ def caught(archive: Archive) -> dict[str, Caught]:
 def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     """Return where a cause first appeared since its last fix whose passes count; None if no record has the cause.
 
-    A range from before a pass with the seed that failed is left out, whether or not that pass proves a fix:
-    the failures since then may be another fault.
+    A range from before a pass with the seed that failed is left out, whether or not that pass proves a fix. So is one
+    from before a fix that was undone, or in place beside other changes, when the check failed again. The failures
+    since then may be another fault.
     """
     states = archive.fix_states(fingerprints)
     newest = next((state for state in reversed(states) if state.fix.counts), None)
     fixed, fix = (newest.moment, newest.fix) if newest is not None else ("", None)
-    passed = max((state.moment for state in states if state.seed_passed), default=fixed)
+    later = (state.moment for state in states if state.seed_passed or state.fix.in_place is not None)
+    passed = max(later, default=fixed)
     passed_at = fix.commits[-1] if fix is not None and fix.by == "git" and fix.log and fix.commits else None
     asked = {"causes": tables.json_list(archive.present(fingerprints)), "fixed": fixed, "passed": max(fixed, passed)}
     occurrences = (

@@ -197,7 +197,9 @@ def judge(steps: Iterable[Step], records: CauseRecords) -> list[FixState]:
     for group in groups:
         state = _state(group.steps, presence, group.returned, records)
         states.append(state)
-        if group.returned and (state.fix.result == "held" or (state.fix.counts and state.fix.result == "open")):
+        if group.returned is None or state.fix.result == "failed":
+            continue
+        if state.fix.result == "held" or state.fix.counts or group.returned.fix_in_place is False:
             presence = _after_return(presence, state, records.since_sources(group.returned.moment))
     return states
 

@@ -182,6 +182,7 @@ class Repository:
             return self._between_revisions(before.commit, now.commit)
         suspects = _Suspects(named, tuple(reads), self.root, "A")
         same_edits = before.changes == now.changes and before.dirty == now.dirty and now.dirty == bool(now.changes)
+        same_edits = same_edits or self._has_unread_edits_only(before, now, reads)
         if before.commit == now.commit:
             return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
         if self._git.ask("cat-file", "-e", f"{before.commit}^{{commit}}") is None:
@@ -194,6 +195,12 @@ class Repository:
             return Difference(change="nothing") if same_edits else self._uncommitted(before, now, suspects)
         is_older = self._is_ancestor(now.commit, before.commit)
         return Difference(change="older") if is_older else self._commits(before, now, files or (), suspects)
+
+    def _has_unread_edits_only(self, before: Vcs, now: Vcs, reads: Sequence[str]) -> bool:
+        """Tell whether all uncommitted changes of two states are known, and none is in what the simulation read."""
+        edited = {*before.edited, *now.edited}
+        is_known = all(state.edited for state in (before, now) if state.dirty)
+        return is_known and edited <= unread_files(self._git, edited, reads, str(before.commit))
 
     def _are_beside(self, failed: str, files: Sequence[str], edited: Sequence[str], reads: Sequence[str]) -> bool:
         """Tell whether commits cannot matter, because the simulation read only files with uncommitted changes.

@@ -66,6 +66,27 @@ def test_a_log_in_another_folder_belongs_to_the_results_that_it_shows(project: P
     assert [record["totals"]["failed"] for record in written(project)] == [1, 1]
 
 
+def test_a_log_that_begins_with_another_simulation_does_not_name_its_makefile(project: Path) -> None:
+    """One log of a script that calls make in each folder."""
+    makefile = (
+        "COCOTB_TOPLEVEL = {}\nCOCOTB_TEST_MODULES = {}\ninclude $(shell cocotb-config --makefiles)/Makefile.sim\n"
+    )
+    first = "COCOTB_TEST_MODULES=first COCOTB_TOPLEVEL=tx /usr/bin/vvp -m libcocotbvpi_icarus.so sim_build/sim.vvp\n"
+    write(
+        project,
+        {
+            "sim/tx/Makefile": makefile.format("tx", "first"),
+            "sim/rx/Makefile": makefile.format("rx", "bench"),
+            "sim/rx/results.xml": results(),
+            "run.log": first + log(),
+        },
+    )
+    assert main(["ingest", "sim", "--log", "run.log", "--task", "nightly"]) == 0
+    (record,) = written(project)
+    (cause,) = record["occurrences"]
+    assert cause["command"]["folder"] == "sim/rx"
+
+
 @pytest.mark.parametrize("other", [results(8), results(test="another")], ids=["another_seed", "another_test"])
 def test_a_log_of_other_results_is_a_run_of_its_own(project: Path, other: str) -> None:
     write(project, {"run.log": log(), "test/results.xml": other})

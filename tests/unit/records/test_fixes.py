@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from pytest_dvwiki.causes.words import fix_text
-from pytest_dvwiki.model import Attempt, FailedTest, Fix, OtherTest, PassedAgain, Suite, Vcs
+from pytest_dvwiki.model import Attempt, FailedTest, Fix, OtherTest, PassedAgain, SinceFix, Suite, Vcs
 from pytest_dvwiki.records import aggregate, codec, fixes, store, subtype_history
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.sides import MAYBE_LATER
@@ -321,6 +321,22 @@ def test_what_passed_after_a_fix_whose_passes_count_says_nothing_of_the_rate_of_
     runs = [_fails(1), _fails(2), _other_seed(3), _ran(tmp_path, 4, TEST), _fails(5), _fails(6), _other_seed(7)]
     states = _judged(tmp_path, *runs)
     assert [(state.fix.result, state.fix.counts) for state in states] == [("open", True), ("open", True)]
+
+
+def test_what_passed_until_a_fix_was_undone_says_nothing_of_the_rate(tmp_path: Path) -> None:
+    undone = SinceFix(fingerprint=CAUSE, since=_other_seed(2).task_id, in_place=False)
+    back = replace(_fails(5), since_fix=(undone,))
+    runs = [
+        _fails(1),
+        _other_seed(2),
+        _ran(tmp_path, 3, TEST),
+        _ran(tmp_path, 4, TEST),
+        back,
+        _fails(6),
+        _other_seed(7),
+    ]
+    states = _judged(tmp_path, *runs)
+    assert [(state.fix.result, state.fix.counts) for state in states] == [("open", False), ("open", True)]
 
 
 @pytest.mark.parametrize(

@@ -791,3 +791,22 @@ def test_after_a_pass_with_the_seed_that_failed_no_older_range_is_told(project: 
     (cause,) = project.run(fails=True, seed="8").causes
     assert cause.ends_of_fixes == (0, 0), "nobody knows that it failed"
     assert "fifo: rework" not in " ".join(map(text, archived.statements(cause)))
+
+
+def test_what_fails_after_changes_of_other_files_that_it_read_names_no_older_commits(project: Project) -> None:
+    reads = ("rtl/fifo.sv", "rtl/regs.sv")
+    project.commit("regs", "rtl/regs.sv")
+    project.run(seed="1")
+    project.commit("fifo: rework")
+    project.run(fails=True, seed="1", reads=reads)
+    assert "fifo: rework" in project.page()
+    project.commit("fifo: repair")
+    project.run(seed="2", named=True)  # may be chance
+    project.commit("regs: another fault", "rtl/regs.sv")
+    for seed in "34":
+        archived = project.run(fails=True, seed=seed, reads=reads)
+        (cause,) = archived.causes
+        told = " ".join(map(text, archived.statements(cause)))
+        assert "not fixed by" not in told
+        assert "fifo: rework" not in told
+    assert cause.ends_of_fixes == (0, 0)

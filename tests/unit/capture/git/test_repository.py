@@ -593,6 +593,20 @@ def test_beside_edits_of_what_was_read_commits_that_cannot_matter_are_counted(pr
     assert found.note == "or dropping the uncommitted changes in rtl/fifo.v, with which it had failed"
 
 
+def test_edits_of_sources_that_were_not_read_are_no_change(project: Project) -> None:
+    project.commit("more", rtl__cim_v="module cim;")
+    clean = project.state
+    project.write("rtl/cim.v", "module cim2;")
+    read = ("rtl/fifo.v", "tb/test.v")
+    assert project.since(clean, reads=read).change == "nothing"
+    assert project.since(clean).change == "uncommitted", "it is unknown what was read"
+    unnamed = replace(project.state, edited=())  # as in a record of an older version
+    project.write("rtl/cim.v", "module cim3;")
+    assert project.since(unnamed, reads=read).change == "uncommitted"
+    project.write("rtl/fifo.v", "module fifo2;")
+    assert project.since(clean, reads=read).change == "uncommitted"
+
+
 def test_of_a_failure_with_uncommitted_changes_a_later_commit_alone_is_not_told(project: Project) -> None:
     project.write("rtl/fifo.v", "module broken;")
     before = project.state
