@@ -363,7 +363,9 @@ def of_passes(statement: Passed) -> str:
         return ""
     if statement.no_fix is not None:
         failed_seed = UNKNOWN_SEED if again.seed_unknown else again.failed_seed
-        return f"no fix: {no_fix(statement.no_fix, again.seed, failed_seed)}"
+        # Those that still fail may have another fault, which the same check reports.
+        verdict = "not called fixed" if statement.no_fix == "fails elsewhere" else "no fix"
+        return f"{verdict}: {no_fix(statement.no_fix, again.seed, failed_seed)}"
     newest = statement.cause.newest_fix if statement.cause is not None else None
     passed = passed_of(newest) if newest is not None and newest.needed else ""
     match statement.no_proof:
