@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.checks.schema import Expected
 
 _LONGEST = 1000
-"""Maximum number of characters that are kept of a text."""
+"""Number of characters to which the texts of a result are cut."""
 _NAMED = 3
 _TAGS = {"violation": "[WAIVED_AS_INFO]", "reason": "[WAIVED_INFO]", "unused": "[WAIVER]"}
 
@@ -38,7 +38,7 @@ class ResultLine:
     matched_content: str | None = None
     parsed_fields: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
-    """Why the item is missing or extra, as part of a sentence."""
+    """Why the item is missing or extra, such as `is missing: …`; empty for an item that was found."""
     waiver: str = ""
     """The waiver that accepts the violation."""
     tag: str = ""
@@ -77,9 +77,9 @@ class CheckResult:
     waived: tuple[ResultLine, ...]
     unused_waivers: tuple[ResultLine, ...]
     is_empty: bool
-    """Whether the check names nothing to check."""
+    """Whether the check names neither items nor input files."""
     expected: tuple[Expected, ...] = ()
-    """The results that are right; empty if every violation is a failure."""
+    """The results that count as right; if there are none, only a result without violations does."""
 
     @property
     def status(self) -> Literal["PASS", "FAIL"]:
@@ -106,7 +106,7 @@ class CheckResult:
         return self.status == case.status and all(entries[name] == names for name, names in case.lists)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as plain values, with the lists that its type has."""
+        """Return the result as plain values; only lists that the check's type uses are included."""
         lists = ["found", "missing"]
         lists += ["extra"] if self.type in {2, 3} else []
         lists += ["waived", "unused_waivers"] if self.type in {3, 4} else []
@@ -214,7 +214,7 @@ class _Extraction:
         self._unreadable: list[ResultLine] = []
 
     def entries(self) -> Iterator[tuple[Expectation | None, ResultLine]]:
-        """Yield the extractions of each item, or why it is missing, and then the files that cannot be read."""
+        """Yield what was extracted for each item, or why the item is missing; then the files that cannot be read."""
         groups: dict[str | None, list[Expectation]] = {}
         for item in self._checked.items:
             groups.setdefault(item.source, []).append(item)
@@ -250,14 +250,14 @@ class _Extraction:
         for entry in self._found[source]:
             named = entry.parsed_fields.get("path") or entry.value
             if named and entry.source_file:
-                # A tool writes names relative to where it runs: mostly the folder of its log or of the check.
+                # A tool writes names relative to the folder it runs in: mostly that of its log, or that of the check.
                 folders = (Path(entry.source_file).parent, self._checked.path.parent)
                 there = (folder / named for folder in folders)
                 # `os.path.isfile` raises nothing if a name is too long.
                 yield next((path for path in there if os.path.isfile(path)), folders[0] / named)  # noqa: PTH113
 
     def _read(self, file: Path, items: Sequence[Expectation]) -> bool:
-        """Look for items in a file, and tell whether it can be read; the first line that matches an item counts."""
+        """Look for items in a file, and tell whether the file can be read; for each item the first match counts."""
         left = list(items)
         try:
             for number, line in lines_of(file):
@@ -276,7 +276,7 @@ class _Extraction:
 
 
 def _extracted(item: Expectation, line: str) -> ResultLine | None:
-    """Return the extraction of an item from a line; None if there is none."""
+    """Return what a line says about an item; None if the line does not match the item's expression."""
     hit = item.match.search(line) if item.match is not None else None
     if hit is None:
         return None
@@ -295,7 +295,7 @@ def _extracted(item: Expectation, line: str) -> ResultLine | None:
 def _waive(
     checked: Check, violations: Sequence[ResultLine]
 ) -> tuple[list[ResultLine], list[ResultLine], list[ResultLine]]:
-    """Return the waived violations with the reasons, the waivers that accept nothing, and the violations not waived."""
+    """Return three lists: waived violations and the waivers' reasons, unused waivers, and violations not waived."""
     source = str(checked.path)
     waivers = checked.waivers or ()
 

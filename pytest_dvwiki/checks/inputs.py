@@ -47,7 +47,7 @@ def inputs_of(check: Check, environment: Mapping[str, str]) -> list[Input]:
         unset = next((name for name in _VARIABLE.findall(entry) if not environment.get(name)), None)
         if unset is not None:
             raise CheckError(f"{check.path}:{line}: the variable {unset} is not set; export it, or write the path out")
-        # `[` is an ordinary character, as in all globs of the project; so is every character of a variable's value.
+        # `[` is an ordinary character, as in all globs of the project; in a variable's value, every character is.
         parts = _VARIABLE.split(entry.replace("[", "[[]"))
         parts[1::2] = [glob.escape(environment[name]) for name in parts[1::2]]
         matches = glob.iglob(os.path.join(glob.escape(str(check.path.parent)), "".join(parts)), recursive=True)  # noqa: PTH118, PTH207  # a glob

@@ -45,7 +45,7 @@ def _alternatives(text: str) -> Iterator[str]:
 
 
 def _search(alternative: str) -> Expression | str:
-    """Return the search for an alternative, or the text that a value must contain."""
+    """Return the expression of a glob or of `regex:`; for any other alternative, the text that a value must contain."""
     if not alternative.removeprefix(_REGEX):
         raise ExpressionError("an empty alternative matches every value; remove it")
     if alternative.startswith(_REGEX):
@@ -54,7 +54,7 @@ def _search(alternative: str) -> Expression | str:
 
 
 def search_for(waiver: str) -> Expression:
-    """Return the search of a waiver: a glob for the whole text, or, after `regex:`, an expression from its start.
+    """Return the expression of a waiver: from a glob for the whole text, or after `regex:` for the start of a text.
 
     Raises:
         ExpressionError: RE2 does not accept the expression.
@@ -74,7 +74,7 @@ class LineWaiver:
     line: int
     """Line of the entry in the file of the check."""
     search: Expression | None
-    """Finds the names and values that the waiver accepts; None for a reason, which is compared with nothing."""
+    """Finds the names and values that the waiver accepts; None for the reason of a waiver for every violation."""
 
     def accepts(self, texts: Iterable[str]) -> bool:
         """Tell whether the waiver accepts one of the texts."""

@@ -27,7 +27,7 @@ ITEM_KEYS = ("name", "match", "required", "from", "pattern")
 _LISTS = {"requirements": "pattern_items", "waivers": "waive_items"}
 _VALUE = "value"
 _DEPTH = 4
-"""Depth of a value in the document: `items`, a position, `required`, and a position in it."""
+"""Number of steps to the deepest value in the document, such as `items`, 0, `required`, 1."""
 
 CheckType = Literal[1, 2, 3, 4]
 _T = TypeVar("_T")
@@ -61,11 +61,11 @@ class Outline:
     path: Path
     description: str
     input_files: tuple[tuple[str, int], ...]
-    """The entries, each with its line in the file of the check."""
+    """The entries of `input_files`, each with its line in the file of the check."""
     patterns: tuple[ValuePattern, ...] | None
-    """The patterns of the required values; None for N/A."""
+    """The patterns of the required values; None if the number of requirements is N/A."""
     waivers: tuple[LineWaiver, ...] | None
-    """The waivers of violations; None for N/A."""
+    """The waivers of violations; None if the number of waivers is N/A."""
     is_global: bool
     """Whether every violation is waived, for the reasons given."""
 
@@ -91,7 +91,7 @@ class Check(Outline):
 
     items: tuple[Expectation, ...]
     expected: tuple[Expected, ...] = ()
-    """The results that are right; empty if every violation is a failure."""
+    """The results that count as right; if there are none, only a result without violations does."""
 
 
 def load_check(path: Path) -> Check:
@@ -241,7 +241,7 @@ class _CheckReader:
             self._refuse(
                 ("requirements", "pattern_items"),
                 f"there are {len(patterns)} patterns for {needing} items that need one; give each item its pattern, in"
-                " the same order, and mark an item that only has to be found by `pattern: false`",
+                " the same order, and write `pattern: false` for an item that only has to be found",
             )
         left = iter(patterns)
         return tuple(
@@ -271,7 +271,7 @@ class _CheckReader:
                 self._refuse((*place, "required", at), f"the expression has no group {each!r}; {known}")
         parent = entry.get("from")
         if parent is not None and parent not in above:
-            known = nearest(parent, above) if above else "there is none"
+            known = nearest(parent, above) if above else "this is the first item"
             self._refuse((*place, "from"), f"{parent!r:.60} is not an item above this one; {known}")
         needs = entry.get("pattern", True)
         if not isinstance(needs, bool):

@@ -15,7 +15,7 @@ _NOTHING = "the check names neither items nor input_files, so nothing was checke
 def lines(result: CheckResult) -> Iterator[str]:
     """Yield the violations first, each with the line that it is about, then the found and waived items.
 
-    The first line names the failure; no other line has a word by which logs report failures.
+    The first line names the failure; no other line contains a word with which logs report failures, such as `error`.
     """
     if result.expected and not result.is_right:
         number = len(result.expected)

@@ -55,7 +55,7 @@ def call(backend: Backend, layout: Layout, client: Any, request: Request) -> Ans
     Args:
         backend: The backend.
         layout: The project.
-        client: The client that `client_of` made for it.
+        client: The client that `client_of` made for the backend.
         request: The prompt, with the model and the limit of the answer.
 
     Raises:
@@ -83,7 +83,7 @@ def call(backend: Backend, layout: Layout, client: Any, request: Request) -> Ans
 
 
 def client_of(backend: Backend) -> Any:
-    """Return the library's client for a backend; None if it needs none.
+    """Return the library's client for a backend; None for a command, which needs no client.
 
     Raises:
         CallError: The library or the key is missing.

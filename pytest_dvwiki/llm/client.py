@@ -26,7 +26,7 @@ _MOST_LOG = 1 << 20
 
 
 class Clock(Protocol):
-    """The part of the module `time` that the client needs."""
+    """The functions of the module `time` that the client needs."""
 
     def monotonic(self) -> float:
         """Return the time in seconds."""
@@ -165,11 +165,14 @@ class Client:
         limits = self._settings
         with self._lock:
             if self._calls >= limits.calls_per_run:
-                raise LimitError(f"the {limits.calls_per_run} calls of this run are used up (librarian.calls_per_run)")
+                raise LimitError(
+                    f"the {limits.calls_per_run} calls of this run are used up; run again, or raise"
+                    " librarian.calls_per_run"
+                )
             if self._tokens + size + limit > limits.tokens_per_run:
                 raise LimitError(
                     f"{self._tokens} of the {limits.tokens_per_run} tokens of this run are used, and the next call may "
-                    f"take {size + limit} (librarian.tokens_per_run)"
+                    f"take {size + limit}; run again, or raise librarian.tokens_per_run"
                 )
             self._calls += 1
             self._tokens += size + limit

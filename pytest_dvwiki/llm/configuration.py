@@ -50,13 +50,13 @@ class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return shlex.split(self.run) if isinstance(self.run, str) else list(self.run)
 
     def model_for(self, step: str) -> str:
-        """Return the model listed for a step, for the part of its name before the first dot, or as the default."""
+        """Return the model listed for a step, else for the part of its name before the first dot, else the default."""
         if isinstance(self.model, str):
             return self.model
         return next(filter(None, map(self.model.get, (step, step.partition(".")[0], _DEFAULT))), "")
 
     def cost(self, tokens_in: int, tokens_out: int) -> float | None:
-        """Return the cost of a number of tokens; None if there is no price."""
+        """Return the cost of a number of tokens; None if the backend has no price."""
         return (tokens_in * self.price[0] + tokens_out * self.price[1]) / 1e6 if self.price else None
 
 
@@ -68,15 +68,15 @@ class LibrarianSettings:
     backends: tuple[Backend, ...] = ()
     """The backends in the order in which they are tried; `none` and the entries after it are left out."""
     rules: bool = True
-    """Whether rules take over if no backend answers: true if `none` is listed, or no backend at all."""
+    """Whether rules take over if no backend answers: true if the list contains `none` or is empty."""
     threshold: int = option("int", default=5, help="Minimum number of lessons that a topic needs to be compiled.")
     interval: int = option(
-        "int", default=1, help="Minimum number of days between two compiles of a topic that the command does not name."
+        "int", default=1, help="Minimum number of days between two compiles of a topic, unless the command names it."
     )
     transcript_limit: int = option(
         "int",
         default=40_000,
-        help="Maximum number of characters of a transcript that are read: its end, from the beginning of a message on.",
+        help="Maximum number of characters that are read of a transcript: the last messages that fit.",
     )
     minimum_age: int = option(
         "int", default=30, help="Minimum age in days of the pages that `dvwiki drift --semantic` looks at."

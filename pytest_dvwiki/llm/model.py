@@ -28,7 +28,7 @@ class ModelError(Exception):
 
 
 class AnswerError(ModelError):
-    """An answer that does not have the form that was asked for."""
+    """An answer of a model without the form that the prompt asked for."""
 
 
 class LimitError(ModelError):
@@ -37,7 +37,7 @@ class LimitError(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer: unchecked text."""
+    """The answer of a model: unchecked text."""
 
     text: str
     backend: str
@@ -55,7 +55,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event on the way to an answer."""
+    """One event while a model is asked, such as an attempt or its failure."""
 
     kind: EventKind
     step: str
@@ -100,11 +100,11 @@ def quoted(tag: str, text: str) -> str:
 
 
 def parsed(text: str, shape: type[Shape]) -> Shape:
-    """Return the JSON document of an answer: all of it, or the one fenced block in it.
+    """Return the JSON document of an answer: the whole answer, or the only fenced block in it.
 
     Args:
         text: The answer.
-        shape: The type that it must have, as msgspec checks it.
+        shape: The type that the document must have; msgspec checks it.
 
     Raises:
         AnswerError: There is no JSON document, or it has a different shape.

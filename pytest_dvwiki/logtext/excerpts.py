@@ -65,7 +65,7 @@ def excerpt(
     stream = iter(chunks)
     start = list(itertools.islice(stream, 2))
     if len(start) == 1 and _may_be_kept_whole(start[0].text, limits):
-        # Most texts of a test are short: asking which of their lines matter would cost more than all the rest.
+        # Most texts of a test are short; finding out which of their lines matter would cost more than all other steps.
         interest = None
         lines = tuple(_whole(start[0], limits))
         if sum(len(line) + 1 for _, line in lines) <= limits.chars:
@@ -77,7 +77,7 @@ def excerpt(
 
 
 def _may_be_kept_whole(text: str, limits: Limits) -> bool:
-    """Tell whether all lines of a text are kept, whichever of them matter, unless masks make it too long."""
+    """Tell whether a text is short enough to be kept whole; masks can still make it longer than the limits."""
     return 2 * len(text) <= limits.chars and text.count("\n") <= limits.tail
 
 

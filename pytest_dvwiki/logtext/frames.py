@@ -54,7 +54,7 @@ def user_frame(frames: Iterable[Frame]) -> Frame | None:
 
 
 def _call_into(frames: Sequence[Frame]) -> str:
-    """Return the statement by which another file calls the innermost frame's file; empty if a library lies between."""
+    """Return the statement that calls the innermost frame's file from another file; empty if a library lies between."""
     for inner, outer in pairwise(frames):
         if outer.file != inner.file:
             return outer.source if f"{inner.function}(" in outer.source else ""
@@ -72,7 +72,7 @@ def indent(line: str) -> int:
 
 
 def python_frame(lines: Sequence[str], at: int) -> tuple[Frame, int] | None:
-    """Return the frame that a line of Python's traceback names, with its source, and the index after both."""
+    """Return the frame at a line of Python's traceback, and the index of the line after it; None if it has no frame."""
     found = _PYTHON.match(lines[at])
     if found is None:
         return None
@@ -88,7 +88,7 @@ def python_frame(lines: Sequence[str], at: int) -> tuple[Frame, int] | None:
 
 
 def report_frames(lines: Sequence[str]) -> dict[int, Frame]:
-    """Return the frames of pytest's report by the index of the line that names the place, the innermost last.
+    """Return the frames of a pytest report, the innermost last; a key is the index of the line with the frame's place.
 
     pytest shows the source and then its place (`file.py:12: TypeError`), or the place and then the source
     (`file.py:12: in check`).

@@ -65,8 +65,8 @@ class LogStream:
     """A log to be iterated once, in chunks of whole lines.
 
     Only a line feed ends a line, as in an editor. Carriage returns, escape sequences and the prefix of cocotb-test are
-    removed; a line beyond 64 KiB keeps its two ends; private keys are masked, because an excerpt may begin
-    in one.
+    removed; a line beyond 64 KiB keeps its two ends; private keys are masked here, because an excerpt might begin
+    inside a key.
     """
 
     def __init__(self, log: LogText) -> None:
@@ -77,7 +77,7 @@ class LogStream:
 
     @property
     def sha256(self) -> str | None:
-        """Return the hash of the file's bytes, if a whole file has been iterated to its end; None otherwise."""
+        """Return the hash of the file's bytes; None unless a whole file has been iterated to its end."""
         whole = self._log.path is not None and self._log.start == 0 and self._log.end is None
         return self._hash.hexdigest() if whole and self._complete else None
 
@@ -127,10 +127,10 @@ class LogStream:
 
 
 def lines_with(text: str, literals: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each line that holds one of the literals, in order.
+    """Yield the start and end of each line that holds one of the literals, the first line first.
 
-    A search for each literal is several times faster than one expression for all, and a search for single characters
-    some forty times faster than that: most texts lack a character of most literals.
+    Searching for each literal is several times faster than one expression for all. Looking first for the literal's
+    single characters is another forty times faster, because most texts lack a character of most literals.
     """
     starts: set[int] = set()
     for literal in literals:
@@ -189,7 +189,7 @@ def blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _utf16(head: bytes) -> str | None:
-    """Return the codec of a text in UTF-16, by its byte-order mark or the zeros beside ASCII characters, else None."""
+    """Return the UTF-16 codec of a text, from its byte-order mark or zero bytes; None if the text is not in UTF-16."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     sample = head[:_SAMPLE]
@@ -202,7 +202,7 @@ def _utf16(head: bytes) -> str | None:
 def _as_utf8(encoding: str, head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     for data in itertools.chain((head,), chunks):
-        # Half a character decodes to nothing, and an empty chunk would mean the end to the reader.
+        # Half a character decodes to an empty text, which the reader would take for the end.
         if text := decoder.decode(data):
             yield text.encode("utf-8", "replace")
     yield decoder.decode(b"", final=True).encode("utf-8", "replace")
@@ -224,6 +224,6 @@ def _line_as_utf8(line: bytes) -> bytes:
 
 
 def _two_byte_ends(line: bytes) -> bytes:
-    """Return the two ends of a line, not cut inside a character; more of the line may follow."""
+    """Return the two ends of a line, with no character cut in half; more of the line may follow."""
     head = line[:_LINE_END_KEPT].rstrip(_UTF8_INNER).rstrip(_UTF8_LEADING)
     return head + " … ".encode() + line[-_LINE_END_KEPT:].lstrip(_UTF8_INNER)

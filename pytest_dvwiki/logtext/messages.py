@@ -78,10 +78,10 @@ _PYTEST = re.compile(r"E {1,}(?=\S)")
 _UVM_HEAD = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL|WARNING|INFO)\b.*(?:@|\[)")
 _UVM_WITHOUT_ID = re.compile(r"UVM_(?:ERROR|FATAL)\b[^\[]*$")
 _UVM_ID = re.compile(r"\s*(?:(?:@ ?)?[\d.]+(?: ?[munpf]?s)?:? )?[\w.@:]{0,200} ?\[[\w/. #()-]{1,80}\]")
-"""The line after a report that ends before its id: the rest of its time and its component, or the id."""
+"""The line after a UVM report that was broken before its id: it has the rest of the time and component, or the id."""
 _UVM_ANY = re.compile(r"(?:KERNEL: )?(?:UVM_[A-Z]+\b|-{3} UVM )")
 _UVM_OPEN = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL)\b.*@ ?\d(?:[^\[]*:|.*\])$")
-"""A report with its text in the next line: it ends with its time or its id."""
+"""A UVM report whose text is on the next line: the report's own line ends with the time or the id."""
 _TOOL_HEAD = r"UVM_(?:ERROR|FATAL)\b|\S{1,300}:\d+: (?:error|sorry): "
 _NO_PART = r"\*\*[ ]|(?:KERNEL: )?UVM_|-{3}|(?:\w+ )?(?:ERROR|WARNING|INFO): |Time: |make(?:\[\d+\])?: "
 """Beginnings, besides those of tools, of lines that do not belong to the message before them."""
@@ -176,7 +176,7 @@ def is_indented(line: str) -> bool:
 
 
 def is_logged(line: str) -> bool:
-    """Tell whether Python's logging wrote a line in a simulator: time, level, logger."""
+    """Tell whether a line has the form that Python's logging has in a simulator: time, level, logger."""
     return _COCOTB_HEAD.match(line) is not None
 
 
@@ -204,7 +204,7 @@ def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]
 
 
 def _broken_off(lines: Sequence[str], at: int) -> list[str]:
-    """Return the other lines of a message that was broken within a sentence."""
+    """Return the lines that continue a message which was broken within a sentence."""
     rest: list[str] = []
     line = lines[at].rstrip()
     for following in lines[at + 1 : at + 1 + _MOST_BROKEN]:
@@ -226,7 +226,7 @@ def _belongs(line: str, following: str, *, first: bool) -> bool:
 
 
 def _join_while(lines: Sequence[str], at: int, belongs: Callable[[str], bool]) -> tuple[int, str]:
-    """Return the index of the last line that belongs to the message, relative to its indentation, and the text."""
+    """Return the last line and text of a message; `belongs` gets each line without the indentation of the first."""
     depth = len(lines[at]) - len(lines[at].lstrip())
     end = at + 1
     while end < min(len(lines), at + MOST_JOINED) and belongs(lines[end].removeprefix(lines[at][:depth])):
@@ -244,7 +244,7 @@ def _is_uvm_text(line: str) -> bool:
 
 
 def _text_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
-    """Return the last line and text of a report whose text is in the lines below; None for any other message."""
+    """Return the last line and text of a report that continues in the lines below; None for any other message."""
     text = lines[at].strip()
     if _UVM_OPEN.match(text) and at + 1 < len(lines) and _is_uvm_text(lines[at + 1]):
         end, rest = _join_while(lines[: at + MOST_JOINED], at + 1, _is_wrapped)
@@ -255,7 +255,7 @@ def _text_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
 
 
 def _time_below(lines: Sequence[str], at: int) -> int | None:
-    """Return the line with the time of the message at `at`, if lines of its text are in between; else None."""
+    """Return the index of the line with a message's time; None unless lines of the message's text come before it."""
     for end in range(at + 1, min(len(lines), at + 2 + _WORDS_BELOW)):
         if _TIME.match(lines[end]):
             return end if end > at + 1 else None
@@ -290,7 +290,7 @@ _BELOW: Mapping[str, Callable[[str], bool]] = {
 
 @functools.cache
 def _multiline_forms() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]:
-    """Return, for each kind of message that spans lines, its beginning, a test for its other lines, and their limit."""
+    """Return how each kind of multi-line message begins, a test for its other lines, and the limit of its lines."""
     of_tools = (
         (re.compile(one.head), _line_test(one), one.most) for tool in simulators.tools() for one in tool.multiline
     )
@@ -347,7 +347,7 @@ def _repairs(beginning: str) -> tuple[Callable[[str], str], ...]:
 
 
 def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
-    """Return the last line and text of pytest's `E   …` lines; a rewritten assert gets its type back."""
+    """Return the last line and text of pytest's `E   …` lines; a bare `assert …` gets `AssertionError:` in front."""
     end = at
     parts: list[str] = []
     while end < len(lines) and (found := _PYTEST.match(lines[end])):

@@ -28,9 +28,9 @@ class Trace:
     """The last exception in a text."""
 
     exception: str
-    """Its type, without the module."""
+    """Type of the exception, without its module."""
     message: str
-    """Its message; with several lines only if the text is indented, so that its end can be found."""
+    """Message of the exception; only its first line unless the text is indented, which shows where the message ends."""
     frame: Frame | None
 
 

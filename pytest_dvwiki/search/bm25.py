@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _FIRST = 100
 _NO_WORD = "\0"
-"""The only word of a document without words; no query contains it."""
+"""Placeholder that is indexed for a document that has no words; no query contains it."""
 _SCORES = ("data", "indices", "indptr")
 """The scores as the library makes them: `indptr` gives the range of a word's scores and documents."""
 _FILES = (*_SCORES, "names", "name_ends", "lengths", "word_ids", "word_counts", "word_ends")
@@ -37,7 +37,7 @@ def is_installed() -> bool:
 
 
 def version() -> str:
-    """Return the name and version of the library; another version might not be able to read its files."""
+    """Return the name and version of the library; another version might not be able to read files of this one."""
     return f"bm25s {metadata.version('bm25s')}"
 
 
@@ -79,7 +79,7 @@ class Bm25:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Map an index that `save` wrote.
+        """Map an index that `save` wrote into memory.
 
         Raises:
             OSError: A file is missing.
@@ -157,7 +157,7 @@ class Bm25:
 
 
 class _Texts:
-    """Documents in the form that the library reads: each word number repeated by its count, made on demand."""
+    """Documents as the library reads them, made on demand: a word's number is repeated as often as the word counts."""
 
     def __init__(self, rows: list[tuple[Any, Any]]) -> None:
         self.rows = rows
@@ -170,5 +170,5 @@ class _Texts:
 
 
 def _span(ends: Sequence[int], number: int) -> tuple[int, int]:
-    """Return the start and end of a part, given the ends of all parts."""
+    """Return where one part of an array starts and ends, given the ends of all parts."""
     return int(ends[number - 1]) if number else 0, int(ends[number])

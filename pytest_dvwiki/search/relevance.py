@@ -37,7 +37,7 @@ def score(words: Words, length: float, wanted: Iterable[str], statistics: Statis
 
     Args:
         words: The words of the document; those not in the query may be left out.
-        length: The sum of all its word counts.
+        length: The sum of all word counts of the document.
         wanted: The words of the query, without repetition.
         statistics: The statistics of all documents.
 

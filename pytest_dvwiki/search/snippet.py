@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 MARK = "**"
 _LEAD = 40
-"""Number of characters before the first marked word."""
+"""Number of characters that a snippet shows before its first marked word."""
 
 
 def snippet(text: str, wanted: Collection[str], limit: int) -> str:
@@ -24,7 +24,7 @@ def snippet(text: str, wanted: Collection[str], limit: int) -> str:
         limit: Maximum number of characters, without the marks.
 
     Returns:
-        The first such part, with `…` where something was cut off; the beginning of the text if no word occurs.
+        The first part with the most words, with `…` where text was cut off; the text's beginning if no word occurs.
     """
     hits = [(start, end, set(words).intersection(wanted)) for start, end, words in spans(text)]
     hits = [hit for hit in hits if hit[2]]

@@ -53,7 +53,7 @@ def name_in_banner(text: str) -> str | None:
 
 
 def either(of: Callable[[Tool], str], *more: str) -> str:
-    """Return one expression that matches whatever the expression of any tool, or one of `more`, matches.
+    """Return one expression that matches what the expression of any tool, or any of `more`, matches.
 
     Args:
         of: Returns the expression of a tool; empty if it has none.

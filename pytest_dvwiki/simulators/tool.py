@@ -34,11 +34,11 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     names_top: bool = False
     """Whether a word that is neither option nor source names the top."""
     no_top_with: str = ""
-    """An option with which no plain word names the top."""
+    """An option; a command line with it has no word that names the top."""
     architecture_follows: bool = False
-    """Whether an architecture may follow a top."""
+    """Whether the word after a top can name the architecture of the top."""
     takes_script: bool = False
-    """Whether `-do FILE` gives it a script of commands."""
+    """Whether `-do FILE` gives the program a script of commands."""
     makes: str = ""
     """Name of the file that the program makes if no option names one; `{top}` is its first top."""
     makes_in: str = ""
@@ -83,8 +83,8 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """One simulator, compiler or linter.
 
-    All fields but name and title are optional. Expressions see a line or message without the prefixes of transcripts
-    and CI. They are compiled at first use, and the expressions of all tools are joined.
+    All fields but name and title are optional. Expressions are matched against lines or messages without the prefixes
+    of transcripts and CI. They are compiled at first use, and the expressions of all tools are joined.
     """
 
     name: str
@@ -101,7 +101,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     plus_options: str = ""
     """Expression for words after a plus that are options of the tool and not plusargs."""
     banners: tuple[str, ...] = ()
-    """Lower-case texts that are part of its product name."""
+    """Lower-case texts, parts of the product name, by which the tool is recognised in a log."""
 
     prefix: str = ""
     """Expression for the prefix of each line of its transcript."""
@@ -151,7 +151,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     success_words: tuple[str, ...] = ()
     """Lower-case words; each line that matches `success` contains one of these or a common word for success."""
     mention: str = ""
-    """Expression for a word in a log that shows that this tool simulated."""
+    """Expression for a word in a log that shows that this tool ran the simulation."""
     time: str = ""
     """Expression for the time in a run-time message, with one group for the value and one for the unit."""
     version: str = ""
@@ -165,10 +165,10 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     start_time: str = ""
     """Expression for a line of a log with the start time of the run."""
     scan_words: tuple[str, ...] = ()
-    """Lower-case words of its messages, with which to find patterns that have no better literal."""
+    """Lower-case words of its messages that every log is searched for; a pattern's literal with one costs no search."""
     folders: tuple[str, ...] = ()
     """Names of the folders for the files that it makes."""
     log_names: tuple[str, ...] = ()
     """Names of logs that it writes by default; a name with a leading dot is a suffix."""
     dependencies: str = ""
-    """Suffix of the make rules that it writes beside its output, with the names of the files that it read."""
+    """Suffix of the file of make rules that it writes beside its output; the rules list the files that it read."""

@@ -1,4 +1,4 @@
-"""Yosys and SymbiYosys; their runs are read as logs, not as simulations."""
+"""Yosys and SymbiYosys; only their logs are read."""
 
 from pytest_dvwiki.simulators.tool import Tool
 

@@ -66,7 +66,7 @@ def message(folder: Folder, text: str | bytes) -> str:
         (D + "items: [{name: a, match: '('}]\n", r"2: '\(' cannot be used: "),
         (D + ITEM % ", requires: [tool]", "2: there is no key 'requires'; the nearest is 'required'"),
         (D + ITEM % ", required: [tol]", "2: the expression has no group 'tol'; the nearest is 'tool'"),
-        (D + ITEM % ", from: b", "2: 'b' is not an item above this one; there is none"),
+        (D + ITEM % ", from: b", "2: 'b' is not an item above this one; this is the first item"),
         (D + ITEM % ", pattern: 21", "2: pattern is true or false; "),
         (D + "items: [{name: a, match: x}, {name: a, match: x}]\n", "2: two items are called 'a'; rename one"),
         (
