@@ -96,6 +96,7 @@ def with_changes(
         of_build: bool,
         lacking: str | None,
     ) -> tuple[Clue, ...]:
+        reads = repository.with_removed(reads, passed, failed)
         return of_changes(
             files, passed, failed, sources=reads, python_bench=in_simulator, of_build=of_build, lacking=lacking
         )
@@ -148,7 +149,7 @@ def with_onset(
                 repository.changed_since(*span),
                 repository.last_change(span.passed),
                 None if span.failed in {None, vcs.commit} else span.failed,
-                sources=failure.reads,
+                sources=repository.with_removed(failure.reads, *span),
                 python_bench=failure.in_simulator,
                 failures=failures,
                 of_build=verdict.error_class in DETERMINISTIC_CLASSES,

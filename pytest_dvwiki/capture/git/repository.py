@@ -232,6 +232,21 @@ class Repository:
         same = self._with_same_code(span, names)
         return tuple(name for name in names if name not in same)
 
+    def with_removed(self, reads: Sequence[str], commit: str, until: str | None = None) -> tuple[str, ...]:
+        """Return the files that a simulation read, and those removed beside them since a commit: it may lack these.
+
+        Args:
+            reads: Files that the failing simulation read.
+            commit: Start of the range.
+            until: End of the range; None for the present state.
+        """
+        span = (commit,) if until is None else (commit, until)
+        if not reads or not all(map(COMMIT.fullmatch, span)):
+            return tuple(reads)
+        removed = self._names("diff", *DIFF, "--name-only", "--diff-filter=D", "-z", *span, *self._sources) or ()
+        folders = {PurePosixPath(name).parent for name in reads}
+        return (*reads, *(name for name in removed if PurePosixPath(name).parent in folders))
+
     def changed(self, commit: str, now: Vcs) -> tuple[str, ...] | None:
         """Return the files that differ between a commit and the state of a later run.
 

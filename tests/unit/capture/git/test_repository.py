@@ -462,6 +462,17 @@ def test_a_missing_file_came_with_the_commit_that_wrote_its_name(
     assert subjects(found)[0] == "another name"
 
 
+def test_a_source_that_was_removed_beside_those_that_were_read_counts_with_them(project: Project) -> None:
+    project.commit("more", rtl__sync_v="module sync;", other__a_v="module a;")
+    before = str(project.state.commit)
+    for name in ("rtl/sync.v", "other/a.v"):
+        (project.root / name).unlink()
+    project.commit("tidied")
+    repository = Repository(layout(project.root))
+    assert repository.with_removed(("rtl/fifo.v",), before) == ("rtl/fifo.v", "rtl/sync.v")
+    assert repository.with_removed((), before) == ()
+
+
 def test_a_missing_file_came_with_the_commit_that_removed_it(project: Project) -> None:
     before = project.state
     (project.root / "rtl/fifo.v").unlink()
