@@ -1,8 +1,8 @@
 """Conversion of the artefacts of an earlier run to failures and results, as live capture would produce them.
 
 Each results file is one simulation, read with the log that belongs to it. A log without a results file is read
-alone: a cocotb log gives the tests in it, the log of a UVM run the test that it names, any other log one test that is
-named after the log.
+alone: a cocotb log yields its tests; the log of a UVM run, the test that it names; any other log, one test named
+after the log.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 _OLD_MESSAGE = re.compile(r"Test failed with RANDOM_SEED=")
 _BEFORE_THE_RUN = frozenset({"compile_error", "elaboration_error", "python_error", "tool_error"})
-"""Classes of failures that end a make before a simulation has begun."""
+"""Error classes of failures that stop make before a simulation has begun."""
 _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
 _OF_BUILD = 8
 """Number of digits of a configuration that identify the build."""
@@ -722,7 +722,7 @@ def is_same(name: str, seed: str | None, case: Case) -> bool:
 
 
 def _only_in_the_log(cases: Sequence[Case]) -> str | None:
-    """Return why only the log gives the reason for a failure; None if the results file has it."""
+    """Return why only the log gives the reason for a failure; None if the results file has the reason."""
     if any(_OLD_MESSAGE.match(case.message) for case in cases):
         return "cocotb 1.x writes no errors into results files"
     if any(case.type == _SIMULATION_ENDED for case in cases):

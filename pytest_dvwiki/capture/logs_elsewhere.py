@@ -23,10 +23,10 @@ _HEAD = 1 << 18
 
 
 def with_logs_elsewhere(groups: Sequence[Group]) -> list[Group]:
-    """Return the runs, with each log in a folder without results moved to the only results file that it fits.
+    """Return the runs; a log in a folder without results moves to the run of the only results file that it fits.
 
-    Such a log shows one simulation with the seed and the tests of that file. If they were not joined, the log and the
-    results file would count as two runs.
+    Such a log shows one simulation with the seed and the tests of that file. If the log stayed where it is, it would
+    count as a second run.
 
     Args:
         groups: The files of each folder.

@@ -56,9 +56,9 @@ class RunLogs:
         self._joined: set[Path] = set()
         """Logs read together with a results file."""
         self._earlier: list[tuple[Artefact, Artefact]] = []
-        """Pairs of a results file and a log of a later run, which ended before its tests."""
+        """Pairs of a results file and a log of a later run, which ended before its first test."""
         self._logs_in: dict[Path, int] = {}
-        """Maps a folder to its number of logs, if that was asked for."""
+        """Maps a folder to its number of logs, for folders whose logs have been counted."""
         self._parts_of: dict[Path, list[Regression]] = {}
         """Maps a log to its regressions, cached until it is known to which results file the log belongs."""
 
@@ -73,14 +73,14 @@ class RunLogs:
         return self._parts_of[log.path]
 
     def is_alone(self, log: Artefact) -> bool:
-        """Tell whether no other file in the folder of a log is a log by its name."""
+        """Tell whether the folder of a log has no other file with the name of a log."""
         folder = log.path.parent
         if folder not in self._logs_in:
             self._logs_in[folder] = sum(may_be_log(path.name) for path in folder.iterdir())
         return self._logs_in[folder] <= 1
 
     def forget(self, log: Artefact) -> None:
-        """Drop the cached regressions of a log: logs can be many, and with a results file other lines are kept."""
+        """Drop the cached regressions of a log, to save memory; with a results file, other lines of it are kept."""
         self._parts_of.pop(log.path, None)
 
     def claim(self, logs: Iterable[Artefact]) -> None:
@@ -96,7 +96,7 @@ class RunLogs:
         return [log for log in self._beside(artefact) if _stem(log) == _stem(artefact)]
 
     def attached(self, artefact: Artefact, name: str) -> Artefact | None:
-        """Return the log that a results file names: one of the artefacts, else a file below the root or its folder."""
+        """Return the log that a results file names: an artefact, else a file below the root or the results' folder."""
         path = Path(os.path.abspath(artefact.path.parent / name))  # noqa: PTH100  # links keep their names
         wanted = PurePosixPath(name).name
         beside = (log for log in self._beside(artefact) if PurePosixPath(log.shown).name == wanted)

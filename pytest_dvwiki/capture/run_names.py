@@ -39,7 +39,7 @@ def undated(name: str) -> str:
 
 
 def native_runner(cases: Sequence[Case]) -> str | None:
-    """Return the node id of the native runner of the tests, with their module if it is not the runner's."""
+    """Return the node id of the tests' native runner, with the tests' module unless the runner is in that module."""
     runners = {case.runner for case in cases}
     runner = runners.pop() if len(runners) == 1 else None
     if runner is None:
@@ -59,7 +59,7 @@ def package_of(cases: Sequence[Case]) -> str | None:
 
 
 def place_of(classname: str, file: str | None, root: Path) -> str:
-    """Return the place of another tool's test: module file and classes as in a node id, else its file or class name.
+    """Return where another tool defines a test: module file and classes as in a node id, else file or class name.
 
     Args:
         classname: Module and classes.

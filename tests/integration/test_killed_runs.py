@@ -140,7 +140,7 @@ def test_nothing_is_read_from_a_folder_of_another_user(project: Path, temporary:
     result = _run(project, "test_next.py", "-q")
     assert result.returncode == 1
     (told,) = [line for line in result.stdout.splitlines() if str(folder) in line]
-    reason = "belongs to another user, so no journal there is read or written"
+    reason = "belongs to another user, so no journal in it is read or written"
     assert told == f"dvwiki: {folder}: {reason}; remove it, or have it removed"
     assert len(_records(project)) == 1
 

@@ -94,7 +94,7 @@ def unpack(
         target: An empty folder.
         budget: What is left of the budget of the archive that contains this one; None for an outermost archive.
         broken: Called for a file that cannot be read to its end; then its readable part and the other files are
-            yielded. If None, the file raises the error.
+            yielded. If None, `ArchiveError` is raised.
 
     Yields:
         The name inside the archive, and the file.
@@ -139,7 +139,7 @@ def streams(
         file: Its bytes.
         wanted: Tells, by the name inside the archive, whether to open a file.
         budget: What is left of the budget of the archive that contains this one; None for an outermost archive.
-        broken: Called for a file that cannot be opened; if None, the file raises the error.
+        broken: Called for a file that cannot be opened; if None, `ArchiveError` is raised.
 
     Yields:
         The name inside the archive, the time of modification if the archive has it, and a stream of the file's bytes,
@@ -172,7 +172,7 @@ def streams(
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Convert the errors of libraries while an archive is read.
+    """Turn the errors that libraries raise while an archive is read into `ArchiveError`.
 
     Raises:
         ArchiveError: The archive is broken.

@@ -69,7 +69,7 @@ class Artefact:
     searched: Path | None = None
     """Folder that was searched for it; None for a file given by name, or from an archive."""
     of_folder: str | None = None
-    """Displayed folder of the runner's file whose tests wrote this log; None for any other log."""
+    """Displayed folder of the runner's file that lists the test of this log; None for any other log."""
 
     @property
     def folder(self) -> str:
@@ -117,7 +117,7 @@ def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> FoundA
 
 
 def sha256_of(path: Path, *, since: float) -> str | None:
-    """Return the hash of a file that was written since a time; None if there is none."""
+    """Return the hash of a file; None if the file cannot be read or was last written before a time."""
     try:
         with reading.open_regular(path) as stream:
             is_fresh = os.fstat(stream.fileno()).st_mtime >= since
@@ -129,7 +129,7 @@ def sha256_of(path: Path, *, since: float) -> str | None:
 def _digest(stream: BufferedReader, path: Path) -> str:
     """Return the hash of a file; the properties that the plugin adds to pytest's XML do not count.
 
-    The page of a cause is only known, and added, after the file's hash is on record.
+    The plugin adds the page of a cause to the file only after it has recorded the file's hash.
     """
     if path.suffix.lower() != ".xml":
         return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -221,7 +221,7 @@ class _Search:
         except OSError as error:
             self._problem(given, f"cannot be copied to {self._scratch}: {error.strerror}")
         if before == (len(self._given), len(self.found.problems)):
-            self._problem(given, "no results file, log or coverage report there; name another URL")
+            self._problem(given, "no results file, log or coverage report at this URL; name another one")
 
     def _take_copy(self, copy: Path, shown: str, *, named: bool) -> None:
         if is_archive(copy.name):
@@ -326,7 +326,7 @@ def _with_owners(artefacts: Sequence[Artefact]) -> Iterator[Artefact]:
 
 
 def _owner(artefact: Artefact, pattern: str, owners: Mapping[tuple[Path, str], str]) -> str | None:
-    """Return the folder of the runner's file to which a pattern assigns a log; None if it assigns it to none."""
+    """Return the folder of the runner's file to which a pattern assigns a log; None if the pattern does not fit."""
     below = artefact.path.parts[-pattern.count("/") - 1 :]
     is_log = artefact.kind == "log" and fnmatch.fnmatchcase("/".join(below), pattern)
     return owners.get((Path(*artefact.path.parts[: -len(below)]), pattern)) if is_log else None

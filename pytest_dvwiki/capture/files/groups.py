@@ -27,9 +27,9 @@ class Group:
 
 
 def groups_of(artefacts: Sequence[Artefact], task: str | None) -> Iterator[Group]:
-    """Yield the files of each folder as one run, or all files as one run if the call names a task.
+    """Yield the files of each folder as one run, or all files as one run if a task is given.
 
-    A task does not join records, journals or reports.
+    Records, journals and reports are not joined even if a task is given.
 
     Coverage reports are a run of their own, so that a broken report does not hold back the tests.
     """

@@ -43,7 +43,7 @@ _ATTRIBUTES = frozenset({"ratio_time", "sim_time_ns", "error_type", "error_msg"}
 _RUN_ID = re.compile(r"run[_ -]?id", re.IGNORECASE)
 _STATUS_OF: dict[str, Status] = {"failure": "failed", "error": "error", "skipped": "skipped"}
 _EARLIER: dict[str, Literal["failed", "error"]] = {"flakyFailure": "failed", "flakyError": "error"}
-"""Elements of a passed test for the attempts that failed, as Surefire and others write them."""
+"""Elements inside a passed test, each for an earlier attempt that failed, as Surefire and others write them."""
 _OUTPUT = "system-out"
 _WITH_TEXT = frozenset({*_STATUS_OF, *_EARLIER, "stackTrace", _OUTPUT})
 
@@ -80,13 +80,13 @@ class Case:
     package: str | None = None
     """Package of its suite; under cocotb-test the node id of the item, if cocotb writes it."""
     output: str = ""
-    """Its part of the log, if the file holds it and the caller asked for it."""
+    """The test's part of the log, if the file holds that part and the caller asked for it."""
     earlier: tuple[Case, ...] = ()
     """Attempts that failed before it passed."""
     command: tuple[str, ...] = ()
     """Words of the command that runs it again; empty if its runner does not give the command."""
     of_cocotb: bool = False
-    """Whether it has anything that only cocotb writes; a converter may have removed most of it."""
+    """Whether the test has at least one mark that only cocotb writes; a converter may have removed the others."""
 
     @property
     def fullname(self) -> str:
@@ -224,7 +224,7 @@ class _CaseReader:
             self._collect = self._case.output = _Text(self._room())
 
     def _room(self) -> int:
-        """Return the maximum length of the next text."""
+        """Return how many characters to keep of the next text: fewer once a file has had many texts."""
         self._texts += 1
         return _TEXT_LIMIT if self._texts <= _FULL_TEXTS else _SHORT_TEXT_LIMIT
 

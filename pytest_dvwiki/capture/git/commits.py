@@ -275,7 +275,7 @@ class Branch:
                 raise RefusedError(f"{self.name} cannot be moved: {git.stderr.read().strip()}")
 
     def _answer(self, *arguments: str) -> str | None:
-        """Return git's output without the line end; None if git fails."""
+        """Return the output of a git command without the line end; None if the command fails."""
         try:
             return os.fsdecode(self._git(*arguments)).rstrip("\n")
         except RefusedError:
@@ -288,7 +288,7 @@ class Branch:
     def _git(
         self, *arguments: str, index: Path | None = None, text: bytes = b"", env: dict[str, str] | None = None
     ) -> bytes:
-        """Return git's output.
+        """Run a git command, and return its output.
 
         Raises:
             RefusedError: git is missing, slow, or fails.

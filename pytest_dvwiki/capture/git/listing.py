@@ -37,7 +37,7 @@ _IN_HDL = rf"""
     (?: (?<=\w\.) | (?<=["'/=])  # work.fifo
       | (?<![\w$.]) (?= (?:NAMES) (?: \s*(?:\#|$) | \s+[\w\\] | :: | {_SUFFIX} | (?<=\.py)\b ) )  # fifo #(8) u_fifo (
     ) (NAMES)\b"""
-"""Where HDL or a Makefile may give such a name: a signal of the name stands in an expression instead."""
+"""Where HDL or a Makefile may give the name of a module or file, one of `NAMES`; no match in expressions of signals."""
 _HDL_COMMENT = re.compile(r"(?://|--\s).*")
 
 
@@ -89,7 +89,7 @@ class Listing:
         return {name for each in self.commits for name, letter in each.touched.items() if letter in how}
 
     def only_of(self, lines: Collection[str]) -> set[str]:
-        """Return the files that no commits touch except those with the given lines."""
+        """Return the files that only the commits with the given lines touch."""
         others = {name for each in self.commits if each.line not in lines for name in each.touched}
         return {*self.files} - others
 
@@ -108,7 +108,7 @@ class Listing:
             reads: All files that were read; empty if that is unknown.
             failed: The commit of the failing run.
             absent: git's letter for a change to a file that the failing run did not have: `A` or `D`.
-            edited: Files with uncommitted changes, which count as those of a commit.
+            edited: Files with uncommitted changes; they count like the files of a commit.
         """
         gone = self.changed(absent, _SPECIAL)
         others = [name for name in self.files if name not in known and name not in gone]
@@ -133,7 +133,7 @@ class Listing:
 
 
 def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed: str) -> set[str]:
-    """Return the files that a failing simulation is known not to have read, under their names or as modules.
+    """Return the files that a failing simulation is known not to have read: neither by file name nor as modules.
 
     Args:
         git: Answers queries about history.
@@ -156,7 +156,7 @@ def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed:
 
 
 def _used(git: Git, words: Collection[str], files: Iterable[str], failed: str, form: str) -> set[str]:
-    """Return the words, in lower case, that occur in files where the name of a module or file may be."""
+    """Return the words, in lower case, that some files contain at a place for the name of a module or file."""
     paths = [f":(top,literal){name}" for name in files]
     if not words or not paths:
         return set()
@@ -183,7 +183,7 @@ def _touched(text: str) -> Iterable[tuple[str, str]]:
 
 
 def _called(name: str) -> str:
-    """Return the word by which other files name a file: its file name if it is Python, otherwise the module in it."""
+    """Return the word by which other files name a file: with its suffix if it is Python, otherwise without."""
     path = PurePosixPath(name)
     return path.name if name.endswith(".py") else path.stem
 

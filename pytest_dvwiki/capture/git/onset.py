@@ -50,8 +50,8 @@ def known_or_new(
         vcs: The repository during the run.
         history: The archive before the run.
         repository: Lists the commits between two runs.
-        in_place: Whether the changes of each cause's newest fix are still in the sources; None if unknown. A cause that
-            fails again although they are may be another fault, which the passes of the fix do not rule out.
+        in_place: Whether the changes of each cause's newest fix are still in the sources; None if unknown. If they are
+            and the cause fails again, it may be another fault, which passes with the fix do not rule out.
 
     Returns:
         The known ranges by fingerprint, and the ranges among them that this run adds or narrows.
@@ -117,7 +117,7 @@ def _of_failure(
 
 
 def _is_undone(known: FirstBad, vcs: Vcs, repository: Repository) -> bool:
-    """Tell whether a failing run has none of the changes in a known range: it came with one after that range."""
+    """Tell whether the sources of a failing run have none of the changes in a known range, so a later one caused it."""
     if not 0 < known.file_count == len(known.files):
         return False
     changed = repository.changed(known.good, vcs)
@@ -166,8 +166,8 @@ def _passed_since(
 ) -> _Start | None:
     """Return the last pass that proves that the present failure began after the first failure on record.
 
-    All tests that fail now must have passed since then. Otherwise the earlier failure may be a different fault that the
-    same check found.
+    All tests that fail now must have passed after that first failure. Otherwise the earlier failure may be a different
+    fault that the same check found.
     """
     first = onset.first_bad.bad if onset.first_bad is not None and onset.first_bad.is_certain else onset.commit
     if first is None or onset.comes_and_goes:

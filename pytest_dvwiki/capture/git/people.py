@@ -43,7 +43,7 @@ class People:
 
         Args:
             before: The commit before the change.
-            now: The commit after it; the same one for uncommitted changes.
+            now: The commit after the change; the same as `before` for uncommitted changes.
             files: Changed files; only the first few are examined.
         """
         if not files or self._git.ask("rev-parse", "--is-shallow-repository") != "false":

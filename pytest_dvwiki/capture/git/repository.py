@@ -36,7 +36,7 @@ MOST_FILES = 20
 _MOST_EDITED = 100
 """Maximum number of files with uncommitted changes that are recorded."""
 _MOST_PROSE = 100
-"""Maximum number of prose files (for people to read) that are left out by their names."""
+"""Maximum number of prose files (files for people to read) that a query to git can exclude by name."""
 _GENERATED = (
     "sim_build/**",
     "obj_dir/**",
@@ -78,15 +78,15 @@ class Difference(ListedCommits):
     """The newest commits, as in `git log --oneline`; commits that touch files of the evidence may come first."""
     log_count: int = 0
     unread_count: int = 0
-    """How many of the commits change no code that the failing simulation is known to have read; they come last."""
+    """Number of commits that touch no code which the failing simulation is known to have read; last in `log`."""
     files: tuple[str, ...] = ()
     """Names relative to the repository's top."""
     file_count: int = 0
     all_files: tuple[str, ...] = field(default=(), repr=False)
-    """All names, as in git; sources that differ only in comments, or that the failing simulation is known not to have
-    read, are left out if others differ. Empty if unknown."""
+    """Names of all files that differ, as in git; empty if unknown. If other files remain, sources that differ only in
+    comments, or that the failing simulation is known not to have read, are left out."""
     note: str = ""
-    """Another difference, in addition to the commits; if there are none, the only difference."""
+    """A difference besides the commits, in words; without commits, the only difference."""
 
     @property
     def text(self) -> str:
@@ -197,17 +197,17 @@ class Repository:
         return Difference(change="older") if is_older else self._commits(before, now, files or (), suspects)
 
     def _has_unread_edits_only(self, before: Vcs, now: Vcs, reads: Sequence[str]) -> bool:
-        """Tell whether all uncommitted changes of two states are known, and none is in what the simulation read."""
+        """Tell whether all uncommitted changes of two states are known, and the simulation read none of their files."""
         edited = {*before.edited, *now.edited}
         is_known = all(state.edited for state in (before, now) if state.dirty)
         return is_known and edited <= unread_files(self._git, edited, reads, str(before.commit))
 
     def _are_beside(self, failed: str, files: Sequence[str], edited: Sequence[str], reads: Sequence[str]) -> bool:
-        """Tell whether commits cannot matter, because the simulation read only files with uncommitted changes.
+        """Tell whether commits cannot matter, because the simulation read edited files but none that the commits touch.
 
         Args:
             failed: The commit of the failing run.
-            files: Files of the commits.
+            files: Files that the commits touch.
             edited: Files with uncommitted changes.
             reads: Files that the failing simulation read; if they are unknown, only prose counts as unread.
         """
@@ -386,7 +386,7 @@ class Repository:
         if not is_older:
             return Difference(change="older")
         log = self._revisions.between(before, now)
-        note = "" if log else f"a change after {before} up to {now}; `revision_log` would name it"
+        note = "" if log else f"a change after {before} up to {now}; set `revision_log` to have it named"
         return Difference(change="commit", log=log[:MOST_COMMITS], log_count=len(log), note=note)
 
     def _uncommitted(self, before: Vcs, now: Vcs, suspects: _Suspects) -> Difference:
@@ -412,10 +412,10 @@ class Repository:
         return self._names("diff", *DIFF, "--name-only", "-z", "HEAD", *self._sources) or ()
 
     def edited_beside(self, failed: str, reads: Sequence[str]) -> bool:
-        """Tell whether the only files with uncommitted changes are files that a failing simulation did not read.
+        """Tell whether there are files with uncommitted changes, and a failing simulation read none of them.
 
         Args:
-            failed: The commit of the failing run, which is the present one.
+            failed: The commit of the failing run, which is checked out now.
             reads: Files that the simulation read; if they are unknown, only prose counts as unread.
         """
         names = self._edited()
@@ -489,11 +489,11 @@ class Repository:
     ) -> tuple[tuple[str, ...], set[str]]:
         """Return the newest commits in order, and the set of commits that change no code that was read.
 
-        Commits that touch files which the failing simulation read come first, then those that remove or add files
-        beside them which it did not have. If it is unknown what was read, commits
-        that touch files named in the evidence are among the first few, which are shown. Where the evidence names a
-        missing file, the commits that removed the file or wrote its name come before all others. Commits that change no
-        code that was read come last.
+        Commits that touch files which the failing simulation read come first. The next ones remove or add a file in
+        the same folders that the failing run did not have. If it is unknown what was read, commits that touch files
+        named in the evidence are among the first few, which are shown. Where the evidence names a missing file, the
+        commits that removed the file or wrote its name come before all others. Commits that change no code that was
+        read come last.
         """
         newest = [each.line for each in listing.commits]
         if len(newest) < 2:  # noqa: PLR2004  # there is nothing to order
@@ -593,7 +593,7 @@ class _Suspects:
         return list(dict.fromkeys([*as_file, *as_unit]))[:MOST_FILES]
 
     def _is_elsewhere(self, before: str, path: PurePosixPath) -> bool:
-        """Tell whether a base name follows the folder of a file other than `path`."""
+        """Tell whether the text before a base name ends with the folder of a file other than `path`."""
         found = _FOLDER.search(before)
         if found is None or self.root is None:
             return False

@@ -79,7 +79,7 @@ class Revisions:
         return tuple(reversed(found))
 
     def _place(self, name: str) -> tuple[str, int]:
-        """Return what orders a revision, `number` or `list`, and its place in that order; `"", 0` if neither does."""
+        """Return `number` or `list`, whichever orders a revision, and its place in that order; `"", 0` for neither."""
         bare = name.removeprefix(MARK)
         if bare.isdecimal():
             return "number", int(bare)

@@ -24,7 +24,7 @@ BUILDS = "builds"
 _RUN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
 """Valid names of runs."""
 _MOST_RUNS = 64
-"""Maximum number of runs that are examined; others wait until these are archived."""
+"""Maximum number of runs that are examined at once; other runs wait until these are archived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class JournalFolder:
         self.check()
 
     def check(self) -> None:
-        """Check that nobody else can have written there.
+        """Check that nobody else can have written into the folder.
 
         Raises:
             FileNotFoundError, NotADirectoryError: There is no such folder.
-            UnreadableError: It is a link or no folder or, outside the project, belongs to or is open to somebody else.
+            UnreadableError: It is a link or not a folder; or, outside the project, another user owns it or has access.
         """
         status = self.folder.lstat()
         if reason := _reason(status, is_inside=self.is_inside):
-            problem = f"{reason}, so no journal there is read or written; remove it, or have it removed"
+            problem = f"{reason}, so no journal in it is read or written; remove it, or have it removed"
             raise UnreadableError(errno.EPERM, problem, os.fspath(self.folder))
 
     @property

@@ -111,8 +111,8 @@ def _outcome(begin: Begin, root: Path, interest: Interest, logs: tuple[LogText, 
 def _reported(orphan: Orphan) -> Iterator[Failure]:
     """Yield the failures in the journal.
 
-    The failure of a native runner becomes the failure of its unfinished test. Without one, it is dropped if the journal
-    has failures of its tests.
+    The failure of a native runner becomes the failure of its unfinished test. If no test is unfinished, the runner's
+    failure is dropped if the journal has failures of the runner's tests.
     """
     by_runner = {unfinished.runner: unfinished for unfinished in orphan.unfinished}
     runners = {failure.nodeid.rpartition("::")[0] for failure in orphan.failures}

@@ -49,7 +49,7 @@ class SimpleCommand:
     words: tuple[str, ...]
     folder: str
     variables: dict[str, str] = field(default_factory=dict)
-    """Variables assigned for it on the command line."""
+    """Variables that the command line assigns for this command."""
     outputs: tuple[str, ...] = ()
     """Files to which a shell redirects its output."""
 

@@ -64,7 +64,7 @@ class Ending:
 
     @property
     def from_outside(self) -> str:
-        """Return why another run need not end in the same way; empty if there is no such reason."""
+        """Return what ended the simulation from outside, so that a rerun may end differently; empty if nothing did."""
         if self.cut_short:
             return FROM_OUTSIDE
         if self.signal in _SENT and not self.limited and self.timeout is None:

@@ -178,7 +178,7 @@ def _log(path: Path, log: str, seed: str | None) -> tuple[str, ...]:
 
 
 def _configuration(path: Path, report: _Report) -> tuple[Path | None, str | None]:
-    """Return the folder of the project and the configuration file of the block in it, if it is in its usual place."""
+    """Return the project's folder and, relative to it, the block's configuration file; None for both if not found."""
     plan = PurePosixPath(report.testplan_ref or "")
     file = plan.parents[1] / "dv" / f"{report.block.name}_sim_cfg.hjson" if len(plan.parts) > 2 else None  # noqa: PLR2004
     if file is None or file.is_absolute() or ".." in file.parts:

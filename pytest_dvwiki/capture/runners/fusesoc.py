@@ -93,7 +93,7 @@ def _sanitised(core: str) -> str:
 
 
 def _roots(start: Path, files: list[Path]) -> list[str]:
-    """Return the option that says where the cores are, unless a configuration file beside the command gives it."""
+    """Return the option that names the folder of the cores; empty if a configuration file beside the run gives it."""
     if not files or (start / "fusesoc.conf").is_file():
         return []
     common = Path(os.path.commonpath([file.parent for file in files]))

@@ -22,7 +22,7 @@ _VERDICT = re.compile(r"\[(PASSED|FAILED)\]: ")
 _NUMBERED = re.compile(r"(\w{1,200})_(\d{1,6})")
 _SEED = re.compile(r"^(\w{1,200})_(\d{1,6}): '?(\d{1,100})'?$", re.MULTILINE)
 _SUMMARY = re.compile(r"^\d+ PASSED, \d+ FAILED$", re.MULTILINE)
-"""The last line, written after all comparisons."""
+"""The last line of iss_regr.log, written after all comparisons."""
 _NO_RESULT = "the comparison of the two traces ended without a result"
 _BEGINNING = 1 << 20
 _KEPT = 200
@@ -68,8 +68,8 @@ def _seeds(
 ) -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
     """Yield each program with its seed and the options that generate it again, as far as the files show them.
 
-    The generator is called once for each batch of a test, with one seed. As a UVM test it makes one program after the
-    other; in Python (pyflow) all but the first get a random seed each.
+    The generator is called once for each batch of a test, with one seed. Run as a UVM test, it makes one program after
+    the other; run in Python (pyflow), it gives each program but the first a random seed.
     """
     batches: dict[str, dict[str, str]] = {}
     for test, number, seed in _SEED.findall(_text(folder / "seed.yaml", missing="")):

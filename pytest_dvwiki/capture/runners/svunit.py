@@ -48,7 +48,9 @@ def _check_log(path: Path) -> None:
     except OSError:
         return
     if _SUMMARY.search(end) is None:
-        reason = f"{_LOG} beside it belongs to another run, which did not end: remove {path.name}, or give {_LOG} alone"
+        reason = (
+            f"the {_LOG} beside it is from a later run, which did not end; remove {path.name}, or give {_LOG} alone"
+        )
         raise ResultsError(path, reason)
 
 

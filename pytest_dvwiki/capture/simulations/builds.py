@@ -121,7 +121,7 @@ class Builds:
         return None
 
     def keep(self, build: Build) -> None:
-        """Keep a build that a simulation runs."""
+        """Store a build that a simulation runs as the last build of its places."""
         build = replace(build, stamp=stamp_of(build.artefact))
         for place in build.places:
             if self._known.get(place) != build:
@@ -198,7 +198,7 @@ class Watch:
         self._open: list[tuple[Build, tuple[int, int] | None]] = []
         """Builds that have not been run yet, each with the stamp of the file before the build."""
         self._of_item = 0
-        """Index of the first of these builds that belongs to the present item."""
+        """Index in `_open` of the first build that belongs to the present item."""
         self._merging = False
         """Whether no simulation has run since the last build."""
 
@@ -259,7 +259,7 @@ class Watch:
         return None
 
     def _only(self, call: ToolCall) -> Build | None:
-        """Return the only build of this item, for tools that name the place in different ways."""
+        """Return the item's only build if the run's place is unknown; tools name one place in different ways."""
         mine = [build for build, _ in self._open[self._of_item :]]
         same = len(mine) == 1 and call.artefact is None and call.simulator in {None, mine[0].simulator}
         return mine[0] if same else None

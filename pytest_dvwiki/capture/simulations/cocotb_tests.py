@@ -98,7 +98,7 @@ def join_tests(
     """Return the tests of a simulation.
 
     Args:
-        cases: The tests of the results file; None if there is no such file; then the log decides.
+        cases: The tests of the results file; None without such a file, so that the log decides.
         blocks: The tests of the log.
         modules: The test modules, where known.
         root: The folder that paths are shown relative to.

@@ -150,8 +150,8 @@ def _entered(line: str, folder: Path) -> str | None:
 def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
     """Return the words with which a Makefile last called make in its folder, and the log of that call.
 
-    In this way a rule such as `ram: ; $(MAKE) TOPLEVEL=ram SOURCES=ram.sv` passes its design to the same Makefile. The
-    log of a whole regression also shows the values of other folders.
+    A Makefile can call itself to select a design: `ram: ; $(MAKE) TOPLEVEL=ram SOURCES=ram.sv`. The log of a whole
+    regression also shows the values of other folders.
 
     Args:
         log: Log of the run.
@@ -159,7 +159,7 @@ def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
         text: Text of the Makefile; its recipe has the words if they are not printed.
 
     Returns:
-        The words, none if they are unknown, and what make logged in the folder; the whole log if that is unknown.
+        The words, none if they are unknown, and the part of the log from that call; the whole log if that is unknown.
     """
     lines = log.replace("\\\n", " ").split("\n")
     entries = [(number, found[1]) for number, line in enumerate(lines) if (found := _ENTERED.match(line))]
@@ -218,7 +218,7 @@ def _words(line: str) -> list[str] | None:
 
 
 def _given(words: Sequence[str]) -> dict[str, str]:
-    """Return the variables among the words of a make command, by their present names."""
+    """Return the variables among the words of a make command; cocotb's old names for them become the present ones."""
     pairs = (word.partition("=")[::2] for word in words if "=" in word)
     return {_OLD_NAMES.get(name, name): value for name, value in pairs}
 

@@ -45,7 +45,7 @@ class NamedRun:
     """The facts in a log, or in its path, about the run that wrote it."""
 
     test: str
-    """Node id: the test, after the folders and log names that all its runs share."""
+    """Node id: the folders and log names that all runs of the test share, then the test."""
     seed: str | None = None
     simulator: Simulator | None = None
     words: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class PathTemplate:
         return cls(text, re.compile(f"(?:.*/)?{''.join(shapes.get(part, re.escape(part)) for part in parts)}"))
 
     def named(self, path: str) -> tuple[str, str | None] | None:
-        """Return the test and the seed that a path names; None if it does not fit."""
+        """Return the test and the seed that a path names; None if the path does not fit the template."""
         found = self.expression.fullmatch(path)
         return (found["test"], found.groupdict().get("seed")) if found else None
 
@@ -211,7 +211,7 @@ def _given_seeds(words: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _seeded(words: Sequence[str], seed: str | None) -> tuple[str, ...]:
-    """Return a command with the seed that was used, where it asked for a random one."""
+    """Return a command in which the seed that was used replaces the request for a random seed."""
     if seed is None:
         return tuple(words)
     fixed = [f"+ntb_random_seed={seed}" if word == "+ntb_random_seed_automatic" else word for word in words]

@@ -31,7 +31,7 @@ _MANAGER = "cocotb.regression"
 _LOADED = ("I support registered", "I registered")
 """Words with which cocotb 2.x and 1.9 begin: `VPI support registered`, `VHPI registered`."""
 _BY_NAME = (_MANAGER, *_LOADED)
-"""Words that mark a line of the regression manager, once its lines are known to contain its name."""
+"""Words that mark a line of the regression manager in a log whose lines contain the manager's name."""
 _BY_WORDS = (
     *_BY_NAME,
     "running ",
@@ -43,7 +43,7 @@ _BY_WORDS = (
     "Using Python ",
     "*** [",
 )
-"""Words that mark the manager's lines under another prefix (COCOTB_LOG_PREFIX), and the lines before the first one."""
+"""Words that mark the manager's lines without its name (COCOTB_LOG_PREFIX), and the lines before its first line."""
 _FOLDER = re.compile(r"(?:^|\s)(?:g?make(?:\[\d+\])?: )?(?P<word>Entering|Leaving) directory '(?P<folder>[^']+)'")
 _RUNNER_SAYS = re.compile(r".*?\bRunning command:? (?P<command>.+?)(?: in directory (?P<folder>\S+))?$")
 _SHOWN_UNTIL = 100_000

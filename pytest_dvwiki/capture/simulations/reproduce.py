@@ -111,7 +111,7 @@ class Call:
     configuration: str | None = None
     """Path from `folder` to pytest's configuration file; None if there is none."""
     here: str = ""
-    """Absolute path of the folder; empty if unknown on this machine."""
+    """Absolute path of `folder`; empty if unknown on this machine."""
 
     def path(self, nodeid: str) -> str:
         """Return a node id as an argument of a command that runs in the folder."""
@@ -188,7 +188,7 @@ def _asked_for(file: str, here: str, items: str | None, top: str, modules: tuple
         file: The test's file; the conftest files above it count too.
         here: The folder that its path is relative to.
         items: The path from there to the folder above which no conftest file counts.
-        top: The folder outside which nothing counts that these files import.
+        top: The folder that contains all imported files that count.
         modules: Names of the test modules.
     """
     from pytest_dvwiki.capture.simulations.reads import imported  # noqa: PLC0415  # loaded only for failures

@@ -57,7 +57,7 @@ class SimulationRun:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Names of the test modules."""
+        """Return the names of the test modules."""
         return tuple(dict.fromkeys((*self.sim.modules, *(test.module for test in self.tests if test.module))))
 
     @functools.cached_property
@@ -272,7 +272,7 @@ def _last_lines(logs: Iterable[Regression]) -> Iterator[str]:
 
 
 def _fitting(lines: NumberedLines, chars: int) -> NumberedLines:
-    """Return as many of the last lines as fit."""
+    """Return as many of the last lines as fit into a number of characters."""
     fitting: list[tuple[int, str]] = []
     for number, line in reversed(lines):
         chars -= len(line) + 1

@@ -80,12 +80,12 @@ def _of_test(excerpt: Excerpt, unfinished: UnfinishedTest) -> Excerpt:
 
 
 def without_progress(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
-    """Return lines of a simulator's output without the progress characters that the pytest inside prints first."""
+    """Return lines of a simulator's output without the progress characters that the inner pytest prints first."""
     return tuple((number, _PROGRESS.sub("", line)) for number, line in lines)
 
 
 def _with_test(sentence: str, unfinished: UnfinishedTest) -> str:
-    """Add the test and a time to a sentence about the end of a simulation, if it lacks them."""
+    """Return a sentence about the end of a simulation, with the test and a time added if the sentence lacks them."""
     began = f", which began at {unfinished.sim_time}" if unfinished.sim_time else ""
     if sentence.startswith(_NO_RESULTS):
         return f"simulation ended before {unfinished.name} was done{began}"

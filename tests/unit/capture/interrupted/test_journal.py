@@ -264,14 +264,14 @@ def test_a_place_outside_of_the_project_is_made_private_and_read_only_while_it_i
     assert place.folder.stat().st_mode & 0o777 == 0o700
     assert [folder.name for folder in place.runs()] == ["run_1"]
     place.folder.chmod(0o770)
-    with pytest.raises(UnreadableError, match="is open to other users, so no journal there is read or written"):
+    with pytest.raises(UnreadableError, match="is open to other users, so no journal in it is read or written"):
         place.runs()
     with pytest.raises(OSError, match="make one of them writable"):
         open_journal([place], "run_2")
     place.folder.chmod(0o700)
     place.folder.rename(tmp_path / "moved")
     place.folder.symlink_to("moved")
-    with pytest.raises(UnreadableError, match="is a link, so no journal there is read or written"):
+    with pytest.raises(UnreadableError, match="is a link, so no journal in it is read or written"):
         place.runs()
     assert not (tmp_path / "moved" / "run_2").exists()
 
