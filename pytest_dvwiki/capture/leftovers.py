@@ -85,7 +85,7 @@ class ReadLog:
     """The content of one log, read without other files."""
 
     parts: list[Regression]
-    """One for each start of a simulator."""
+    """The cocotb regressions in the log, one for each start of a simulator."""
     named: NamedRun | None = None
     """The run that the log names, if `is_single`."""
     stopped: tuple[tuple[str, str], ...] = ()
@@ -93,7 +93,7 @@ class ReadLog:
 
     @property
     def is_single(self) -> bool:
-        """Tell whether it is the log of one run without cocotb."""
+        """Tell whether the log is from one run without cocotb."""
         part = self.parts[0]
         return len(self.parts) == 1 and not (part.blocks or part.started or part.cocotb)
 
@@ -249,7 +249,7 @@ class _RunReader:
     # Results files
 
     def _parsed(self) -> Iterator[tuple[Artefact, ResultsFile | None]]:
-        """Yield the readable results files; an empty one is yielded as None, if there is a log of its run."""
+        """Yield each readable results file with its content; None as content if it is empty and the run has logs."""
         empty: list[Artefact] = []
         for artefact in self._results:
             try:

@@ -1,4 +1,4 @@
-"""The folders that make works in, from its logs."""
+"""The folders in which make worked, as its logs name them."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class RunLogs:
         return any(earlier is artefact for earlier, _ in self._earlier)
 
     def _shared(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
-        """Return the logs that were given for all results files, else the newest unclaimed log beside this one."""
+        """Return the logs given for all results files, else the newest unclaimed log beside the results file."""
         if self.given:
             return list(self.given)
         free = [log for log in self._beside(artefact) if log.path not in self.claimed]

@@ -93,7 +93,7 @@ class CheckResult:
 
     @property
     def expectation(self) -> Expected | None:
-        """Return the first expected result that this one matches; None if there is none."""
+        """Return the first expected result that this result matches; None if it matches none."""
         return next((case for case in self.expected if self._is_like(case)), None)
 
     @property
@@ -205,7 +205,7 @@ def _of_files(
 
 
 class _Extraction:
-    """Reads each file once for all items that are looked for in it."""
+    """Looks for the items in the files; each file is read once for all items."""
 
     def __init__(self, checked: Check, inputs: Sequence[Input]) -> None:
         self._checked = checked

@@ -20,7 +20,7 @@ class ValuePattern:
     """Alternatives, separated by `|`; a value must match one of them.
 
     An alternative with `*` or `?` is a glob for the whole value; any other is a text that the value must contain.
-    `regex:` makes everything after it one expression, which may match anywhere.
+    After `regex:` the whole rest is one expression, which may match anywhere in the value.
 
     Raises:
         ExpressionError: An alternative is empty, or RE2 does not accept the expression.

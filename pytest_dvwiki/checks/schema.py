@@ -43,9 +43,9 @@ class Expectation:
 
     name: str
     match: Expression | None = None
-    """Extracts the value and fields from a line; None if the item is found when one of its files is not empty."""
+    """Extracts the value and fields from a line; None for an item that only needs one of its files not to be empty."""
     names: tuple[str, ...] = ()
-    """The fields that the expression extracts, without the value."""
+    """The fields that the expression extracts besides the value."""
     required: tuple[str, ...] = ()
     """The fields that must not be empty."""
     source: str | None = None
@@ -191,11 +191,11 @@ class _CheckReader:
 
     def _expected(self, listed: Any) -> Iterator[Expected]:
         if not isinstance(listed, list | None):
-            self._refuse(("expected",), "expected is a list; a result begins with `- when:`")
+            self._refuse(("expected",), "expected must be a list; begin each result with `- when:`")
         for at, case in enumerate(listed or ()):
             place = ("expected", at)
             if not isinstance(case, dict):
-                self._refuse(place, f"a result has the keys when, status, {', '.join(LISTS)}; write at least status")
+                self._refuse(place, f"a result needs keys: when, status, {', '.join(LISTS)}; write at least status")
             self._known(place, case, ("when", "status", *LISTS))
             if case.get("status") not in {"PASS", "FAIL"}:
                 self._refuse((*place, "status"), "status is missing; write PASS or FAIL")
@@ -208,14 +208,14 @@ class _CheckReader:
         if block is None:
             return None, ()
         if not isinstance(block, dict):
-            self._refuse((key,), f"{key} holds the keys value and {name}; write both below it")
+            self._refuse((key,), f"{key} needs the keys value and {name}; write both below {key}")
         self._known((key,), block, (_VALUE, name))
         listed = self._texts((key, name), block.get(name))
         number = block.get(_VALUE)
         least = 1 if key == "requirements" else 0
         if number is None or number == NOT_APPLICABLE:
             if listed:
-                self._refuse((key, name), f"with value N/A the list is not used; write value: {len(listed)}")
+                self._refuse((key, name), f"{name} is not used, because value is N/A; write value: {len(listed)}")
             return None, ()
         if isinstance(number, bool) or not isinstance(number, int) or number < least:
             self._refuse(
@@ -235,7 +235,7 @@ class _CheckReader:
             for at, each in enumerate(listed):
                 drafts.append(self._item(("items", at), each, [item.name for item, _ in drafts]))
         else:
-            self._refuse(("items",), "items is a list; an item begins with `- name:`")
+            self._refuse(("items",), "items must be a list; begin each item with `- name:`")
         needing = sum(needs for _, needs in drafts)
         if patterns and needing != len(patterns):
             self._refuse(
@@ -252,9 +252,9 @@ class _CheckReader:
         )
 
     def _item(self, place: Location, entry: Any, above: Sequence[str]) -> tuple[Expectation, bool]:
-        """Return an item without its pattern, and whether it needs one."""
+        """Return an item without its pattern, and whether the item needs a pattern."""
         if not isinstance(entry, dict):
-            self._refuse(place, f"an item has the keys {', '.join(ITEM_KEYS)}; write at least name and match")
+            self._refuse(place, f"an item needs keys: {', '.join(ITEM_KEYS)}; write at least name and match")
         self._known(place, entry, ITEM_KEYS)
         name = self._text((*place, "name"), entry.get("name"), "the item's name in the result")
         if name in above:
@@ -275,7 +275,7 @@ class _CheckReader:
             self._refuse((*place, "from"), f"{parent!r:.60} is not an item above this one; {known}")
         needs = entry.get("pattern", True)
         if not isinstance(needs, bool):
-            self._refuse((*place, "pattern"), "pattern is true or false; the patterns go under requirements")
+            self._refuse((*place, "pattern"), "pattern must be true or false; write the pattern under requirements")
         return Expectation(name, compiled, fields, tuple(required), parent), needs
 
     def _known(self, place: Location, mapping: Mapping[Any, Any], known: Sequence[str]) -> None:
@@ -292,7 +292,7 @@ class _CheckReader:
         if value is None:
             return []
         if not isinstance(value, list):
-            self._refuse(place, f"{place[-1]} is a list; begin each entry with `-`")
+            self._refuse(place, f"{place[-1]} must be a list; begin each entry with `-`")
         for at, each in enumerate(value):
             if not isinstance(each, str) or not each.strip():
                 self._refuse((*place, at), f"expected a string, got {each!r:.60}; write it in quotes")

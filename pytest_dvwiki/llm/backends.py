@@ -83,7 +83,7 @@ def call(backend: Backend, layout: Layout, client: Any, request: Request) -> Ans
 
 
 def client_of(backend: Backend) -> Any:
-    """Return the library's client for a backend; None for a command, which needs no client.
+    """Return the client object of a backend's library; None for a command, which has no library.
 
     Raises:
         CallError: The library or the key is missing.
@@ -91,7 +91,7 @@ def client_of(backend: Backend) -> Any:
     if backend.kind == "command":
         return None
     try:
-        # Loading one of these takes a second; only a call pays for it.
+        # Importing one of these libraries takes a second, so only a call does it.
         if backend.kind == "openai":
             from openai import OpenAI as Client  # noqa: PLC0415
         else:

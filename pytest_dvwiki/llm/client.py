@@ -58,7 +58,7 @@ class Reporter:
     """Passes events on to a callback and to a log file.
 
     Args:
-        log: The file; it is written only if its folder exists.
+        log: The log file; it is written only if its folder exists.
         activity: The callback.
     """
 

@@ -39,7 +39,7 @@ class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timeout: float = 120.0
     """Seconds until a call counts as failed."""
     price: tuple[float, float] | None = None
-    """Price of a million tokens of prompts, and of a million tokens of answers; without it, no cost is given."""
+    """Price of a million tokens of prompts, and of a million tokens of answers; without a price, no cost is given."""
 
     def words(self) -> list[str]:
         """Return the words of the command.

@@ -34,7 +34,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of context after a candidate."""
     marks: int = 4
     after_mark: int = 40
-    """Lines of context after a marked line: a failure's traceback."""
+    """Lines of context after a marked line, enough for a failure's traceback."""
 
 
 # Ranks of lines: the lower ones come first if not all fit.

@@ -25,7 +25,7 @@ _FIRST = 100
 _NO_WORD = "\0"
 """Placeholder that is indexed for a document that has no words; no query contains it."""
 _SCORES = ("data", "indices", "indptr")
-"""The scores as the library makes them: `indptr` gives the range of a word's scores and documents."""
+"""Arrays that the library makes: scores, their documents, and where each word's part of these two begins."""
 _FILES = (*_SCORES, "names", "name_ends", "lengths", "word_ids", "word_counts", "word_ends")
 DOCUMENTS = frozenset({"word_ids.npy", "word_counts.npy", "word_ends.npy"})
 """Files that only the method `documents` needs."""
@@ -107,7 +107,7 @@ class Bm25:
         return Statistics(self.count, float(self._arrays["lengths"].mean()), self._frequency)
 
     def best(self, words: Iterable[str]) -> Iterator[tuple[int, float]]:
-        """Yield the documents that share a word with the query, the best first; equal ones in order of their numbers.
+        """Yield the documents that share a word with the query, the best first; equal scores in order of number.
 
         Args:
             words: The words of the query.

@@ -1,4 +1,4 @@
-"""Search without an index or a library: the same ranking, computed anew for each query."""
+"""Search without an index or the library bm25s: the same ranking as with them, computed anew for each query."""
 
 from __future__ import annotations
 

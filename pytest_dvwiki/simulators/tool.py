@@ -93,9 +93,9 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """The product name, for people."""
 
     programs: Mapping[str, Program | None] = {}
-    """Its programs; None for a program whose command line is not read."""
+    """The programs of the tool; None for a program whose command line is not read."""
     binaries: tuple[str, ...] = ()
-    """Names of the programs that it makes."""
+    """Names of the programs that the tool makes."""
     called_by_make: tuple[str, ...] = ()
     """Programs whose call in the log of cocotb's Makefile shows that this tool was chosen."""
     plus_options: str = ""
@@ -106,9 +106,9 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     prefix: str = ""
     """Expression for the prefix of each line of its transcript."""
     begins_with_file: bool = False
-    """Whether its messages are plain `file:line: text`, without a mark of its own; patterns of other tools go first."""
+    """Whether messages are plain `file:line: text` without a mark of the tool; then other tools' patterns go first."""
     head: str = ""
-    """Expression for the beginning of a message, narrow enough to find one inside a line."""
+    """Expression for the beginning of a message, narrow enough to find a message inside a line."""
     summary: str = ""
     """Expression for the beginning of a line that ends a build or a run, and belongs to no message above it."""
     error: str = ""
@@ -129,7 +129,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     report_literal: str = ""
     """A text that every message that matches `report` contains."""
     missing: Mapping[Literal["module", "include", "port", "name"], str] = {}
-    """Maps what is missing to the expression for the text of the error about it, with the group `name`."""
+    """Maps a kind of missing thing to an expression for the error's text; the group `name` matches the thing's name."""
     warning: str = ""
     """Expression for the beginning of a warning."""
     run_head: str = ""
@@ -167,8 +167,8 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     scan_words: tuple[str, ...] = ()
     """Lower-case words of its messages that every log is searched for; a pattern's literal with one costs no search."""
     folders: tuple[str, ...] = ()
-    """Names of the folders for the files that it makes."""
+    """Names of the folders for the files that the tool makes."""
     log_names: tuple[str, ...] = ()
-    """Names of logs that it writes by default; a name with a leading dot is a suffix."""
+    """Names of the logs that the tool writes by default; a name with a leading dot is a suffix."""
     dependencies: str = ""
     """Suffix of the file of make rules that it writes beside its output; the rules list the files that it read."""

@@ -204,7 +204,7 @@ def _inside(name: str) -> str | None:
 
 
 def pieces(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield the bytes of a stream as far as they can be read; if it is truncated, everything before the cut."""
+    """Yield the bytes of a stream; of a truncated stream, everything before the cut."""
     read = getattr(stream, "read1", stream.read)
     while data := read(_CHUNK):
         yield data

@@ -67,7 +67,7 @@ class Artefact:
     only_beside: bool = False
     """True for a log that was not requested: it is beside a results file given by name, or it is a runner's log."""
     searched: Path | None = None
-    """Folder that was searched for it; None for a file given by name, or from an archive."""
+    """Folder in whose search the file was found; None for a file given by name, or from an archive."""
     of_folder: str | None = None
     """Displayed folder of the runner's file that lists the test of this log; None for any other log."""
 
@@ -311,7 +311,7 @@ class _Search:
 
 
 def _with_owners(artefacts: Sequence[Artefact]) -> Iterator[Artefact]:
-    """Yield the artefacts, with the logs of a runner's tests assigned to the run that its file describes."""
+    """Yield the artefacts, with the logs of a runner's tests assigned to the run that the runner's file describes."""
     owners: dict[tuple[Path, str], str] = {}
     for artefact in artefacts:
         for pattern in artefact.runner.logs if artefact.runner is not None else ():

@@ -62,7 +62,7 @@ def read_coverage(path: Path) -> list[CoverBin]:
     """Read a report.
 
     Ignored, illegal and excluded bins are left out, and so are the bins of a point with weight 0, which do not count.
-    cocotb-coverage puts the root `top` before all names, but only in XML; it is removed.
+    cocotb-coverage puts the root `top` before all names, but only in XML; this root is removed.
 
     Raises:
         CoverageError: The file cannot be read, or is not a coverage report.
@@ -335,7 +335,7 @@ class _Ucis:
         )
 
     def _covergroup(self) -> str:
-        """Return the covergroup's name: with `per_instance` the instance's, else the type's."""
+        """Return the name of the covergroup: its instance name if `per_instance` is set, else its type name."""
         instance, kind = self._instance.get("name", ""), self._type.get("cgName", "")
         if kind in {"", instance} or self._options.get("per_instance") != "true":
             module = self._type.get("moduleName", "")

@@ -22,7 +22,7 @@ class Group:
 
     @property
     def kind(self) -> Kind:
-        """Return the kind of the files; results files and their logs are one run, the other kinds are never mixed."""
+        """Return the kind of the first file; only results files and logs can be together in one group."""
         return self.artefacts[0].kind
 
 

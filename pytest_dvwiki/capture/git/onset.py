@@ -147,7 +147,7 @@ def _start(
         proving = [] if onset.comes_and_goes else [one for one in passes if _proves(one, test, occurrence)]
         enough = (onset.passes_to_hold | onset.passes_needed).get(test.nodeid)
         runs = _independent(before, comes_and_goes=onset.comes_and_goes)
-        # A pass counts if it and the later passes are so many that chance is unlikely.
+        # A pass counts if there are so many passes from this one on that chance is unlikely.
         for group in (proving, runs[enough - 1 :] if enough else []):
             found = _nearest(group, failed, repository)
             if found is not None:

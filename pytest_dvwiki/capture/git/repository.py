@@ -78,7 +78,7 @@ class Difference(ListedCommits):
     """The newest commits, as in `git log --oneline`; commits that touch files of the evidence may come first."""
     log_count: int = 0
     unread_count: int = 0
-    """Number of commits that touch no code which the failing simulation is known to have read; last in `log`."""
+    """Number of commits that change no code which the failing simulation is known to have read; last in `log`."""
     files: tuple[str, ...] = ()
     """Names relative to the repository's top."""
     file_count: int = 0
@@ -395,7 +395,7 @@ class Repository:
         if dropped:
             note = f"dropping the {_edits(suspects.first(dropped), len(dropped))}"
         elif before.dirty and not now.dirty:
-            note = "dropping the uncommitted changes with which it failed"
+            note = "dropping the uncommitted changes of the failing run"
         else:
             note = "" if names else "uncommitted changes"
         return Difference(
@@ -472,7 +472,7 @@ class Repository:
         if now.dirty and (made or not edited):
             note = f"with {_edits(suspects.first(made), len(made))}"
         elif before.dirty and (left or not before.edited):
-            note = f"or dropping the {_edits(suspects.first(left), len(left))}, with which it had failed"
+            note = f"or dropping the failing run's {_edits(suspects.first(left), len(left))}"
         return Difference(
             change="commit",
             log=log,

@@ -46,7 +46,7 @@ class Begin:
 
     nodeid: str
     spool: tuple[str, ...]
-    """Names of the files beside the journal with the output of its children; empty if it was not kept."""
+    """Names of the files beside the journal with the output of the item's children; empty if no output was kept."""
     folder: str
     """Absolute path of the folder in which the first child was started."""
     environment: dict[str, str]

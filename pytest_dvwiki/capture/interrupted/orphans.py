@@ -62,7 +62,7 @@ class Orphan:
 
 
 def find_orphans(place: JournalFolder, *, except_for: str, note: Callable[[str], None]) -> Iterator[Orphan]:
-    """Yield the runs in a folder of journals whose processes are gone.
+    """Yield the killed runs in a folder of journals: runs whose processes are gone.
 
     Each journal stays locked while the caller works on it, so that two runs do not take over the same journal.
 

@@ -33,7 +33,7 @@ class JournalFolder:
 
     folder: Path
     is_inside: bool = False
-    """Whether it is in the project; whoever can write there controls the project anyway."""
+    """Whether the folder is in the project; whoever can write into the project controls it anyway."""
 
     def make(self) -> None:
         """Make the folder, accessible to its owner only.
@@ -80,7 +80,7 @@ class JournalFolder:
         """Return the folders of runs, sorted by name; empty if there is no such place, or it cannot be listed.
 
         Raises:
-            UnreadableError: As in `check`.
+            UnreadableError: The folder cannot be trusted.
         """
         try:
             self.check()

@@ -55,7 +55,7 @@ class SimpleCommand:
 
 
 def commands(words: Sequence[str], folder: str) -> list[SimpleCommand]:
-    """Return the commands that a command line runs, in order; the line itself if none is found.
+    """Return the commands that a command line runs, in order; the line itself if it runs no other command.
 
     Args:
         words: The command line.

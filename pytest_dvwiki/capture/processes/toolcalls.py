@@ -79,7 +79,7 @@ def read_call(
         words: The command line.
         folder: Absolute path of the folder in which it starts.
         variables: Its environment variables.
-        runs: Whether it is known to run a simulation; an unknown program then counts as one that a tool has made.
+        runs: Whether the line is known to run a simulation; then an unknown program counts as made by a tool.
     """
     name, arguments = _program(words)
     reader = _CallReader(folder, variables or {})

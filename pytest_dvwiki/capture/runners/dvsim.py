@@ -25,7 +25,7 @@ _CALLED_WITH = re.compile(rb" seed=(\d+)")
 """The seed in the call that dvsim writes at the beginning of a log."""
 _BEGINNING = 1 << 16
 _DEPTH = 8
-"""Maximum number of parts at the end of a log's path that are looked up beside the reports."""
+"""Maximum number of trailing parts of a log's path with which the log is looked for beside the reports."""
 _UNKNOWN = "unknown"
 _NO_REASON = "dvsim counts it as failed and gives no reason"
 _AGAIN = "have dvsim write it again"

@@ -203,7 +203,7 @@ class Watch:
         """Whether no simulation has run since the last build."""
 
     def next_item(self) -> None:
-        """Start another item, which does not run a failed build of the item before."""
+        """Start another item; a build that failed in an earlier item does not count for its runs."""
         self._of_item = len(self._open)
         self._merging = False
 

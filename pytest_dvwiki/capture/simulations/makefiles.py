@@ -142,7 +142,7 @@ def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
 
 
 def _entered(line: str, folder: Path) -> str | None:
-    """Return the name that make gives to a folder in a line that says that make enters it; None for any other line."""
+    """Return the folder's name in a line with which make says that it enters the folder; None for any other line."""
     found = _ENTERED_ANY.match(line)
     return found[1] if found and _is_same_folder(found[1], folder) else None
 

@@ -45,9 +45,9 @@ class ErrorLines:
 
     count: int = 0
     text: str = ""
-    """The first message, as one line."""
+    """The first error message, as one line."""
     lines: tuple[tuple[int, str], ...] = ()
-    """Numbers and lines of the first few messages, redacted."""
+    """Numbers and lines of the first few error messages, redacted."""
 
     @property
     def first(self) -> int | None:

@@ -399,7 +399,7 @@ def native(
 
 
 def _keyword(name: str) -> str:
-    """Return the name of a test for pytest's `-k`, or the name of its function if `-k` does not accept the test's."""
+    """Return the name of a test for pytest's `-k`, or its function's name if `-k` does not accept the test's name."""
     return name if _KEYWORD.fullmatch(name) else name.partition("[")[0]
 
 

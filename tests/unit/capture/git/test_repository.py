@@ -513,7 +513,7 @@ def test_other_changes_at_the_same_commit(project: Project) -> None:
     assert project.since(edited).text == "dropping the uncommitted changes in rtl/fifo.v"
     assert project.since(edited).all_files == ("rtl/fifo.v",)
     unnamed = replace(edited, edited=())  # as in a record of an older version
-    assert project.since(unnamed).text == "dropping the uncommitted changes with which it failed"
+    assert project.since(unnamed).text == "dropping the uncommitted changes of the failing run"
     assert project.since(unnamed).all_files == ()
 
 
@@ -589,7 +589,7 @@ def test_edits_of_sources_that_were_not_read_are_not_told_beside_commits(project
     assert project.since(failed).note == "with uncommitted changes in rtl/cim.v"
     git(project.root, "checkout", "-q", "--", ".")
     assert project.since(failed, reads=read).note == ""
-    assert project.since(failed).note == "or dropping the uncommitted changes in rtl/cim.v, with which it had failed"
+    assert project.since(failed).note == "or dropping the failing run's uncommitted changes in rtl/cim.v"
 
 
 def test_beside_edits_of_what_was_read_commits_that_cannot_matter_are_counted(project: Project) -> None:
@@ -601,7 +601,7 @@ def test_beside_edits_of_what_was_read_commits_that_cannot_matter_are_counted(pr
     project.commit("cim: more", rtl__cim_v="module cim2;")
     found = project.since(failed, reads=("rtl/fifo.v", "tb/test.v"))
     assert (found.text, found.unread_count) == ("words", 1)
-    assert found.note == "or dropping the uncommitted changes in rtl/fifo.v, with which it had failed"
+    assert found.note == "or dropping the failing run's uncommitted changes in rtl/fifo.v"
 
 
 def test_edits_of_sources_that_were_not_read_are_no_change(project: Project) -> None:
@@ -626,7 +626,7 @@ def test_of_a_failure_with_uncommitted_changes_a_later_commit_alone_is_not_told(
     found = project.since(before)
     assert (found.text, found.note) == (
         "tb: more",
-        "or dropping the uncommitted changes in rtl/fifo.v, with which it had failed",
+        "or dropping the failing run's uncommitted changes in rtl/fifo.v",
     )
     assert found.all_files == ("tb/test.v", "rtl/fifo.v"), "the edit that is gone differs, too"
 
