@@ -198,7 +198,7 @@ class _RunReader:
         self._names: set[str] = set()
         self._shared: dict[Path, Artefact] = {}
         """Logs of results files that also hold tests of other simulations."""
-        self._calls: dict[tuple[Path, ...], Call | None] = {}
+        self._calls: dict[tuple[object, ...], Call | None] = {}
         self._folders_of = functools.cache(folders_of)
         self._which = Makefiles(root)
         self._run = Leftovers()
@@ -298,7 +298,7 @@ class _RunReader:
                 builds=self._builds,
                 folder=self._root / artefact.folder,
                 files=tuple(map(str, makefiles)),
-                call=self._call(logs, makefiles),
+                call=self._call(logs, makefiles, frozenset(case.classname for case in (file.cases if file else ()))),
             )
         )
         self._shared |= {log.path: log for log in logs} if outcome.is_one_of_several else {}
@@ -570,7 +570,7 @@ class _RunReader:
         if text is not None and makefiles:
             call = make_call(makefiles[0], text, self._root)
         else:
-            call = self._call(logs, makefiles)
+            call = self._call(logs, makefiles, _modules_of(part))
         return collect(
             Simulation(
                 nodeid=name,
@@ -599,12 +599,18 @@ class _RunReader:
             return None
         return undated(redact(log.folder)) or "."
 
-    def _call(self, logs: Sequence[Artefact], makefiles: Sequence[Path]) -> Call | None:
-        """Return the command of a simulation, from its Makefile; None if there is none."""
+    def _call(self, logs: Sequence[Artefact], makefiles: Sequence[Path], modules: frozenset[str]) -> Call | None:
+        """Return the command of a simulation, from its Makefile; None if there is none.
+
+        Args:
+            logs: Its logs, which may also hold other simulations.
+            makefiles: Its Makefile, in a list; empty if unknown.
+            modules: Names of its test modules, empty if unknown.
+        """
         for makefile in makefiles:
-            key = makefile, *(log.path for log in logs)  # each log shows the values of its own run
+            key = makefile, modules, *(log.path for log in logs)  # each log shows the values of its own run
             if key not in self._calls:
-                self._calls[key] = make_call(makefile, _head_of(logs), self._root)
+                self._calls[key] = make_call(makefile, _head_of(logs), self._root, modules=modules - {""})
             return self._calls[key]
         return None
 
@@ -698,6 +704,13 @@ class _RunReader:
 def _test(name: str) -> str:
     """Return a cocotb test's own name, without its module."""
     return name.rpartition(".")[2]
+
+
+def _modules_of(part: Regression) -> frozenset[str]:
+    """Return the test modules that a part of a log names; empty if it names none."""
+    told = values_in_log("\n".join(command for _, command in part.commands))
+    named = (told.get("COCOTB_TEST_MODULES") or told.get("MODULE") or "").split(",")
+    return frozenset({*named, *(block.name.rpartition(".")[0] for block in part.blocks)} - {""})
 
 
 def _head_of(logs: Iterable[Artefact]) -> str:

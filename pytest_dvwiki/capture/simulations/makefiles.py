@@ -31,6 +31,10 @@ _INCLUDE = re.compile(r"^[ \t]*-?include[ \t]++([^$\n]++)$", re.MULTILINE)
 _OF_MAKE = re.compile(r"MAKE\w*|CURDIR|SHELL|PATH|HOME|PWD|OLDPWD|USER|LOGNAME|TERM|LANG|LC_\w+|TMPDIR|HOSTNAME")
 # Variables that cocotb's Makefile passes to the simulator, as the log shows them.
 _GIVEN = re.compile(r"\b(COCOTB_TEST_MODULES|MODULE|COCOTB_TOPLEVEL|TOPLEVEL|TOPLEVEL_LANG)=([^\s\\]+)")
+_RAN = re.compile(r"\b(?:COCOTB_TEST_MODULES|MODULE)=([^\s\\]+)|\brunning (\S+)\.\w+ \(\d+/\d+\)$", re.MULTILINE)
+"""The test modules of a simulation, in make's command or in cocotb's line that begins a test."""
+_ENDED = re.compile(r"^(?:.*\*\* TESTS=\d+ .*|g?make(?:\[\d+\])?: \*\*\* .*)$", re.MULTILINE)
+"""A line that ends the log of a simulation or of a build that failed."""
 _ENTERED = re.compile(r"^(?:\S*/)?g?make\[\d+\]: Entering directory [`']([^'\n]+)'$")
 _ENTERED_ANY = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: Entering directory [`']([^'\n]+)'$")
 _CHANGED = re.compile(r"\bmake: Entering directory|\bg?make\b[^\n]* (?:-C|--directory)[ =]?[\w./]")
@@ -60,7 +64,14 @@ def from_outside(text: str) -> frozenset[str]:
     return frozenset(name for name in names if not _OF_MAKE.fullmatch(name))
 
 
-def make_call(makefile: Path, log: str, root: Path, environment: Mapping[str, str] | None = None) -> Call | None:
+def make_call(
+    makefile: Path,
+    log: str,
+    root: Path,
+    environment: Mapping[str, str] | None = None,
+    *,
+    modules: Collection[str] = (),
+) -> Call | None:
     """Return the command line with which a Makefile was run; None if the folder where make was started is unknown.
 
     A folder outside the repository (without one, outside the root) counts as unknown. A variable has the value that
@@ -71,6 +82,7 @@ def make_call(makefile: Path, log: str, root: Path, environment: Mapping[str, st
         log: Log of the run.
         root: The workspace root.
         environment: The present variables.
+        modules: Names of the test modules of the run, if known; the log may also hold other simulations.
     """
     environment = os.environ if environment is None else environment
     top, in_repository = workspace(root)
@@ -78,7 +90,8 @@ def make_call(makefile: Path, log: str, root: Path, environment: Mapping[str, st
     here = _started_in(folder, text, log, top)
     if here is None or not here.is_relative_to(top):
         return None
-    called, log = _called(log, folder, text)
+    called, log = _called(log, folder, text, modules)
+    log = _part_with(log, modules)
     given = _given(called)
     names, shown = from_outside(text), values_in_log(log)
     solved = shown | _solved(text, names, log, shown)
@@ -147,7 +160,31 @@ def _entered(line: str, folder: Path) -> str | None:
     return found[1] if found and _is_same_folder(found[1], folder) else None
 
 
-def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
+def _modules_in(log: str) -> list[set[str]]:
+    """Return the test modules that each line of a log names, for the lines that name any."""
+    return [set(filter(None, (given or running).split(","))) for given, running in _RAN.findall(log)]
+
+
+def _has_others(log: str, modules: Collection[str]) -> bool:
+    """Tell whether a log shows a simulation that ran none of some test modules."""
+    return any(each.isdisjoint(modules) for each in _modules_in(log))
+
+
+def _part_with(log: str, modules: Collection[str]) -> str:
+    """Return the part of a log that shows only simulations of some test modules, the whole log if it has no others.
+
+    Args:
+        log: The log.
+        modules: Names of the modules; if they are unknown, a log with different modules has no such part.
+    """
+    shown = _modules_in(log)
+    if not (_has_others(log, modules) if modules else any(shown[0].isdisjoint(each) for each in shown)):
+        return log
+    parts = _ENDED.split(log)
+    return "\n".join(part for part in parts if _modules_in(part) and not _has_others(part, modules))
+
+
+def _called(log: str, folder: Path, text: str, modules: Collection[str]) -> tuple[list[str], str]:
     """Return the words with which a Makefile last called make in its folder, and the log of that call.
 
     A Makefile can call itself to select a design: `ram: ; $(MAKE) TOPLEVEL=ram SOURCES=ram.sv`. The log of a whole
@@ -157,6 +194,7 @@ def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
         log: Log of the run.
         folder: Folder of the Makefile.
         text: Text of the Makefile; its recipe has the words if they are not printed.
+        modules: Names of the test modules that the call ran, if known.
 
     Returns:
         The words, none if they are unknown, and the part of the log from that call; the whole log if that is unknown.
@@ -167,6 +205,8 @@ def _called(log: str, folder: Path, text: str) -> tuple[list[str], str]:
     inside = log
     for number, name in own[: -_MOST_CALLS - 1 : -1]:
         inside = "\n".join(lines[number:]).partition(f"Leaving directory '{name}'")[0]
+        if modules and _has_others(inside, modules):
+            continue
         printed = filter(None, map(_words, reversed(lines[max(0, number - _LINES_BEFORE) : number])))
         words = next(printed, None) or _of_recipe(text, values_in_log(inside)) or []
         if words or values_in_log(inside):

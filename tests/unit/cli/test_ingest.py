@@ -66,25 +66,30 @@ def test_a_log_in_another_folder_belongs_to_the_results_that_it_shows(project: P
     assert [record["totals"]["failed"] for record in written(project)] == [1, 1]
 
 
-def test_a_log_that_begins_with_another_simulation_does_not_name_its_makefile(project: Path) -> None:
+@pytest.mark.parametrize("shows", [True, False], ids=["with_its_values", "without_its_values"])
+def test_a_log_that_begins_with_another_simulation_does_not_name_its_makefile(project: Path, *, shows: bool) -> None:
     """One log of a script that calls make in each folder."""
     makefile = (
         "COCOTB_TOPLEVEL = {}\nCOCOTB_TEST_MODULES = {}\ninclude $(shell cocotb-config --makefiles)/Makefile.sim\n"
     )
-    first = "COCOTB_TEST_MODULES=first COCOTB_TOPLEVEL=tx /usr/bin/vvp -m libcocotbvpi_icarus.so sim_build/sim.vvp\n"
+    vvp = "COCOTB_TEST_MODULES={} COCOTB_TOPLEVEL={} {} -m libcocotbvpi.so sim_build/sim.vvp\n"
+    first = vvp.format("first", "tx", "verilator") + "** TESTS=2 PASS=2 FAIL=0 SKIP=0 **\n"
+    own = vvp.format("bench", "rx", "vvp") if shows else ""
     write(
         project,
         {
             "sim/tx/Makefile": makefile.format("tx", "first"),
             "sim/rx/Makefile": makefile.format("rx", "bench"),
             "sim/rx/results.xml": results(),
-            "run.log": first + log(),
+            "run.log": first + own + log(),
         },
     )
     assert main(["ingest", "sim", "--log", "run.log", "--task", "nightly"]) == 0
     (record,) = written(project)
     (cause,) = record["occurrences"]
     assert cause["command"]["folder"] == "sim/rx"
+    assert cause["command"]["arguments"] == ["make"]
+    assert cause["command"]["variables"].get("SIM") == ("icarus" if shows else None)
 
 
 @pytest.mark.parametrize("other", [results(8), results(test="another")], ids=["another_seed", "another_test"])
