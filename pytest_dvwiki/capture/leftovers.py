@@ -71,7 +71,7 @@ class Leftovers:
     axes: Axes = field(default_factory=Axes)
     """Axes from the first log that has any."""
     times: list[float] = field(default_factory=list)
-    """Times of its simulations, seconds since the epoch."""
+    """Times of the run's simulations, seconds since the epoch."""
     problems: list[str] = field(default_factory=list)
     """One line for each file that cannot be read, beginning with its name; the run is then incomplete."""
     notes: list[str] = field(default_factory=list)
@@ -89,7 +89,7 @@ class ReadLog:
     named: NamedRun | None = None
     """The run that the log names, if `is_single`."""
     stopped: tuple[tuple[str, str], ...] = ()
-    """The folders in which make stopped, each with what it logged there."""
+    """The folders in which make stopped, each with what make logged in that folder."""
 
     @property
     def is_single(self) -> bool:
@@ -659,7 +659,7 @@ class _RunReader:
         return self._class(failure) is not None
 
     def _class(self, failure: Failure) -> str | None:
-        """Return the class of a failure by its log; None if the log shows no failure."""
+        """Return the error class of a failure from its log; None if the log shows no failure."""
         texts = (excerpt.text for excerpt in failure.excerpts if excerpt.source in {"log", "run"})
         return next(filter(None, map(self._class_of, texts)), None)
 

@@ -86,7 +86,7 @@ def stopped_in(log: Path) -> Iterator[tuple[str, str]]:
 
 
 def _builds_in(folder: str, following: Sequence[str]) -> bool:
-    """Tell whether make was called in a folder for a target of its caller, by the line that follows its output."""
+    """Tell, from the line after make's output in a folder, whether make was called there for a target of its caller."""
     target = next((found[1] for line in following if (found := _TARGET.match(line))), "")
     parent = PurePosixPath(target).parent
     is_inside = parent.name != "" and PurePosixPath(folder).parts[-len(parent.parts) :] == parent.parts

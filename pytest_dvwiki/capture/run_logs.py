@@ -80,7 +80,7 @@ class RunLogs:
         return self._logs_in[folder] <= 1
 
     def forget(self, log: Artefact) -> None:
-        """Drop the cached regressions of a log, to save memory; with a results file, other lines of it are kept."""
+        """Drop the cached regressions of a log: they take memory, and a results file asks for other lines."""
         self._parts_of.pop(log.path, None)
 
     def claim(self, logs: Iterable[Artefact]) -> None:
@@ -88,7 +88,7 @@ class RunLogs:
         self.claimed.update({log.path: log for log in logs})
 
     def own(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
-        """Return the logs that a results file names, or that have its name."""
+        """Return the logs that a results file names, else the logs with the results file's name."""
         named = {name: None for case in (file.cases if file else ()) for name in case.attachments}
         attached = [log for name in named if (log := self.attached(artefact, name)) is not None]
         if attached or artefact.runner is not None:
@@ -149,7 +149,7 @@ class RunLogs:
         return not seeds or not logged or not seeds.isdisjoint(logged)
 
     def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
-        """Tell whether a log belongs to a later run than a results file: one that failed before its tests started.
+        """Tell whether a log belongs to a later run than a results file: a run that failed before its tests started.
 
         A Makefile that stops before it deletes the old results file leaves the previous run's file in place. A log may
         explain the failures in a results file. But tests that failed show that a simulation ran, so a compile error in

@@ -26,7 +26,7 @@ _RUNNER_SUFFIX = ".result.xml"
 
 
 def simulation_name(artefact: Artefact) -> str:
-    """Return the name of a simulation, the same for each run: its results file, or the folder of that file."""
+    """Return the name of a simulation, the same for each run: from its results file, or from that file's folder."""
     shown = clean(artefact.shown)
     if _ANY_RUN.match(PurePosixPath(shown).name):
         return undated(artefact.folder or PurePosixPath(shown).name)
@@ -34,7 +34,7 @@ def simulation_name(artefact: Artefact) -> str:
 
 
 def undated(name: str) -> str:
-    """Return a name without the date of its run, which would make each day's tests new ones."""
+    """Return a name without the date of its run; with the date, each day's tests would count as new ones."""
     return _DATE.sub("*", name)
 
 

@@ -36,19 +36,19 @@ class MakeRun:
     """What is known of the make that ran a simulation."""
 
     beside: Path
-    """Folder of its results file or, without one, of its log."""
+    """Folder of the simulation's results file or, without a results file, of its log."""
     modules: frozenset[str] = frozenset()
-    """Names of its test modules."""
+    """Names of the simulation's test modules."""
     tops: frozenset[str] = frozenset()
-    """Name of its top, in a set; empty if unknown."""
+    """Name of the simulation's top, in a set; empty if unknown."""
     entered: frozenset[str] = frozenset()
-    """Folders that make entered for it."""
+    """Folders that make entered to run the simulation."""
     log: str = ""
-    """The beginning of its logs."""
+    """The beginning of the simulation's logs."""
 
     @cached_property
     def lines(self) -> frozenset[str]:
-        """Return the lines of its logs."""
+        """Return the lines of `log`."""
         return frozenset(line.strip() for line in self.log.split("\n"))
 
 
@@ -104,7 +104,7 @@ class Makefiles:
         return found
 
     def _may_have_run(self, makefile: Path, evidence: MakeRun) -> bool:
-        """Tell whether a Makefile beside the files of a run may have run it without naming its module or top."""
+        """Tell whether a Makefile beside a run's files may have started the run without naming its module or top."""
         text = self._text_of(makefile)
         if any(
             values and _sets_another(text, names)

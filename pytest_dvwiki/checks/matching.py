@@ -19,7 +19,7 @@ _SPECIAL = frozenset("*?")
 class ValuePattern:
     """Alternatives, separated by `|`; a value must match one of them.
 
-    An alternative with `*` or `?` is a glob for the whole value; any other is a text that the value must contain.
+    An alternative with `*` or `?` is a glob for the whole value; any other alternative is a text within the value.
     After `regex:` the whole rest is one expression, which may match anywhere in the value.
 
     Raises:

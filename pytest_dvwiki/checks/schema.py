@@ -43,7 +43,7 @@ class Expectation:
 
     name: str
     match: Expression | None = None
-    """Extracts the value and fields from a line; None for an item that only needs one of its files not to be empty."""
+    """Extracts the value and fields from a line; None for an entry of `input_files`, which only needs content."""
     names: tuple[str, ...] = ()
     """The fields that the expression extracts besides the value."""
     required: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check(Outline):
-    """A check as its file states it."""
+    """The content of a check's file."""
 
     items: tuple[Expectation, ...]
     expected: tuple[Expected, ...] = ()
@@ -267,7 +267,7 @@ class _CheckReader:
         required = self._texts((*place, "required"), entry.get("required"))
         for at, each in enumerate(required):
             if each not in fields:
-                known = nearest(each, fields) if fields else "it has none besides `value`"
+                known = nearest(each, fields) if fields else "its only group is `value`"
                 self._refuse((*place, "required", at), f"the expression has no group {each!r}; {known}")
         parent = entry.get("from")
         if parent is not None and parent not in above:

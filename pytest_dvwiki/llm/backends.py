@@ -30,7 +30,7 @@ class CallError(Exception):
 
     Args:
         reason: Why the call failed.
-        again: Whether the same call can succeed if it is made again.
+        again: Whether repeating the call can succeed.
     """
 
     def __init__(self, reason: str, *, again: bool) -> None:

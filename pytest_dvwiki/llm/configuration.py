@@ -71,7 +71,9 @@ class LibrarianSettings:
     """Whether rules take over if no backend answers: true if the list contains `none` or is empty."""
     threshold: int = option("int", default=5, help="Minimum number of lessons that a topic needs to be compiled.")
     interval: int = option(
-        "int", default=1, help="Minimum number of days between two compiles of a topic, unless the command names it."
+        "int",
+        default=1,
+        help="Minimum number of days between two compiles of a topic, unless the command names the topic.",
     )
     transcript_limit: int = option(
         "int",

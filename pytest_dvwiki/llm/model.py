@@ -85,8 +85,8 @@ class Model(Protocol):
         Args:
             prompt: The prompt.
             system: The system prompt.
-            step: What the caller is doing; the settings can choose the model by it.
-            max_tokens: Maximum number of tokens of the answer; an answer that was cut off there is an error.
+            step: What the caller is doing; the settings can name a model for each step.
+            max_tokens: Maximum number of tokens of the answer; an answer that was cut off at this limit is an error.
 
         Raises:
             ModelError: No backend answered.

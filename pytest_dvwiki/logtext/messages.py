@@ -25,11 +25,11 @@ LONGEST = 4096
 MOST_JOINED = 12
 """Maximum number of lines of a message."""
 _WORDS_BELOW = 3
-"""Number of lines below a message without text that may hold its text."""
+"""Number of lines below a message without text in which the text is looked for."""
 
 _CELL = r"[\w.:/<>-]{1,60}"
 _COLUMNS = rf"[ ]*(?:\|[ ]*{_CELL}[ ]*){{1,6}}\|[ ](?=[ ]*\S)(?!.*\|$)"
-"""What runners put between the level and the message: job, step, index."""
+"""Columns that CI runners put between the level and the message: job, step, index."""
 _QUIET = "DEBUG|INFO|NOTICE|SUCCESS"
 """Levels that say nothing about a message that a runner passes on."""
 _PREFIXES = (
@@ -108,9 +108,9 @@ class Message:
     """One message of a tool, as one line."""
 
     first: int
-    """Index of its first line."""
+    """Index of the message's first line."""
     last: int
-    """Index of its last line."""
+    """Index of the message's last line."""
     text: str
     head: str = ""
     """The log line under which the message is indented (a traceback in cocotb's log); empty if there is none."""

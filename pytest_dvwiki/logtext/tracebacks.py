@@ -32,7 +32,7 @@ class Raised:
     line: int
     """Index of the line that names the exception."""
     head: int
-    """Index of the line that announces its traceback."""
+    """Index of the line that announces the exception's traceback."""
 
     @property
     def frame(self) -> Frame | None:

@@ -37,7 +37,7 @@ def is_installed() -> bool:
 
 
 def version() -> str:
-    """Return the name and version of the library; another version might not be able to read files of this one."""
+    """Return the name and version of the library; another version might be unable to read its files."""
     return f"bm25s {metadata.version('bm25s')}"
 
 
@@ -79,7 +79,7 @@ class Bm25:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Map an index that `save` wrote into memory.
+        """Memory-map the files of an index that `save` wrote.
 
         Raises:
             OSError: A file is missing.

@@ -1,6 +1,6 @@
 """Relevance of a document to a query: BM25 in Lucene's variant with the constants of bm25s, so that all backends agree.
 
-A document is a mapping from words to counts: how often the word occurs, or more where it occurs in a prominent place.
+A document is a mapping from words to counts: how often a word occurs, or more if the word has a prominent place.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     names_top: bool = False
     """Whether a word that is neither option nor source names the top."""
     no_top_with: str = ""
-    """An option; a command line with it has no word that names the top."""
+    """Option that excludes a plain word as the top: with this option, no such word names the top."""
     architecture_follows: bool = False
     """Whether the word after a top can name the architecture of the top."""
     takes_script: bool = False
@@ -104,7 +104,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """Lower-case texts, parts of the product name, by which the tool is recognised in a log."""
 
     prefix: str = ""
-    """Expression for the prefix of each line of its transcript."""
+    """Expression for the prefix of each line of the tool's transcript."""
     begins_with_file: bool = False
     """Whether messages are plain `file:line: text` without a mark of the tool; then other tools' patterns go first."""
     head: str = ""
@@ -165,10 +165,10 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     start_time: str = ""
     """Expression for a line of a log with the start time of the run."""
     scan_words: tuple[str, ...] = ()
-    """Lower-case words of its messages that every log is searched for; a pattern's literal with one costs no search."""
+    """Lower-case words of the tool's messages that every log is searched for; patterns can use them for free."""
     folders: tuple[str, ...] = ()
     """Names of the folders for the files that the tool makes."""
     log_names: tuple[str, ...] = ()
     """Names of the logs that the tool writes by default; a name with a leading dot is a suffix."""
     dependencies: str = ""
-    """Suffix of the file of make rules that it writes beside its output; the rules list the files that it read."""
+    """Suffix of the file beside the tool's output whose make rules list the files that the tool read."""

@@ -56,7 +56,7 @@ class Artefact:
     """A file that a run wrote."""
 
     path: Path
-    """Present location of its bytes."""
+    """Present location of the file's bytes."""
     shown: str
     """Displayed name, relative to the root; for a member of an archive, after the archive's name."""
     kind: Kind
@@ -333,7 +333,7 @@ def _owner(artefact: Artefact, pattern: str, owners: Mapping[tuple[Path, str], s
 
 
 def expanded(given: str) -> list[Path]:
-    """Return the paths for a word of the command line: that path or, if there is no such file, the glob's matches."""
+    """Return the paths for a word of the command line: the word as a path or, if there is no such file, as a glob."""
     path = Path(given)
     if path.exists() or not glob.has_magic(given):
         return [path]

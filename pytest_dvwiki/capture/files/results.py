@@ -78,13 +78,13 @@ class Case:
     runner: str | None = None
     """Node id of the item that ran the simulator, from cocotb's own pytest plugin."""
     package: str | None = None
-    """Package of its suite; under cocotb-test the node id of the item, if cocotb writes it."""
+    """Package of the test's suite; under cocotb-test the node id of the item, if cocotb writes that id."""
     output: str = ""
     """The test's part of the log, if the file holds that part and the caller asked for it."""
     earlier: tuple[Case, ...] = ()
-    """Attempts that failed before it passed."""
+    """Attempts that failed before the test passed."""
     command: tuple[str, ...] = ()
-    """Words of the command that runs it again; empty if its runner does not give the command."""
+    """Words of the command that runs the test again; empty if the test's runner does not give the command."""
     of_cocotb: bool = False
     """Whether the test has at least one mark that only cocotb writes; a converter may have removed the others."""
 
@@ -107,7 +107,7 @@ class ResultsFile:
     simulator: Simulator | None = None
     """Simulator of all tests, if a runner's file names it."""
     folder: Path | None = None
-    """Folder in which the commands of its tests are called."""
+    """Folder in which the commands of the tests are called."""
     repeats: bool = False
     """Whether tests with the same name are one test with different seeds."""
 

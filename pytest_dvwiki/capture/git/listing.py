@@ -73,7 +73,7 @@ class Listing:
         ]
         self.commits = [each for each in found if not each.touched.keys().isdisjoint(changed)] or found
         self.undone = len(found) - len(self.commits)
-        """Number of commits that are left out."""
+        """Number of commits left out because later commits of the range undid them."""
 
     @property
     def files(self) -> list[str]:
@@ -85,7 +85,7 @@ class Listing:
         return [each.line for each in self.commits if not each.touched.keys().isdisjoint(names)]
 
     def changed(self, *how: str) -> set[str]:
-        """Return the files that a commit changed in one of the given ways: git's letters, or `_SPECIAL`."""
+        """Return the files that any commit changed in one of the given ways: git's letters, or `_SPECIAL`."""
         return {name for each in self.commits for name, letter in each.touched.items() if letter in how}
 
     def only_of(self, lines: Collection[str]) -> set[str]:
@@ -121,7 +121,7 @@ class Listing:
         return found if is_known and len(found) < len(code) else set()
 
     def _only_comments(self, names: Iterable[str]) -> dict[str, set[str]]:
-        """Return a map from each commit to the files in which it changed only comments and white space."""
+        """Return a map from each commit to the files in which the commit changed only comments and white space."""
         paths = [f":(top,literal){name}" for name in names if suffix_of(name) in _COMMENT]
         if not 0 < len(paths) <= MOST_COMPARED or len(self.commits) < 2:  # noqa: PLR2004  # nothing to compare
             return {}

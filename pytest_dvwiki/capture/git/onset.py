@@ -117,7 +117,7 @@ def _of_failure(
 
 
 def _is_undone(known: FirstBad, vcs: Vcs, repository: Repository) -> bool:
-    """Tell whether the sources of a failing run have none of the changes in a known range, so a later one caused it."""
+    """Tell whether a failing run has none of a known range's changes, so that another change made it fail."""
     if not 0 < known.file_count == len(known.files):
         return False
     changed = repository.changed(known.good, vcs)
@@ -185,7 +185,7 @@ def _passed_since(
 def _passed_after(
     occurrence: Occurrence, failed: Vcs, first: str, history: History, repository: Repository
 ) -> dict[str, str]:
-    """Return the tests that fail now and had passed since the first failure, with the commits of these passes."""
+    """Return the tests that fail now but passed after the first failure, with the commits of these passes."""
     after = {}
     for test in occurrence.tests[:_MOST_TESTS]:
         passes = history.last_passes(occurrence, test)

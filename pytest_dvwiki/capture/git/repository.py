@@ -233,7 +233,9 @@ class Repository:
         return tuple(name for name in names if name not in same)
 
     def with_removed(self, reads: Sequence[str], commit: str, until: str | None = None) -> tuple[str, ...]:
-        """Return the files that a simulation read, and those removed beside them since a commit: it may lack these.
+        """Return the files that a simulation read, and files that were removed from the same folders since a commit.
+
+        A removed file may be what the simulation lacks.
 
         Args:
             reads: Files that the failing simulation read.

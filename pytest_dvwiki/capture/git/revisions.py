@@ -79,7 +79,7 @@ class Revisions:
         return tuple(reversed(found))
 
     def _place(self, name: str) -> tuple[str, int]:
-        """Return `number` or `list`, whichever orders a revision, and its place in that order; `"", 0` for neither."""
+        """Return what orders a revision, its `number` or the `list`, and its place in that order; else `"", 0`."""
         bare = name.removeprefix(MARK)
         if bare.isdecimal():
             return "number", int(bare)

@@ -1,4 +1,4 @@
-"""Journals that killed runs left behind: their processes are gone.
+"""Journals of killed runs, whose processes are gone.
 
 Whoever can write to the folder of a journal can write anything into the journal. Therefore a journal is read within
 limits, line by line, and invalid lines are skipped.

@@ -70,14 +70,14 @@ class JournalFolder:
         return self.folder / BUILDS
 
     def has_others(self, task_id: str) -> bool:
-        """Tell whether other runs may have journals here, or the place cannot be trusted."""
+        """Tell whether other runs may have journals here; a folder that cannot be trusted counts as yes."""
         try:
             return any(folder.name != task_id for folder in self.runs())
         except UnreadableError:
             return True
 
     def runs(self) -> list[Path]:
-        """Return the folders of runs, sorted by name; empty if there is no such place, or it cannot be listed.
+        """Return the folders of runs, sorted by name; empty if the folder of journals is missing or cannot be listed.
 
         Raises:
             UnreadableError: The folder cannot be trusted.

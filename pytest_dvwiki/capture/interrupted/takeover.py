@@ -38,7 +38,7 @@ class Remains:
 
     failures: tuple[Failure, ...]
     results: tuple[Result, ...]
-    """Tests that failed, and tests that ended before the kill as far as a log shows them."""
+    """The results of tests that failed, and of tests that ended before the kill, if a log shows them."""
     simulators: tuple[Simulator, ...]
 
 

@@ -40,7 +40,7 @@ class Build:
 
     simulator: str | None
     items: tuple[str, ...]
-    """Items of its commands, sorted; each a kind and a hash, because a define may be a secret."""
+    """Items of the build's commands, sorted; each is a kind and a hash, because a define may be a secret."""
     sources: tuple[str, ...] = ()
     includes: tuple[str, ...] = ()
     artefact: str | None = None
@@ -48,7 +48,7 @@ class Build:
     stamp: tuple[int, int] | None = None
     """Time in nanoseconds and size of the artefact; None if there is no such file."""
     defined: tuple[str, ...] | None = None
-    """Hashes of the names of all macros that its commands define, sorted; None if they are unknown."""
+    """Hashes of the names of all macros that the build's commands define, sorted; None if they are unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +250,7 @@ class Watch:
         return found
 
     def _ready(self, call: ToolCall) -> Build | None:
-        """Return the newest build at the run's place: this item's, or an earlier item's if the build made its file."""
+        """Return the newest build at the run's place; a build of an earlier item must have written its file."""
         for number in range(len(self._open) - 1, -1, -1):
             build, before = self._open[number]
             if set(build.places) & set(call.places):
@@ -259,7 +259,7 @@ class Watch:
         return None
 
     def _only(self, call: ToolCall) -> Build | None:
-        """Return the item's only build if the run's place is unknown; tools name one place in different ways."""
+        """Return the item's only build, for a tool whose build and run name their place differently."""
         mine = [build for build, _ in self._open[self._of_item :]]
         same = len(mine) == 1 and call.artefact is None and call.simulator in {None, mine[0].simulator}
         return mine[0] if same else None

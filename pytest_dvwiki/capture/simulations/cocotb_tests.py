@@ -37,7 +37,7 @@ class CocotbTest:
     """One cocotb test of one run of a simulator."""
 
     name: str
-    """Its unique name under the pytest item; with the module only if there are several modules."""
+    """The test's unique name under the pytest item; with the module only if there are several modules."""
     bare: str
     """Its name in cocotb, without the module."""
     module: str
@@ -47,28 +47,28 @@ class CocotbTest:
     case: Case | None = None
     block: LoggedTest | None = None
     started: bool = True
-    """False if the simulation ended before it began."""
+    """False if the simulation ended before the test began."""
     unfinished: bool = False
-    """Whether the simulation ended while it was running."""
+    """Whether the simulation ended while the test was running."""
 
     @property
     def function(self) -> str:
-        """Return the name of its function, without parameters."""
+        """Return the name of the test's function, without parameters."""
         return _FACTORY_NUMBER.sub("", self.bare.partition("/")[0])
 
     @property
     def failed(self) -> bool:
-        """Tell whether it failed or ended with an error."""
+        """Tell whether the test failed or ended with an error."""
         return self.outcome in {"failed", "error"}
 
     @property
     def duration_s(self) -> float:
-        """Return its duration in seconds; 0 if the test is only in the log."""
+        """Return the duration of the test in seconds; 0 if the test is only in the log."""
         return self.case.duration_s if self.case is not None else 0.0
 
     @property
     def time(self) -> str | None:
-        """Return the simulation time at its end, such as '70.001 ns'."""
+        """Return the simulation time at the end of the test, such as '70.001 ns'."""
         case = self.case
         if case is not None and case.sim_time_stop and _nonzero(case.sim_time_stop):
             return f"{_plain(case.sim_time_stop)} {case.sim_time_unit}"
@@ -76,7 +76,7 @@ class CocotbTest:
 
     @property
     def entry(self) -> str:
-        """Return its entry in the results file: `Type: message`, then the traceback.
+        """Return the test's entry in the results file: `Type: message`, then the traceback.
 
         If the file has no error (cocotb 1.9) or is missing, the entry is made from the log's lines under the verdict,
         so that the same failure reads the same either way.
@@ -110,7 +110,7 @@ def join_tests(
 
 
 def unique_name(name: str, taken: set[str]) -> str:
-    """Return the name, with a number if it is taken: one node id must not stand for two tests."""
+    """Return the name, with a number if another test has it: one node id must not stand for two tests."""
     unique, number = name, 2
     while unique in taken:
         unique, number = f"{name}#{number}", number + 1

@@ -74,8 +74,8 @@ def make_call(
 ) -> Call | None:
     """Return the command line with which a Makefile was run; None if the folder where make was started is unknown.
 
-    A folder outside the repository (without one, outside the root) counts as unknown. A variable has the value that
-    follows from the log; any other variable that the Makefile takes from outside has its present value.
+    A folder outside the repository, or outside the root if there is no repository, counts as unknown. A variable has
+    the value that follows from the log; any other variable that the Makefile takes from outside has its present value.
 
     Args:
         makefile: The Makefile.
@@ -118,10 +118,10 @@ def make_call(
 
 
 def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
-    """Return the folder in which make was started (with `make -C` not `folder`); None if it matters but is unknown.
+    """Return the folder in which make was started; None if that folder matters but is unknown.
 
-    The folder matters where the Makefile reads `$(PWD)`, which is the folder of the shell. The log has this folder in
-    the paths that begin with `$(PWD)`. If the log shows none of them, the files that exist at these paths decide.
+    With `make -C`, that is not `folder`. It matters where the Makefile reads `$(PWD)`, the folder of the shell. The
+    log shows it in paths that begin with `$(PWD)`. If the log has no such path, the files that exist at them decide.
 
     Args:
         folder: Folder of the Makefile.

@@ -232,7 +232,7 @@ def _simulator(lines: Sequence[str], words: Sequence[str]) -> Simulator | None:
 
 
 def _behind_folders(shown: str, test: str, seed: str | None) -> str:
-    """Return a node id: the test, preceded by the part of a log's path that is the same for all its runs."""
+    """Return a node id: the test, preceded by the part of a log's path that is the same for all runs of the test."""
     path = PurePosixPath(shown)
     parts = [*path.parent.parts, path.name.partition(".")[0]]
     own = {token.lower() for token in _TOKEN.findall(test)} | _OF_ANY_RUN

@@ -30,7 +30,7 @@ ROOM = 4096
 """Maximum number of characters of error lines that are kept."""
 _MOST_KINDS = 1024
 _KEPT = 3
-"""Maximum number of messages that are kept."""
+"""Maximum number of error messages that are kept of one text."""
 _LITERALS = ("ERROR", "CRITICAL", "FATAL", "Error", "Failure", "Fatal")
 _ERROR = (
     r"(?:[\d.]+|-\.--)\s*(?:[fpnum]?s|sec|step)\s+(?:ERROR|CRITICAL)\b"  # cocotb, pyuvm
@@ -171,7 +171,7 @@ def _timed_error() -> re.Pattern[str]:
 
 
 def _may_begin(line: str) -> bool:
-    """Tell whether an error may begin with a line: most lines with one of the literals only mention the word."""
+    """Tell whether an error may begin with a line; most lines with a word such as `error` only mention the word."""
     ((_, shown),) = without_progress([(0, line)])
     plain = strip_line(shown).lstrip()
     return _error().match(plain) is not None or _timed_error().match(plain) is not None

@@ -84,9 +84,9 @@ class LoggedTest:
     """One test in a log."""
 
     name: str
-    """Name, with the module if it is in the log."""
+    """Name of the test, with the module if the log names the module."""
     lines: NumberedLines = ()
-    """Excerpt of its lines; empty for a test that passed."""
+    """Excerpt of the test's lines; empty for a test that passed."""
     line: int | None = None
     """Line to refer to: the first cause, else the verdict, else the first line."""
     verdict: int | None = None
@@ -98,12 +98,12 @@ class LoggedTest:
     began: bool = True
     """Whether the log shows that the test was started."""
     time: str | None = None
-    """Simulation time at its end."""
+    """Simulation time at the end of the test."""
     errors: ErrorLines = NO_ERRORS
 
     @property
     def expected_to_fail(self) -> bool:
-        """Tell whether it failed as expected, and therefore passed."""
+        """Tell whether the test failed as expected, and therefore passed."""
         return self.judgement == "xfailed" or "as expected" in self.note
 
     @property
@@ -264,7 +264,7 @@ class _Splitter:
         self._folders: list[str] = []
         """Folders that make has entered."""
         self._kept = 0
-        """Number of blocks whose lines are kept; the more there are, the fewer lines of each are kept."""
+        """Number of blocks whose lines are kept; the more blocks, the fewer lines of each."""
         self._noisy = 0
         """Number of blocks whose error lines are kept."""
         self._open = self._between(1)

@@ -104,7 +104,7 @@ class Call:
     environment: dict[str, str] = field(default_factory=dict)
     """Other variables of the session; a command gets the ones that the test's files ask for."""
     folder: str = "."
-    """Folder in which it ran, relative to the top of the repository, else to the workspace root."""
+    """Folder in which the session ran, relative to the top of the repository, else to the workspace root."""
     in_repository: bool = True
     items: str | None = "."
     """Path from `folder` to the folder that node ids are relative to; None for `make`, which takes no node id."""
@@ -404,7 +404,7 @@ def _keyword(name: str) -> str:
 
 
 def _contains(text: str, part: str) -> bool:
-    """Tell whether `part` selects `text` in pytest's `-k`, and is not equal to it."""
+    """Tell whether `part` selects `text` in pytest's `-k` and the two differ."""
     return part.lower() in text.lower() and part != text
 
 

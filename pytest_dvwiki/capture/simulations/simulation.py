@@ -64,22 +64,22 @@ class Simulation:
     strict_logs: bool = False
     """Whether error lines in the log make a passed test fail."""
     failed: bool = False
-    """Whether it counts as failed although the caller saw neither exit status nor exception."""
+    """Whether the simulation counts as failed although the caller saw neither exit status nor exception."""
     simulator: str | None = None
     """Name of the simulator if the caller knows it: 'icarus', or its program."""
     modules: tuple[str, ...] = ()
     """Names of the test modules, if known (COCOTB_TEST_MODULES)."""
     cocotb: str | None = None
-    """Version of cocotb that its variables show; the log and the results file may show another."""
+    """Version of cocotb that the run's variables show; the log and the results file may show another version."""
     seed: str | None = None
     setup: Setup | None = None
-    """Design that it ran, if the caller saw the calls of the tools; otherwise the log may show it."""
+    """Design that the simulation ran, if the caller saw the calls of the tools; otherwise the log may show one."""
     builds: Builds | None = None
-    """Builds before it, for a log that shows only the run."""
+    """Builds before the simulation, for a log that shows only the run."""
     folder: Path | None = None
-    """Folder in which the commands of its log started."""
+    """Folder in which the commands of the log started."""
     files: tuple[str, ...] = ()
-    """Absolute paths of the files that ran it: the item's own, or its Makefile."""
+    """Absolute paths of the files that ran the simulation: the item's own file, or the Makefile."""
     duration_s: float = 0.0
     interest: Interest | None = None
     call: Call | None = None
@@ -99,15 +99,15 @@ class SimulationOutcome:
     simulator: Simulator | None = None
     config: str | None = None
     axes: Axes = field(default_factory=Axes)
-    """Versions of Python and cocotb in its log."""
+    """Versions of Python and cocotb in the simulation's log."""
     reads: tuple[str, ...] = ()
-    """Files that the simulation read; empty unless it failed."""
+    """Files that the simulation read; empty unless the simulation failed."""
     noise_errors: int = 0
     """Number of error lines of tests that passed; without tests, of the item."""
     refused: tuple[Failure, ...] = ()
     """With strict logs, failures of the tests that passed with error lines; not in `failures`."""
     is_one_of_several: bool = False
-    """Whether its logs also hold tests of other simulations, or a build that failed."""
+    """Whether the simulation's logs also hold tests of other simulations, or a build that failed."""
 
 
 def collect(sim: Simulation) -> SimulationOutcome:

@@ -34,9 +34,9 @@ class UnfinishedTest:
     """Node id of the item that runs the simulator."""
     seed: str | None = None
     sim_time: str | None = None
-    """Simulation time at which it began."""
+    """Simulation time at which the test began."""
     first_line: int | None = None
-    """Line of the simulator's output at which it began."""
+    """Line of the simulator's output at which the test began."""
     command: Command | None = None
 
     @property
