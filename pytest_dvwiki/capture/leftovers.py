@@ -561,8 +561,8 @@ class _RunReader:
         Args:
             name: Name of the simulation.
             part: The part of the log that covers it.
-            artefact: The log, or an artefact that stands for the part of it in another folder.
-            logs: The log, if the artefact only stands for it.
+            artefact: The log or, for a part that belongs to another folder, an artefact that stands for this part.
+            logs: The log, if `artefact` only stands for a part of it.
             text: The part of the log that shows its call of make, if the log has other calls with the same Makefile.
         """
         logs = logs or [artefact]

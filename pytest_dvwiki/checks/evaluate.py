@@ -98,7 +98,7 @@ class CheckResult:
 
     @property
     def is_right(self) -> bool:
-        """Tell whether the result is right: one of the expected results or, without any, no violations."""
+        """Tell whether the result is one of the expected results or, if there are none, has no violations."""
         return self.expectation is not None if self.expected else not self.violations
 
     def _is_like(self, case: Expected) -> bool:

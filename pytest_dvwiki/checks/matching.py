@@ -74,7 +74,7 @@ class LineWaiver:
     line: int
     """Line of the entry in the file of the check."""
     search: Expression | None
-    """Finds the names and values that the waiver accepts; None for the reason of a waiver for every violation."""
+    """Finds the names and values that the waiver accepts; None if every violation is waived and this is a reason."""
 
     def accepts(self, texts: Iterable[str]) -> bool:
         """Tell whether the waiver accepts one of the texts."""

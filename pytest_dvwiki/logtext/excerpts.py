@@ -162,7 +162,7 @@ class ExcerptBuilder:
             self._keep(number, offset, text, _RANK_OF_TIER[tier], limits.after)
 
     def _keep(self, number: int, offset: int, text: str, ranks: tuple[int, int], after: int) -> None:
-        """Keep the line at an offset with its context."""
+        """Keep the line at an offset and the lines of context around it."""
         rank, context_rank = ranks
         start, before = offset, self._limits.before
         while before and start:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     Member = tuple[str, float | None, Callable[[], IO[bytes] | None]]
-    """Name, time of modification if known, and a function that opens it."""
+    """Name, time of modification if known, and a function that opens the member."""
 
 _TARS = (
     ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tzst",

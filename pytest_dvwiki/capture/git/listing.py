@@ -37,7 +37,7 @@ _IN_HDL = rf"""
     (?: (?<=\w\.) | (?<=["'/=])  # work.fifo
       | (?<![\w$.]) (?= (?:NAMES) (?: \s*(?:\#|$) | \s+[\w\\] | :: | {_SUFFIX} | (?<=\.py)\b ) )  # fifo #(8) u_fifo (
     ) (NAMES)\b"""
-"""Where HDL or a Makefile may give the name of a module or file, one of `NAMES`; no match in expressions of signals."""
+"""Where HDL or a Makefile may give the name of a module or file, one of `NAMES`; a signal's name does not match."""
 _HDL_COMMENT = re.compile(r"(?://|--\s).*")
 
 

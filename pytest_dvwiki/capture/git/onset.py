@@ -206,7 +206,7 @@ def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
 
 
 def _independent(passes: Sequence[Pass], *, comes_and_goes: bool) -> list[Pass]:
-    """Return one pass per run; a pass that repeats a seed at a commit counts only if the cause comes and goes."""
+    """Return one pass per run; passes with one seed at one commit count once, unless the cause comes and goes."""
     runs = {one.moment: one for one in passes}.values()
     if comes_and_goes:
         return list(runs)

@@ -298,7 +298,7 @@ class Repository:
         return commit != than and self._is_ancestor(commit, than)
 
     def lacks(self, fix: Fix, commit: str | None) -> bool:
-        """Tell whether a commit has neither the commits of a fix nor copies of them; False if git does not answer."""
+        """Tell whether the history of a commit lacks a likely commit of a fix, even as a copy; False if git fails."""
         if commit is not None and fix.commits is not None and is_revision(commit, *fix.commits):
             return self.is_older(commit, fix.commits[-1])
         if commit is None or fix.commits is None or not fix.log:

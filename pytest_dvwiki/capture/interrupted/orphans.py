@@ -198,7 +198,7 @@ class _EventReader:
 
 
 def _checked(vcs: Vcs) -> Vcs:
-    """Return the state of a repository without values that git cannot have given; the commit is later passed to git."""
+    """Return the state of a repository without values that are impossible in git; the commit is later passed to git."""
     if vcs.commit is None or not (COMMIT.fullmatch(vcs.commit) or is_revision(vcs.commit)):
         return Vcs()
     branch = clean_text(vcs.branch) if vcs.branch else None

@@ -105,7 +105,7 @@ class _Hook:
     def __init__(self) -> None:
         self.listener: Children | None = None
         self.installed = False
-        """Whether Python calls the hook, which it does from the first child on."""
+        """Whether the hook is installed; Python calls the hook from the first child on."""
         self._busy = threading.local()
 
     def __call__(self, event: str, arguments: tuple[object, ...]) -> None:

@@ -52,7 +52,7 @@ HEAD = 256 * 1024
 _MOST_FILES = 8
 _LONGEST_VALUE = 400
 _LEAST_LITERAL = 3
-"""Minimum number of literal characters of a word of the Makefile that is searched for in a log."""
+"""Minimum number of literal characters in a Makefile's word; shorter words are not searched for in a log."""
 
 
 def from_outside(text: str) -> frozenset[str]:

@@ -35,7 +35,7 @@ _IMPORT = re.compile(
 _NAME = re.compile(r"\w+")
 _CONTINUED = re.compile(r"\\\n")
 _UNREAD = frozenset({".c", ".cc", ".cpp", ".h", ".hpp", ".so", ".mk", ".a", ".o"})
-"""Suffixes of dependencies of a compiler that are not HDL."""
+"""Suffixes of files that a compiler lists as dependencies but that are not HDL."""
 
 
 def files_read(

@@ -433,7 +433,7 @@ class _Splitter:
         self._open.feed(number, text, mark=mark)
 
     def _fullname(self, name: str) -> str:
-        """Return a test's name with its module, if only the list of tests names the module."""
+        """Return a test's name; where only the list of tests names the module, with the module."""
         module = self._modules.get(name)
         return f"{module}.{name}" if module and "." not in name else name
 

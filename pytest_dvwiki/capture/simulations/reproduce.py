@@ -56,7 +56,7 @@ _OF_MACHINE = re.compile(
     r"(?:PATH|HOME|HOSTNAME|USER|LOGNAME|PWD|OLDPWD|SHELL|TERM|LANG|TMPDIR|TMP|TEMP|DISPLAY|VIRTUAL_ENV|CI"
     r"|(?:COCOTB_)?RANDOM_SEED|(?:DVWIKI|PYTEST|GITHUB|CONDA|SSH|XDG|LC)_.*|_.*)"
 )
-"""Names of variables that say where a test runs, or that a command gets in another way."""
+"""Names of variables that describe the machine, or whose value a command gives in another way."""
 _LONGEST_VALUE = 400
 _MOST_READ = 1 << 18
 _CONFIGURATIONS = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")

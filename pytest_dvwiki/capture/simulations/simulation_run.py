@@ -203,7 +203,7 @@ class SimulationRun:
 
 
 def _ended_by_itself(test: CocotbTest) -> bool:
-    """Tell whether a test ended before a person interrupted its simulation; the interrupt can reach its Python code."""
+    """Tell whether a test ended before a person interrupted the simulation, and not by the interrupt itself."""
     return test.started and not test.unfinished and test.exception != "KeyboardInterrupt"
 
 
