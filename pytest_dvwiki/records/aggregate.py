@@ -50,7 +50,7 @@ class OccurrenceRow(NamedTuple):
     branch: str | None
     simulators: str
     without_fix: int
-    """1 if the commit of the run did not contain the newest fix; `tables.REPORTED` if only a report mentions it."""
+    """1 if the run's commit lacked the newest fix; `tables.REPORTED` if only a report mentions the occurrence."""
 
 
 class UnprovenPass(NamedTuple):
@@ -60,9 +60,9 @@ class UnprovenPass(NamedTuple):
     finished: str
     nodeid: str
     simulator: str
-    """Empty if it is not on record."""
+    """Empty if the simulator is not on record."""
     changed: str
-    """A `model.Change`."""
+    """What was changed between failure and pass: a `model.Change`."""
     seed: str | None
     failed_seed: str | None
     """Seed of the failure; `UNKNOWN_SEED` if it is not on record."""
@@ -73,7 +73,7 @@ class CauseHistory:
     """The history of one cause, from the records."""
 
     fingerprint: str
-    """The fingerprint of its newest occurrence."""
+    """The fingerprint of the cause's newest occurrence."""
     runs: int
     tests: int
     first_seen: str
@@ -91,29 +91,29 @@ class CauseHistory:
     unproven: tuple[UnprovenPass, ...]
     """The newest passes that are not a fix, newest first."""
     first_bad: FirstBad | None
-    """The range of commits that introduced the cause the last time."""
+    """The range of commits that introduced the cause when it last appeared."""
     first_bad_task: str
     """The run that found `first_bad`."""
     regressed: tuple[str, str] | None
-    """Time and id of the run in which it came back after its page was closed or a fix held; None once it is fixed."""
+    """Time and id of the run in which the cause returned after its page was closed or a fix held; None once fixed."""
     waived: tuple[Waived, ...]
-    """The waivers of its newest occurrence."""
+    """The waivers of the cause's newest occurrence."""
     proposal: ProposedFix | None
     """A fix that held for another cause of the same pattern, if this cause is not fixed."""
     same_commits: tuple[str, ...]
-    """Other causes that the commits of its newest fix fixed too."""
+    """Other causes that were fixed by the commits of this cause's newest fix."""
     jobs: tuple[str, ...] = ()
-    """For a cause of infrastructure, the jobs that it hit: their ids, or else the ids of their runs."""
+    """For a cause of infrastructure, the ids of the jobs that it hit; for a job without an id, the id of its run."""
     hosts: tuple[str, ...] = ()
     """For a cause of infrastructure, the machines that it hit, as far as they are on record."""
     reports: int = 0
     """Number of runs that are known only from a report."""
     matrix: tuple[matrix.Split, ...] = ()
-    """The matrix axes that separate its failures at the newest commit from passes of the same tests there."""
+    """The matrix axes that separate failures at the commit of the newest occurrence from passes of the same tests."""
 
     @property
     def origin_fix(self) -> FixState | None:
-        """Return the fix that held and decides where the last failure came from; None if there is none."""
+        """Return the fix that held and so decides the origin of the last failure; None if there is none."""
         state = self.fixes[-1] if fixes.is_fixed(self.fixes) else None
         last = next((row.finished for row in self.rows if not row.without_fix), "")
         if state is None or state.fix.result != "held" or state.other_passes < state.other_tests:
@@ -148,7 +148,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         fingerprints: The cause's fingerprint, and others that it has or had.
 
     Returns:
-        Its history; None if no record has any of the fingerprints.
+        The cause's history; None if no record has any of the fingerprints.
     """
     found = archive.newest_occurrence(fingerprints)
     if found is None:
@@ -292,7 +292,7 @@ class Caught(NamedTuple):
 
 
 def caught(archive: Archive) -> dict[str, Caught]:
-    """Return what each waiver caught last, by its id."""
+    """Return, by the id of each waiver, the failures that the waiver matched last."""
     rows = archive.db.execute(
         "SELECT json_extract(w.row, '$.id') waiver, r.task_id, r.finished, SUM(json_array_length(w.row, '$.tests')),"
         " COUNT(*), MAX(r.moment) FROM waived w JOIN runs r ON r.id = w.run GROUP BY waiver, r.id ORDER BY r.moment"
@@ -303,9 +303,9 @@ def caught(archive: Archive) -> dict[str, Caught]:
 def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     """Return where a cause first appeared since its last fix whose passes count; None if no record has the cause.
 
-    A range from before a pass with the seed that failed is left out, whether or not that pass proves a fix. So is one
-    from before a fix that was undone, or in place beside other changes, when the check failed again. The failures
-    since then may be another fault.
+    A range of commits is left out if it lies before a pass with the seed that failed, whether or not that pass proves a
+    fix. It is also left out if it lies before a fix that, when the check failed again, is known to have been undone or
+    still in place. The failures after such a pass or fix may be another fault.
     """
     states = archive.fix_states(fingerprints)
     newest = next((state for state in reversed(states) if state.fix.counts), None)
@@ -342,7 +342,7 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
 def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
     """Return, by test, the number of passes after which a fix held.
 
-    As many passes before the cause returned show that it was absent.
+    The same number of passes before the cause returned shows that the cause was absent then.
     """
     if fixed is None or fixed.fix.held_in is None:
         return {}
@@ -432,7 +432,7 @@ def causes_of_test(archive: Archive, nodeid: str) -> list[tuple[str, str]]:
 
     Args:
         archive: The records.
-        nodeid: The test. Without parameters it stands for all their values, and a runner for all tests inside it.
+        nodeid: The test. A name without parameters stands for the test with any parameters, a runner for all its tests.
     """
     rows = archive.db.execute(
         "SELECT f.fingerprint, o.subtype, MAX(f.moment) AS newest FROM failed f"

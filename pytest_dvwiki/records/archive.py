@@ -159,7 +159,7 @@ class Archive(CauseNames):
         return {name for (name,) in rows}
 
     def standing(self, fingerprint: str) -> list[same_check.Standing]:
-        """Return the causes of a check whose newest fix stands (see `same_check`), the most recently seen first."""
+        """Return the causes of a check that have not returned since a fix, the most recently seen first."""
         check = same_check.check_of(*self.present((fingerprint,)))
         if not self.fix_states(self.family(check) or (check,)):
             return []
@@ -171,7 +171,7 @@ class Archive(CauseNames):
         return same_check.cause_of(self.db, self.passes, check, seen)
 
     def commit_since(self, standing: same_check.Standing) -> tuple[str, str] | None:
-        """Return task id and commit of the first run without uncommitted changes that passed with a standing fix."""
+        """Return task id and commit of the first run that passed with a fix and without uncommitted changes."""
         runs = self.passes.passing_runs(standing.state.tests, standing.state.moment, EVER)
         for _, task_id, *_ in itertools.islice(runs, _MOST_RUNS):
             query = "SELECT vcs_commit FROM runs WHERE task_id = ? AND vcs_commit IS NOT NULL AND NOT dirty"
@@ -194,13 +194,13 @@ class Archive(CauseNames):
         """Return the contents of the files of verdicts."""
         return verdicts.read(self.tasks) if self.is_reclassified() else verdicts.Verdicts()
 
-    def lessons(self) -> list[verdicts.Merge]:
-        """Return the merges that follow from the records and are in no file of verdicts yet."""
+    def new_merges(self) -> list[verdicts.Merge]:
+        """Return the merges that the records justify and that no file of verdicts holds yet."""
         if self.db.execute("SELECT 1 FROM checks WHERE fresh LIMIT 1").fetchone() is None:
             return []
-        return learned.lessons(self.db, verdicts.read(self.tasks))
+        return learned.new_merges(self.db, verdicts.read(self.tasks))
 
-    def taught(self) -> None:
+    def note_searched(self) -> None:
         """Note that all occurrences on record have been searched for merges."""
         self.db.execute("UPDATE checks SET fresh = 0 WHERE fresh")
 
@@ -225,7 +225,7 @@ class Archive(CauseNames):
         return found
 
     def comes_and_goes(self, fingerprints: Sequence[str]) -> bool:
-        """Tell whether a cause failed and passed with the same sources and seed, or in one run's attempts."""
+        """Tell whether a cause failed and passed with the same sources and seed, or among the attempts of one run."""
         return self.judge.comes_and_goes(self.present(fingerprints))
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
@@ -237,7 +237,7 @@ class Archive(CauseNames):
         return self.judge.is_deterministic(self.present(fingerprints))
 
     def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> FixState | None:
-        """Return the newest fix that the present failures of a cause undo; None if there is none."""
+        """Return the newest fix after which the present failures show that a cause is back; None if there is none."""
         return self.judge.undone(self.present(fingerprints), failing)
 
     def records(self) -> Iterator[RunRecord]:
@@ -279,7 +279,7 @@ class Archive(CauseNames):
         """Return the oldest occurrence of each of several causes, as the run wrote it.
 
         Args:
-            causes: Maps any name of a cause to its fingerprints.
+            causes: Maps a name that the caller chooses to the fingerprints of a cause.
 
         Returns:
             The occurrences by the same names; a cause that is not on record is left out.

@@ -1,6 +1,7 @@
 """A disposable database file, rebuilt whenever it is missing, broken or of another version.
 
-Nothing is lost with it. If no file can be written, the database lives in memory for as long as the process does.
+A lost file costs only the time to rebuild it. If no file can be written, the database lives in memory for as long as
+the process does.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class CauseNames:
 
     @cached_property
     def _empty(self) -> frozenset[str]:
-        """Return which tables are empty: looking up a cause need not query these."""
+        """Return the names of empty tables, so that looking up a cause need not query these."""
         asked = "UNION ALL".join(f" SELECT '{name}' WHERE NOT EXISTS (SELECT 1 FROM {name}) " for name in _MOSTLY_EMPTY)  # noqa: S608
         return frozenset(name for (name,) in self.db.execute(asked))
 
@@ -82,7 +82,7 @@ class CauseNames:
         return f"{name}{tables.SLASH}{task_id}"
 
     def called_in(self, task_id: str, fingerprint: str) -> str:
-        """Return the name of the cause that a run reported under a fingerprint; the fingerprint if there is none."""
+        """Return the name of the cause that a run reported under a fingerprint; the fingerprint if no run did."""
         return self.present((f"{fingerprint}{tables.SLASH}{task_id}",))[0]
 
     def joined(self) -> frozenset[str]:

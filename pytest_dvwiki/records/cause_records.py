@@ -132,7 +132,7 @@ class CauseRecords:
         return row is not None
 
     def _since_fix(self, fixed: str, back: str) -> tuple[bool, bool | None]:
-        """Tell of the sources at `back` whether they were changed since a fix, and whether they have its changes."""
+        """Tell whether the sources of the run at `back` changed since a fix, and whether they contain the fix."""
         row = self._db.execute(
             "SELECT c.in_place FROM since_fix c JOIN runs s ON s.task_id = c.since JOIN runs r ON r.id = c.run"
             " WHERE r.moment = ? AND s.moment >= ? AND c.fingerprint IN (SELECT value FROM json_each(?))"
@@ -147,18 +147,18 @@ class CauseRecords:
         return len(set(rows)) > 1 and all(commit for commit, _ in rows)
 
     def is_back(self, moment: str, tests: Sequence[Target], failing: Sequence[Target]) -> bool:
-        """Tell whether tests that fail now, after a fix of some tests at a moment, show that the cause is back."""
+        """Tell whether the tests that fail now show that the cause is back after a fix of `tests` at a moment."""
         return not tests or any(
             any(_is_same_test(each, test) for test in tests) or self._is_back(each, tests, moment, EVER)
             for each in failing
         )
 
     def _is_back(self, failing: Target, tests: Sequence[Target], moment: str, when: str) -> bool:
-        """Tell whether a failure of another test shows that a cause is back.
+        """Tell whether a failure of another test shows that a cause is back after a fix of `tests` at a moment.
 
-        It does if the test had failed with the cause before the fix, and its next pass came with the fix or later. It
-        does not if nothing was fixed on its simulator. A test that had never failed with the cause counts only if it is
-        one of the fixed tests with other parameters.
+        It does if that test failed with the cause before the fix, and next passed with the fix or later. It does not if
+        none of the fixed tests ran on its simulator. A test that never failed with the cause before the fix counts only
+        if it is a fixed test with different parameters.
         """
         if not any(ANY in (test.simulator, failing.simulator) or test.simulator == failing.simulator for test in tests):
             return False
@@ -307,7 +307,7 @@ class CauseRecords:
         return Rate(failed=sum(moment in failing for moment in newest), runs=len(newest))
 
     def comes_and_goes(self, tests: Sequence[Target], since: str, before: str) -> bool:
-        """Tell whether a test failed and passed with the same sources and seed, or in one run's attempts."""
+        """Tell whether a test failed and passed with the same sources and seed, or among the attempts of one run."""
         found = self._db.execute(
             f"SELECT 1 FROM json_each(:tests) t JOIN passed_again p ON {meets('p')} AND p.changed = 'nothing'"  # noqa: S608
             " AND p.fingerprint IN (SELECT value FROM json_each(:causes)) AND p.moment >= :since AND p.moment < :before"
@@ -353,7 +353,7 @@ def _repeated(seeds: Mapping[str, set[str]]) -> set[str]:
 
 
 def _is_same_test(failing: Target, test: Target) -> bool:
-    """Tell whether a failure belongs to a test on the same simulator; a test inside another counts as the other."""
+    """Tell whether two tests are the same on the same simulator, or one of them is inside the other."""
     same_place = ANY in {failing.simulator, test.simulator} or failing.simulator == test.simulator
     inside = failing.nodeid.startswith(f"{test.nodeid}::") or test.nodeid.startswith(f"{failing.nodeid}::")
     return same_place and (failing.nodeid == test.nodeid or inside)

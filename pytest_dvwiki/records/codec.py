@@ -26,7 +26,7 @@ _KEYS = (*_ORDER, *(field.name for field in fields(RunRecord) if field.name not 
 
 
 class RecordError(ValueError):
-    """Raised for a file of records that cannot be read as such; the message names file and place."""
+    """Raised if a file of records does not hold valid records; the message names file and place."""
 
 
 def encode(record: RunRecord) -> bytes:
@@ -91,7 +91,7 @@ def is_newer(schema: object) -> bool:
 
 
 def is_record(document: Any) -> bool:
-    """Tell whether a YAML document claims to be a record; other documents are not ours."""
+    """Tell whether a YAML document claims to be a record; other documents do not concern dvwiki."""
     return isinstance(document, dict) and {"schema", "task_id", "finished"} <= document.keys()
 
 

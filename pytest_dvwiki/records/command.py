@@ -81,7 +81,7 @@ def from_here(command: Command, *, root: Path, here: Path) -> list[str]:
 def from_anywhere(command: Command, joint: str = " && ") -> str:
     """Return a command that works from any folder of the repository.
 
-    Without a repository it starts from the workspace root; `start` has the sentence for that.
+    Without a repository the command has to be run in the workspace root; `start` returns a sentence that says so.
 
     Args:
         command: The command.

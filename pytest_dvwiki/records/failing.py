@@ -103,8 +103,8 @@ def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: S
     Args:
         archive: The records.
         failed: The folder; its configuration is empty if it is unknown which of its designs failed.
-        moment: The moment of its failure.
-        passing: Its passes in the present run.
+        moment: The moment when the folder failed.
+        passing: The passes of the folder in the present run.
     """
     if build_of(failed.config) or not is_folder(failed.nodeid):
         return False
@@ -157,7 +157,7 @@ def _last_run(
         failed: The test.
         fingerprint: The cause.
         since: Only failures after this moment count; earlier ones had been fixed.
-        seed: The seed with which it failed; None for any.
+        seed: The seed with which the test failed; None for any.
     """
     row = archive.db.execute(
         "SELECT r.vcs_commit, r.branch, r.dirty, r.changes, r.edited, r.simulators FROM failed f"

@@ -1,9 +1,9 @@
 """The outcomes of the fixes of a cause, judged by the runs that followed them.
 
 A fix begins with the first run in which a test passes after it failed with the cause, or with the row in which somebody
-states what was done. Everything stated until the cause returns belongs to the same fix. The one exception is a pass of
-a test that failed after the fix began: another fix made it pass. Only a pass of the same test on the same simulator in
-the same build configuration counts (`targets`). A fix is
+states what was done. All passes and statements until the cause returns belong to the same fix. The one exception is a
+pass of a test that failed after the fix began: another fix made that test pass. Only a pass of the same test on the
+same simulator in the same build configuration counts (`targets`). A fix is
 
 * `open` at first;
 * `held` once three later runs passed one of its tests, the cause is absent from all of them, and the passes count; for
@@ -56,11 +56,11 @@ Result = Literal["open", "held", "failed"]
 PROVES: frozenset[Change] = frozenset({"commit", "uncommitted", "unrecorded"})
 """Differences between failure and pass that can make the pass a fix."""
 OF_EDITS = 2
-"""How strongly a pass proves a fix: after changes that no commit names."""
+"""Strength of the proof that a pass gives after changes that no commit names."""
 ANY_SEED = 3
-"""How strongly a pass proves a fix: at a commit, with a seed other than the one that failed."""
+"""Strength of the proof that a pass gives at a commit, with a seed other than the one that failed."""
 CERTAIN = 4
-"""How strongly a pass proves a fix: at a commit, with the seed that failed; no later pass adds to it."""
+"""Strength of the proof that a pass gives at a commit, with the seed that failed: no later pass adds proof."""
 UNRECORDED = "a change that is not on record"
 """The text of a fix that neither git nor a person describes."""
 _RANK = {"git": 0, "agent": 1, "person": 2}
@@ -96,9 +96,9 @@ class Return(NamedTuple):
     moment: str
     time: str
     same_test: bool
-    """Whether a test failed on the simulator on which it had passed."""
+    """Whether a test failed on the simulator on which it had passed after the fix."""
     other_sources: bool = False
-    """Whether the failure was at a commit other than that of the pass, or with other uncommitted changes."""
+    """Whether the failure was at another commit than the pass, or with other uncommitted changes."""
     seed_had_passed: bool = False
     """Whether a test failed with the seed with which it had passed after the fix."""
     is_dirty: bool = False
@@ -143,11 +143,11 @@ class FixState:
     past: Past | None = None
     """The basis for the number of passes that the fix needs; None if a pass with the seed that failed settles it."""
     failed_seed: str | None = None
-    """The seed of the failure before its newest pass; `UNKNOWN_SEED` if it is not on record."""
+    """The seed of the failure before the fix's newest pass; `UNKNOWN_SEED` if it is not on record."""
     seed_passed: bool = False
     """Whether a pass had the seed that failed, even if the stimulus generator may have changed."""
     branches: tuple[str, ...] = ()
-    """The branches of its passes, sorted."""
+    """The branches of the fix's passes, sorted."""
     other_tests: int = 0
     """Number of other tests that had failed with the cause."""
     other_passes: int = 0
@@ -215,7 +215,7 @@ class _FixSteps:
 def _group_of(
     step: Step, tests: Sequence[Target], groups: Sequence[_FixSteps], records: CauseRecords
 ) -> _FixSteps | None:
-    """Return the fix that a step belongs to: its test's, else the newest; None if its tests failed in between."""
+    """Return the fix of a step: the fix of the step's test, else the newest; None if `tests` failed in between."""
     last = [
         group
         for group in groups
@@ -239,7 +239,7 @@ class _Since:
     came: str
     """Moment of the first run with the sources with which the cause was first seen or, after a fix, returned."""
     absent: str = ""
-    """The moment since which the cause was not seen until it came."""
+    """The moment at which the time without the cause began, before it came."""
     possible: str = ""
     """The moment since which the cause may have been present all the time, seen or not."""
 
@@ -306,7 +306,7 @@ def _past(tests: Sequence[Target], presence: _Since, group: list[Step], records:
 
 
 def continued(states: list[FixState], records: CauseRecords) -> list[FixState]:
-    """Return the fixes of a cause whose only news is more passes; they count for its open fixes."""
+    """Return the fixes of a cause, with the passes of later runs added to open ones; there is no other news."""
     return [state if state.fix.result != "open" or state.returned else _continued(state, records) for state in states]
 
 
@@ -368,7 +368,7 @@ def _needed(group: list[Step], rate: Rate | None) -> int:
 
 
 def _stated(group: list[Step]) -> Result | None:
-    """Return the result that somebody stated for a fix; None if it is left to the runs."""
+    """Return the result that somebody stated for a fix; None if nobody stated one."""
     stated: list[Result] = [step.fix.result for step in group if step.fix and step.fix.result != "open"]
     return stated[-1] if stated else None
 
@@ -420,7 +420,7 @@ def _by_git(group: list[Step], held_at: str | None, *, deterministic: bool) -> F
 
 
 def proof(again: PassedAgain, *, dirty: bool) -> int:
-    """Return what a pass proves: 1 nothing, 2 a fix that no commit names, 3 a fix with any seed, 4 a fix.
+    """Return how strongly a pass proves a fix: `OF_EDITS`, `ANY_SEED`, `CERTAIN`, or 1 if it proves nothing.
 
     Args:
         again: The pass.

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def names(db: sqlite3.Connection, known: Verdicts) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """Return the present names of fingerprints, and the former fingerprints that stood for several causes.
 
-    A fingerprint of version 1 becomes the fingerprint of version 2 that occurred under it. If several did, its history
-    cannot be assigned: it stays a cause of its own.
+    A fingerprint of version 1 becomes the fingerprint of version 2 that occurred under it. If several did, the history
+    under version 1 belongs to none of these: it stays a cause of its own.
 
     Args:
         db: The tables.

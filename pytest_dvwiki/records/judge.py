@@ -106,7 +106,7 @@ class Judge:
                 self._keep(cause, counted)
 
     def states(self, fingerprints: Sequence[str]) -> list[fixes.FixState]:
-        """Return the fixes of a cause, oldest first; several fingerprints of it are judged together."""
+        """Return the fixes of a cause, oldest first; several fingerprints of one cause are judged together."""
         if len(fingerprints) > 1:
             return self.judge(fingerprints)
         row = self._db.execute("SELECT states FROM fix_states WHERE fingerprint = ?", tuple(fingerprints)).fetchone()
@@ -167,7 +167,7 @@ class Judge:
         return CauseRecords(self._db, self.passes, fingerprints).is_deterministic(EVER)
 
     def comes_and_goes(self, fingerprints: Sequence[str]) -> bool:
-        """Tell whether a cause failed and passed with the same sources and seed, or in one run's attempts."""
+        """Tell whether a cause failed and passed with the same sources and seed, or among the attempts of one run."""
         records = CauseRecords(self._db, self.passes, fingerprints)
         return records.comes_and_goes(records.all_tests(EVER), "", EVER)
 
@@ -180,7 +180,7 @@ class Judge:
         return {nodeid: records.rate(tests, since, EVER) for nodeid, tests in by_test.items()}
 
     def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> fixes.FixState | None:
-        """Return the newest fix that the present failures of a cause undo; None if there is none."""
+        """Return the newest fix after which the present failures show that a cause is back; None if there is none."""
         states = self.states(fingerprints)
         records = CauseRecords(self._db, self.passes, fingerprints)
         fixed_later: set[Target] = set()

@@ -33,7 +33,7 @@ _BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
 _RUNNER_CHECKS = "python.hdl_file"
 """The pattern for a missing file that cocotb's runner notices before the simulator is called."""
 _OF_OTHER_TOOLS = "environment."
-"""The beginning of the patterns of make, compilers of C and linkers."""
+"""The beginning of the ids of patterns for make, C compilers and linkers."""
 
 _RUN_KILLED = "dvwiki.run_killed"
 
@@ -56,7 +56,7 @@ def is_infrastructure(cause: Occurrence | Verdict) -> bool:
 def is_beyond_sources(cause: Occurrence) -> bool:
     """Tell whether nothing shows that a change of sources can repair a failure.
 
-    A lack of memory can be repaired in the sources. Of a run that was killed nobody knows whether it had hung.
+    A lack of memory can be repaired in the sources. Whether a killed run had hung is not known.
     """
     if cause.pattern == _RUN_KILLED:
         return True
@@ -92,7 +92,7 @@ def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
 def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) -> bool:
     """Tell whether a test failed before any simulator was chosen; then a pass on any simulator counts.
 
-    A Python failure without a simulator, a simulation time and a seed counts as one of the test environment.
+    A Python failure without a simulator, a simulation time and a seed counts as a failure of the test environment.
     """
     if test.phase == "collect":
         return True

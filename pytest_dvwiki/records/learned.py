@@ -45,8 +45,8 @@ _NAMED = re.compile(
 """Nouns that are followed by a name as their value."""
 
 
-def lessons(db: sqlite3.Connection, known: Verdicts) -> list[Merge]:
-    """Return the merges that follow from the records and are in no file of verdicts yet.
+def new_merges(db: sqlite3.Connection, known: Verdicts) -> list[Merge]:
+    """Return the merges that the records justify and that no file of verdicts holds yet.
 
     Args:
         db: The tables.
@@ -63,11 +63,11 @@ def lessons(db: sqlite3.Connection, known: Verdicts) -> list[Merge]:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A cause at a spot, as it was first seen there."""
+    """The first occurrence of a cause at one spot: a statement in one version of the sources."""
 
     fingerprint: str
     spot: str
-    """The statement in one version of the sources."""
+    """Names the statement together with the version of the sources."""
     statement: str
     sources: str
     tokens: tuple[str, ...]
@@ -120,8 +120,9 @@ def _of_family(rows: Sequence[_Row]) -> Iterator[Merge]:
 def _linked(rows: Sequence[_Row]) -> list[list[_Row]]:
     """Group the rows by the statement that printed them, as far as it is known.
 
-    Two spots belong to one statement if a traceback shows the same statement at both, or if they have two causes in
-    common: the statement then moved. More rows never break up a group, so their order does not matter.
+    A spot is a statement in one version of the sources. Two spots belong to one statement if a traceback shows the same
+    statement at both, or if they have two causes in common: the statement then moved. More rows never break up a
+    group, so the order of the rows does not matter.
     """
     statements: dict[str, set[str]] = defaultdict(set)
     sources = {row.spot: row.sources for row in rows}

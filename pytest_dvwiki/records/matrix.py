@@ -49,7 +49,7 @@ def splits(archive: Archive, fingerprints: Sequence[str], commit: str) -> tuple[
     Args:
         archive: The records.
         fingerprints: The present names of the cause.
-        commit: The commit of its newest occurrence.
+        commit: The commit of the cause's newest occurrence.
     """
     runs = archive.db.execute(
         "SELECT id, simulators, axes FROM runs WHERE vcs_commit = ? AND NOT dirty ORDER BY moment DESC LIMIT ?",

@@ -281,7 +281,7 @@ def failing_tests(archive: Archive, first: str, last: str) -> list[FailedInPerio
 
 
 def content(archive: Archive) -> dict[str, str]:
-    """Return, by cause, a text that changes whenever its history changes."""
+    """Return, by cause, a text that changes whenever the cause's history changes."""
     parts: dict[str, list[str]] = {}
     for query in (
         "SELECT fingerprint, COUNT(*), SUM(tests), MAX(moment), SUM(regressed) FROM occurrences GROUP BY 1",

@@ -172,7 +172,7 @@ class Passes:
         return found
 
     def _seeds_of_passes(self, run: int, test: Target, build: str) -> Iterator[tuple[str | None, str | None]]:
-        """Yield the seeds with which a run passed a test on its simulator, in any configuration of a build, with marks.
+        """Yield the seeds (with marks) of a run's passes of a test on its simulator, in any configuration of a build.
 
         If a list of tests ran with several seeds, only the mark of a seed is known.
         """
@@ -261,7 +261,7 @@ class Passes:
         return any(True for _ in self._passed(listed, [test]))
 
     def _passed(self, listed: SuiteOfRun, tests: Iterable[Target]) -> Iterator[str]:
-        """Yield the names of the tests that passed in a list; those inside another test count if all of them passed."""
+        """Yield the given tests that passed in a list; one with tests inside passed if all of these passed."""
         inside = {
             test: names
             for test in tests

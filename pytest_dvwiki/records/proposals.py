@@ -31,16 +31,16 @@ class ProposedFix:
 
     pattern: str
     fingerprint: str
-    """The cause that it fixed."""
+    """The cause that was fixed."""
     fix: Fix
     task_id: str
     """The run in which the fix first showed."""
 
 
 def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixState]) -> None:
-    """Store the commits of a cause's newest fix, as one name, if they are known to have ended it.
+    """Store the commits of a cause's newest fix, as one name, if they are known to have ended the cause.
 
-    Of several commits any may have ended it, so only the same commits ended another cause, too.
+    Any one of several commits may have ended the cause. So only a cause with the same commits counts as fixed with it.
     """
     db.execute("DELETE FROM fix_commits WHERE fingerprint = ?", (fingerprint,))
     state = states[-1] if states else None
@@ -80,7 +80,7 @@ def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[st
 
 
 def naming(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
-    """Return the causes whose pages mention a given cause: for the same fix, or because its fix is proposed."""
+    """Return the causes whose pages mention a given cause: they share its fix, or its fix is proposed to them."""
     asked = json_list(sorted(fingerprints))
     rows = db.execute(
         "SELECT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"
@@ -175,7 +175,7 @@ def _in_reach_of_fixes(db: sqlite3.Connection, fixed: set[str]) -> set[str]:
 
 
 def _in_reach_of_runs(db: sqlite3.Connection, seen: set[str], since: str) -> set[str]:
-    """Return the causes that may no longer be among the last seen, because others occurred in a run that came late."""
+    """Return the causes that may no longer be among the last seen, as others occurred in a run that was added late."""
     rows = db.execute(
         "SELECT DISTINCT pattern FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
         " AND moment >= ? AND pattern IS NOT NULL",
@@ -210,7 +210,7 @@ def proposal(db: sqlite3.Connection, fingerprints: Sequence[str], pattern: str |
     Args:
         db: The tables.
         fingerprints: The names of the cause.
-        pattern: The pattern that named it.
+        pattern: The pattern that named the cause.
     """
     found = db.execute(
         # The plus keeps SQLite from starting with all causes of the pattern.

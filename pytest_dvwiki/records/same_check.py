@@ -4,13 +4,13 @@
 A fingerprint names a check. If a cause of the check was fixed and the check fails again, the new failure is another
 cause if all of this is on record:
 
-* the fix stands: passes prove it, and the cause has not returned since;
+* passes prove the fix, and the cause has not returned since;
 * other tests fail, with other seeds only;
 * files were changed since the fix, and none of them was changed by the fix;
 * the tests that had failed before the fix pass in the run that fails now.
 
 Otherwise it is the same cause. It has returned if a test that the fix made pass fails again, with any parameters; else
-nothing shows that it returned, and the fix still stands. The first cause of a fingerprint has the fingerprint as its
+nothing shows that it returned, and the fix stays proven. The first cause of a fingerprint has the fingerprint as its
 name; every other cause is called `{fingerprint}/{task id of the run that opened it}`. A name with the task id of some
 other run stands for the cause that the check reported in that run.
 
@@ -46,7 +46,7 @@ _BY_NAME = ("passed_again", "fix_rows", "first_bad")
 
 
 class FailingTest(NamedTuple):
-    """A test as it failed."""
+    """A failing test with its seed."""
 
     target: Target
     seed: str
@@ -62,7 +62,7 @@ class Change:
     files: frozenset[str]
     """Files that differ from the run `since`."""
     is_whole: bool
-    """Whether `files` lists all of them."""
+    """Whether `files` lists all files that differ."""
     passed: frozenset[str]
     """Tests that had failed before the fix and pass now."""
 
@@ -82,7 +82,7 @@ class CheckFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """A cause of a check whose newest fix stands."""
+    """A cause of a check that has not returned since its newest fix."""
 
     name: str
     state: fixes.FixState
@@ -107,7 +107,7 @@ def family(db: sqlite3.Connection, fingerprint: str) -> tuple[str, ...]:
 
 
 def resolved(db: sqlite3.Connection, name: str) -> str:
-    """Return the cause that a name with a run stands for; the check's first cause if the run is not on record."""
+    """Return the cause that a name `fingerprint/task_id` stands for; the check's first if the run is not on record."""
     fingerprint, _, task_id = name.partition(SLASH)
     row = db.execute(
         # The plus keeps SQLite from going through all occurrences of the run, of which there may be thousands.
@@ -118,7 +118,7 @@ def resolved(db: sqlite3.Connection, name: str) -> str:
 
 
 def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = EVER) -> list[Standing]:
-    """Return the causes of a check whose newest fix stood at a time, the most recently seen cause first.
+    """Return the causes of a check that had not returned since a fix at a time, the most recently seen cause first.
 
     Causes whose fix may be chance are included.
     """
@@ -189,7 +189,7 @@ def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[Failing
 
 
 def _is_another(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure) -> bool:
-    """Tell whether a failure is a fault other than a cause whose fix stands."""
+    """Tell whether a failure is another fault than a cause that was fixed."""
     seeds, theirs = {each.seed for each in seen.failing}, {each.seed for each in before}
     if not {"", UNKNOWN_SEED}.isdisjoint(seeds | theirs) or seeds & theirs or not seeds:
         return False
@@ -202,7 +202,7 @@ def _is_another(fixed: Standing, before: frozenset[FailingTest], seen: CheckFail
 
 
 def _since(moment: str, changes: Sequence[Change]) -> Change | None:
-    """Return what changed since a fix: the first of the spans that start after it, else the last that starts before."""
+    """Return what changed since a fix: in the first span that starts at or after it, else in the last before it."""
     after = [each for each in changes if each.since >= moment]
     before = [each for each in changes if "" < each.since < moment]
     return min(after, key=lambda each: each.since) if after else max(before, key=lambda each: each.since, default=None)

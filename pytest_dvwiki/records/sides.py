@@ -46,7 +46,7 @@ def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = Fa
     """Tell whether a source file belongs to the design or the testbench; None if it is a source of neither.
 
     Args:
-        file: Its name, with its folders.
+        file: Name of the file, with its folders.
         sources: Files of the build: an HDL file among them belongs to the design wherever it is, unless it is a wrapper
             such as `tb.sv`.
         python_bench: Whether the testbench is in Python; then all HDL files but wrappers belong to the design.
@@ -64,7 +64,7 @@ def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = Fa
 
 
 def concerns(file: str, sources: Collection[str]) -> bool:
-    """Tell whether a simulation may have read a file; any file may have been read if none of its language is known."""
+    """Tell whether a simulation may have read a file; any file, if no file of its language is known to be read."""
     if file.endswith("conftest.py"):
         return True
     is_python = file.endswith(".py")

@@ -31,7 +31,7 @@ _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\dZ")
 _TIME_FORM = "write it as YYYY-MM-DDThh:mm:ssZ"
 _TASK_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 _MADE_ID = re.compile(r"[A-Za-z0-9_.-]+_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_[0-9a-f]{12})")
-"""A task id as this tool makes it; a file with such a name is a record, even if it is damaged."""
+"""A task id as dvwiki makes it; a file with such a name is a record, even if it is damaged."""
 _YEAR = re.compile(r"\d{4}")
 _MONTH = re.compile(r"\d\d")
 _MONTH_FILE = re.compile(r"\d\d\.yaml")
@@ -219,7 +219,7 @@ _COUNT = "records"
 """The key of a monthly file's first document: how many records follow."""
 _RESTORE = "restore it, for example from git"
 _OURS = {"schema", "task_id", "end"}
-"""Keys of which a record has at least one; a document without them is not ours."""
+"""Keys of which a record has at least one; a document without any of these is not a record."""
 
 
 def _record_count(document: dict[str, object], name: str) -> int:
@@ -251,7 +251,7 @@ def _parsed(data: bytes, name: str, above: int, *, must_be_record: bool) -> obje
 
 
 def _record(path: Path, document: object, data: bytes, name: str) -> RunRecord | None:
-    """Make a record from a document; return None if it is not ours.
+    """Make a record from a document; return None if the document is not a record.
 
     Raises:
         RecordError: The record is torn, or cannot be read.

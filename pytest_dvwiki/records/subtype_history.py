@@ -62,7 +62,7 @@ def history_of(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()
         merged: Groups of fingerprints; each group is one cause, whatever the records call it.
 
     Returns:
-        Its history; None if no record has the subtype.
+        The history of the subtype; None if no record has it.
     """
     tallies: dict[str, dict[str, tuple[int, int]]] = {"class": {}, "pattern": {}, "subtype": {}}
     for kind, of, runs, tests in archive.db.execute(

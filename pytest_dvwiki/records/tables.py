@@ -76,7 +76,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, stored: RunReco
         db: The tables.
         record: The record with the present names of its causes.
         file: Id of the file that holds it.
-        stored: The same record with the names in the file.
+        stored: The same record with the names that the file gives its causes.
 
     Returns:
         False if the tables have the record already: a copy in a monthly file or from a merge does not count again.
@@ -205,7 +205,7 @@ def _insert_identities(db: sqlite3.Connection, record: RunRecord, run: int) -> N
 
 
 def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> None:
-    """Store what distinguishes the causes of a check, and which checks may have several."""
+    """Store what distinguishes the causes of a check, and which checks may have several causes."""
     rows = [
         (row.fingerprint, run, row.since, json.dumps(row.files), row.file_count, json.dumps(row.passed), row.in_place)
         for row in record.since_fix

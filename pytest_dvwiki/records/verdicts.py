@@ -128,7 +128,7 @@ class Rulings:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """All files together, in the order in which they apply."""
+    """All files of verdicts together, in the order in which they apply."""
 
     files: tuple[Rulings, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
@@ -205,7 +205,7 @@ class Verdicts:
         return frozenset(named.difference(*self.groups))
 
     def is_news(self, merge: Merge) -> bool:
-        """Tell whether the files of verdicts lack a merge."""
+        """Tell whether a merge joins causes that no file of verdicts joins yet."""
         extended = Verdicts((*self.files, Rulings(newest="", merges=(merge,))))
         return extended.groups != self.groups
 

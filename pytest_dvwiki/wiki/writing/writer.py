@@ -69,7 +69,7 @@ class WikiWriter:
         Returns:
             Causes whose fixes are judged differently now.
         """
-        merges = self.archive.lessons()
+        merges = self.archive.new_merges()
         judged: set[str] = set()
         if merges and self.check:
             self.files.changed.append(f"../{self.layout.tasks.name}/{verdicts.FOLDER}")
@@ -83,7 +83,7 @@ class WikiWriter:
             merged = "; ".join(f"{len(merge.members)} causes are one: {merge.words}" for merge in merges)
             add_to_log(self.layout, "merge", f"{verdicts.FOLDER}/{path.name}: {merged}", date=newest)
         if not self.check:
-            self.archive.taught()
+            self.archive.note_searched()
         self.page_cache.causes.join(self.archive)
         return judged
 
