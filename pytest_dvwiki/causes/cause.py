@@ -24,9 +24,9 @@ class PageFacts:
     """Path of the page, relative to the wiki."""
     status: str = ""
     type: OriginType | None = None
-    """The type that a person gave, else the tool's present view."""
+    """The type that a person gave, else the origin that dvwiki gives now."""
     is_decided: bool = False
-    """Whether people decided the type: by the page's status, or by changing the tool's type."""
+    """Whether people decided the type: by the page's status, or by changing the type that dvwiki gave."""
     owner: str = ""
     """Who works on the cause, as people set it."""
     spec_section: str = ""
@@ -46,7 +46,7 @@ class Cause:
     history: CauseHistory | None = None
     """The history before the present run; None if no record has the cause."""
     page: PageFacts | None = None
-    """The facts on its page before the present run."""
+    """The facts on the page of the cause before the present run."""
     subtype: SubtypeHistory | None = None
     """The history of its failure subtype; None if it was not asked for."""
     advice: str = ""
@@ -54,7 +54,7 @@ class Cause:
 
     # News of the present run.
     news: News | None = None
-    """Its news in the run; None for a cause that is only on record."""
+    """What the cause is to the run; None for a cause that is only on record."""
     verdict: Verdict | None = None
     page_to_read: str | None = None
     """Path of the page to read, relative to the root."""
@@ -69,11 +69,11 @@ class Cause:
     fixed_elsewhere: bool = False
     """Whether the newest fix on record is for other tests or simulators than those that fail."""
     matrix: tuple[Split, ...] = ()
-    """The axes that divide its failures from passes of the same tests at the commit of its newest failure."""
+    """The axes that divide the cause's failures from passes of the same tests at the commit of its newest failure."""
     first_bad: FirstBad | None = None
     """The commits with which the cause came, if records and git show them."""
     waived: tuple[Waived, ...] = ()
-    """The waivers of its failures."""
+    """The waivers of the cause's failures."""
     archived_as: str = ""
     """The runs that have the cause on record already, if their artefacts were read again."""
     like: tuple[str, str] | None = None
@@ -109,7 +109,7 @@ class Cause:
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """Return the names of its failing tests, each once; none if it was reported without one."""
+        """Return the names of the failing tests, each once; none if a report of the cause named none."""
         return tuple(dict.fromkeys(test.nodeid for test in self.occurrence.tests))
 
     @property

@@ -41,7 +41,7 @@ class History(Protocol):
         ...
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
-        """Return the standing fixes of the causes of a check, the fix of the most recently seen cause first."""
+        """Return the newest fix of each of a check's causes that has not returned; the last seen cause first."""
         ...
 
     def cause_of(
@@ -98,7 +98,7 @@ class History(Protocol):
         For a build that fails, runs in which the build passed count, whether or not their tests passed.
 
         Args:
-            cause: The cause with which it fails.
+            cause: The cause with which the test fails.
             test: The test as it failed.
             before: Sort key of a run; only earlier passes count.
         """

@@ -58,8 +58,8 @@ def passed(
     """Yield the statements about causes whose tests pass in a run.
 
     Args:
-        record: The run; None if it left none.
-        causes: The causes that occur in it.
+        record: The record of the run; None if the run left none.
+        causes: The causes that occur in the run.
         known: Maps fingerprints to causes whose tests pass again, or whose fix holds now, as of the end of the run.
         held: Names of the causes whose fix holds from this run on.
         reported: Pairs of a test and the name of its cause, for fixes that were reported before they were committed.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Standing = Literal["held", "passing", "chance", "stated", "returned", "failed", "elsewhere"]
 """The standing of a fix.
 
-It `held`; its passes are more than chance but too few to call it held (`passing`); they may be chance (`chance`);
+The fix `held`; its passes are more than chance but too few to call it held (`passing`); they may be chance (`chance`);
 somebody stated it and no run has passed since (`stated`); the cause `returned` although the passes were more than
 chance; it changed nothing (`failed`); or it fixed other tests or simulators than those that fail (`elsewhere`).
 """
@@ -87,10 +87,10 @@ class WithoutFix(Statement, frozen=True, kw_only=True):
 
 
 class Beside(Statement, frozen=True, kw_only=True):
-    """The cause differs from the fixed one that its check reported before."""
+    """The cause differs from the fixed cause that the same check reported before."""
 
     page: str
-    """The page of the fixed cause, or its name if it has none."""
+    """The page of the fixed cause, or the name of that cause if it has no page."""
     fix: Fix | None
 
 
@@ -133,7 +133,7 @@ class SeenOn(Statement, frozen=True, kw_only=True):
 
 
 class Advice(Statement, frozen=True, kw_only=True):
-    """Advice on such failures: in words, or as the fix of another cause of the subtype."""
+    """Advice on failures of the cause's subtype: in words, or as a fix of another cause of the subtype."""
 
     text: str = ""
     fix: Fix | None = None
@@ -166,7 +166,7 @@ class Unseeded(Statement, frozen=True, kw_only=True):
 
 
 class Compare(Statement, frozen=True, kw_only=True):
-    """The same command with a seed that passed, to compare the two runs."""
+    """The command that runs the last failure again, but with a seed that passed, to compare the two runs."""
 
     command: Command
 
@@ -327,7 +327,7 @@ def _came_after(state: FixState, cause: Cause) -> bool:
 
 
 def _as_returned(fix: Fix, cause: Cause) -> Fix:
-    """Return the newest fix of a cause that fails in the present run."""
+    """Return the newest fix of a cause that fails in the present run, with whether the run has that fix."""
     return replace(fix, in_place=cause.fix_in_place)
 
 
@@ -336,7 +336,7 @@ def standing(state: FixState, *, failing: bool = False) -> Standing:
 
     Args:
         state: The fix.
-        failing: Whether its tests fail in a run that is not on record yet.
+        failing: Whether tests of the fix fail in a run that is not on record yet.
     """
     fix = state.fix
     if fix.result == "held":

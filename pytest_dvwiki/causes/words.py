@@ -262,7 +262,7 @@ def fix_text(fix: Fix, style: Style = PLAIN) -> str:
         described += f", {unread(fix.unread_count)}"
     if MAYBE_LATER in fix.note:
         described += f"; {MAYBE_LATER}"
-    # They come first, because outputs cut long lists of commits at their end.
+    # Uncommitted changes come first, because outputs cut long lists of commits at their end.
     edits = fix.note.removesuffix(MAYBE_LATER).removesuffix("; ").removeprefix("or ")
     edits = f"{style.quote(edits)}, or " if edits else ""
     if not fix.commits or fix.commits[0] == fix.commits[1]:
