@@ -105,7 +105,8 @@ def confirm(layout: Layout, name: str, *, by: str) -> str:
         return f"{name} is accepted; prompts include it"
     if not found:
         raise ReviewError(
-            f"no proposal, unjudged RTL bug or agent's text is called {name!r:.80}; `dvwiki review` lists them"
+            f"nothing called {name!r:.80} awaits review (a proposal, an RTL bug, or text by an agent);"
+            " `dvwiki review` lists what does"
         )
     path, keys = found[0].path, {"status": "confirmed", "confirmed_by": by, "confirmed_on": today().isoformat()}
     refused: list[str] = []
@@ -154,7 +155,7 @@ def _section(layout: Layout, proposal: Proposal, _: str) -> str:
 
 
 def _merge(layout: Layout, proposal: Proposal, _: str) -> str:
-    """Merge the bug page that the text names into the target."""
+    """Merge the bug page that a proposal's text names into the proposal's target."""
     try:
         with WikiHistory(layout) as history:
             kept, other = (page_named(history.page_cache, name) for name in (proposal.target, proposal.text))
@@ -165,7 +166,7 @@ def _merge(layout: Layout, proposal: Proposal, _: str) -> str:
 
 
 def _pattern(layout: Layout, proposal: Proposal, _: str) -> str:
-    """Make a file of patterns, if the patterns in it are valid."""
+    """Write the proposed file of patterns, if its patterns are valid."""
     name = f"{file_name(proposal.target)}.yaml"
     with tempfile.TemporaryDirectory() as folder:
         tried = Path(folder) / name

@@ -32,7 +32,7 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The tool's verdict on one cause, and what people decided."""
+    """The verdict of dvwiki on one cause, and what people decided."""
 
     claimed: str
     confidence: float

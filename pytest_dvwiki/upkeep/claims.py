@@ -41,7 +41,7 @@ _GUIDANCE = {
 
 
 def check_claims(text: PageText) -> Iterator[Finding]:
-    """Yield people's paragraphs that claim something without a citation of their own or of their section."""
+    """Yield paragraphs by people that claim something, if neither the paragraph nor its section cites a source."""
     paragraphs = list(_paragraphs(text))
     covered = {
         lines[0].section for lines in paragraphs if len(lines) == 1 and _ONLY_CITED.fullmatch(lines[0].text.strip())
@@ -65,7 +65,7 @@ def check_sources(text: PageText, archive: Archive, tasks: Path) -> Iterator[Fin
 
 
 def _is_foreign_file(tasks: Path, name: str) -> bool:
-    """Tell whether another tool wrote a file of that name in the folder of records; such files may be cited too."""
+    """Tell whether another program wrote a file of that name in the folder of records; a page may cite this file."""
     return any((tasks / f"{name}{ending}").is_file() for ending in (".yaml", ".yml")) if ".." not in name else False
 
 

@@ -97,7 +97,7 @@ def _roll_up(folder: Path, tasks: Path, result: Compacted) -> None:
             reason = (
                 problems[0]
                 if problems
-                else f"{place}/{path.name}: it must hold exactly the record of its name, as the monthly file does"
+                else f"{place}/{path.name}: it has not one record, or one that differs from the record in {place}.yaml"
             )
             result.left.append(reason)
             continue

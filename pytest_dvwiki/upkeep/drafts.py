@@ -1,4 +1,4 @@
-"""Acceptance of the draft of a check, which makes it a check."""
+"""Acceptance of a draft check, which then becomes a check."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def version(path: Path) -> str:
 
 
 def accept(layout: Layout, proposal: Proposal, _: str) -> str:
-    """Turn a draft into a check: its text, with what a person edited in it, becomes the file of the check.
+    """Turn a draft into a check: the draft's text, with a person's edits, becomes the file of the check.
 
     Raises:
-        ReviewError: The draft is not a check, or the check or the draft changed since the proposal.
+        ReviewError: The draft is not a valid check, or the check or the draft changed since the proposal.
         WikiError: The check cannot be written.
     """
     check = layout.root / proposal.target

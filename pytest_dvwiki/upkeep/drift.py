@@ -45,10 +45,10 @@ def check_drift(root: Path, text: PageText) -> Iterator[Finding]:
 
 
 def check_hints(root: Path, text: PageText) -> Iterator[Finding]:
-    """Yield names and files in people's prose that may be gone; this is a guess, so only a warning.
+    """Yield names and files in people's prose that may be gone: guesses, and so warnings only.
 
     A file in backticks counts if it has a folder and does not exist. A name in backticks counts if it is near a file
-    that contains a similar name, but not this one.
+    that contains a similar name, but not the name itself.
     """
     for line in text.people:
         files = [(found.start(), found[1]) for found in _FILE.finditer(line.text) if ".." not in found[1].split("/")]
@@ -65,7 +65,7 @@ def check_hints(root: Path, text: PageText) -> Iterator[Finding]:
 
 
 def mark(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
-    """Mark the pages that cite missing code as stale, and unmark those that no longer do.
+    """Mark the pages that cite missing code as stale, and unmark pages that no longer do.
 
     Args:
         layout: Where the wiki is.

@@ -26,7 +26,7 @@ _CAUSES: dict[Kind, frozenset[Kind]] = {
 
 
 def without_explained(found: Collection[Finding]) -> list[Finding]:
-    """Return the findings that no other finding explains; whoever settles these settles the others, too."""
+    """Return the findings that no other finding explains; once these are settled, the others are gone."""
     kinds_in: dict[str, set[Kind]] = {}
     for finding in found:
         kinds_in.setdefault(_place(finding), set()).add(finding.kind)

@@ -32,7 +32,7 @@ Kind = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 BUILD = "run `dvwiki build`"
 RESTORE = "run `dvwiki build --restore`, which recreates the page"
-"""Remedy if the tool itself links to a page that somebody deleted."""
+"""Remedy if text that dvwiki writes links to a page that somebody deleted."""
 REMEDIES: dict[Kind, str] = {
     "orphan": BUILD,
     "missing": BUILD,
@@ -43,13 +43,13 @@ REMEDIES: dict[Kind, str] = {
     "uncited": "end the claim with (source: tasks/{task_id}.yaml | log: {file}:{line})",
     "unknown_source": "cite a run that is on record",
     "schema": "set the key to one of the values named",
-    "configuration": "correct it; until then it does not count",
+    "configuration": "correct the entry; until then it has no effect",
     "duplicate_cause": BUILD,
     "near_duplicate": "merge them if they are one cause, else name the other page in `distinct_from`",
     "unreadable": "correct the frontmatter",
     "left_alone": "correct it, or restore the page from git, then run `dvwiki build`",
     "conflict": "settle it by hand, then run `dvwiki build`",
-    "drift": "cite the place where it is now, or remove the citation",
+    "drift": "cite the place where the code is now, or remove the citation",
     "drift_hint": "check whether the text still holds",
     "log_changed": "put the line back: log.md is only appended to",
     "record_changed": "put the record back as it was: `git checkout COMMIT^ -- FILE`",

@@ -71,7 +71,7 @@ def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
 
 
 def _by_commit(committed: str | None, now: str | None) -> Iterator[tuple[str, str]]:
-    """Yield the lines of git's output, each with its commit; an empty one for uncommitted changes."""
+    """Yield the lines of git's output, each with its commit, which is empty for uncommitted changes."""
     commit = ""
     for line in (committed or "").split("\n"):
         found = _COMMIT.fullmatch(line)

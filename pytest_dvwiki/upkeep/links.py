@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.wiki.page_cache import PageCache
 
-# A bracket after a backslash is literal: the tool escapes brackets in messages this way.
+# A bracket after a backslash is literal: dvwiki escapes brackets in messages this way.
 _LINK = re.compile(r"(?<!\\)(?:\\\\)*\[(?:\\.|[^\]\\\n])*\]\(<?([^)<>\s]+)>?(?:\s+\"[^\"]*\")?\)")
 _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/")
 

@@ -25,12 +25,12 @@ class PageLine:
     """A line of a page's text."""
 
     number: int
-    """Its number in the file, from 1."""
+    """Number of the line in the file, from 1."""
     text: str
     section: str
-    """Text of the heading above it."""
+    """Text of the heading above the line."""
     in_region: bool
-    """Whether it is inside a region, between markers, that the tool writes."""
+    """Whether the line is inside a region, which dvwiki writes."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class PageText:
 
     @cached_property
     def people(self) -> tuple[PageLine, ...]:
-        """Return the lines that people wrote: those outside of comments and of the tool's regions."""
+        """Return the lines that people wrote: those outside of comments and regions."""
         found: list[PageLine] = []
         in_comment = False
         for line in self.lines:

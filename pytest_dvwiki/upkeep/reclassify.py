@@ -19,7 +19,7 @@ def reclassify_all(settings: Settings) -> Reclassified:
     """Judge the failures again that other patterns or fingerprint versions named; the next build updates the pages.
 
     Raises:
-        PatternError: A pattern of the project is invalid; without it, causes would lose their names.
+        PatternError: A pattern of the project is invalid; without that pattern, causes would lose their names.
         WikiError: The verdicts could not be written, or the lock could not be taken.
     """
     registry = load_registry(sorted(settings.layout.patterns.glob("*.yaml")))

@@ -76,7 +76,7 @@ def check_supersession(page_cache: PageCache) -> Iterator[Finding]:
 
 
 def _leads_back(page: PageSummary, bugs: Mapping[str, PageSummary]) -> bool:
-    """Tell whether following the replacements of a page leads back to it."""
+    """Tell whether following the replacements of a page leads back to that page."""
     seen: set[str] = set()
     name = page.leads_to
     while name in bugs and name not in seen:
@@ -91,7 +91,7 @@ def _named(page: PageSummary, key: str) -> tuple[str, ...]:
 
 
 def check_causes(page_cache: PageCache) -> Iterator[Finding]:
-    """Yield the pages whose cause has another page, too."""
+    """Yield the pages whose cause already has another page."""
     for fingerprint in page_cache.causes.shared():
         keeper, *rest = page_cache.causes.pages_of(fingerprint)
         for page in (page for page in rest if not is_pointer(page)):
@@ -99,7 +99,7 @@ def check_causes(page_cache: PageCache) -> Iterator[Finding]:
 
 
 def check_likeness(page_cache: PageCache, archive: Archive) -> Iterator[Finding]:
-    """Yield the bug pages whose cause is similar to the cause of an older page, each with the oldest of these pages."""
+    """Yield the bug pages whose cause is similar to the cause of an older page, each with the oldest such page."""
     for page in list(page_cache.all("bugs")):
         if page.problem or is_pointer(page) or not page.fingerprints():
             continue

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
 
 _KEY = re.compile(r"^waivers:(?:[ \t]*(?:\[[ \t]*\]|null|~))?(?=[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
-"""The key of a list without entries."""
+"""The key `waivers` with no entries: alone on its line, or with an empty list."""
 
 
 def add(layout: Layout, match: Mapping[str, str], keys: Mapping[str, str], *, called: str, timeout: float) -> str:
