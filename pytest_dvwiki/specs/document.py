@@ -138,7 +138,7 @@ def keywords_of(waiver: Entry) -> list[str]:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """Return the blocks of code; a block counts as not closed if another begins in it."""
+    """Return the blocks of code; a block in which another one begins counts as not closed."""
     found: list[Block] = []
     fence = language = ""
     first, lines = 0, list[str]()

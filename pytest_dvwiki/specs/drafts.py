@@ -29,7 +29,7 @@ SCENARIOS = (
 )
 """The test configurations: the first three for an item without patterns, the others for one with patterns."""
 _FITS_NOTHING = "regex:^no such value$"
-_REASON = "Accepted for this test: every violation stays visible."
+_REASON = "Accepted for this test; every violation is still listed."
 
 
 class DraftError(Exception):
@@ -53,7 +53,7 @@ class Draft:
         return [*self.items] if listed is None else [each["name"] for each in listed if each.get("pattern", True)]
 
     def missing_with(self, names: Iterable[str]) -> frozenset[str]:
-        """Return the given items, and those that are searched for in files named by them: these are missing, too."""
+        """Return which items are missing if the given ones are: also those searched for in files that these name."""
         found = set(names)
         for each in self.document.get("items", ()):
             if each.get("from") in found:
@@ -172,7 +172,10 @@ def _accepted(waivers: Sequence[str], names: Iterable[str]) -> set[str]:
 def _expected(
     made: Draft, waivers: Sequence[str], *, has_misfits: bool, mode: Sequence[str] | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the possible results of a test configuration: no item is missing, or the items of one waiver are.
+    """Yield the results to expect of a test configuration.
+
+    There is one with every item there, and one per waiver with the items missing that it accepts. A global waiver adds
+    one for any other missing item.
 
     Args:
         made: The draft check.

@@ -133,7 +133,9 @@ class SpecGenerator:
         """
         item = _plain(item)
         if item.name.endswith(SUFFIX):
-            return _failed(item, WRONG_INPUT, f"{item}: is a check already; name the item that it is made from")
+            return _failed(
+                item, WRONG_INPUT, f"{item}: is a check already; give the file of the item from which it was made"
+            )
         try:
             texts = Texts.load(self._layout.agent / prompts.FOLDER)
             work = _Work(item.stem, load_outline(item), texts, _plain(output or item.parent))
@@ -195,7 +197,7 @@ class SpecGenerator:
             try:
                 made = drafts.draft(text, work.outline, work.folder)
             except drafts.DraftError as error:
-                problems = [f"no check can be made from it: {error}"]
+                problems = [f"no check can be made from the specification: {error}"]
         for problem in problems:
             self._tell(f"{work.name}: {problem}")
         if made is None:

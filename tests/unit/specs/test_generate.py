@@ -374,7 +374,8 @@ def test_what_has_no_expression_is_told(bench: Bench) -> None:
 def test_a_block_that_cannot_be_used_needs_review(bench: Bench) -> None:
     result = bench.generate(*replies(section4=SECTION4.replace("from: SPEF loading", "from: nothing")))
     assert result.exit_status == 1
-    assert result.errors[0].startswith("no check can be made from it: 'nothing' is not an item above this one; ")
+    start = "no check can be made from the specification: 'nothing' is not an item above this one; "
+    assert result.errors[0].startswith(start)
 
 
 @pytest.mark.parametrize(
