@@ -64,7 +64,7 @@ class Outcome:
     text: str = ""
     """What was done, or why nothing was done."""
     details: tuple[str, ...] = ()
-    """The changes, one each; the texts that were refused; and the lessons that stay for a person to look at."""
+    """The changes, one each; the texts that were refused; and the lessons that a person should look at."""
 
 
 class _State(msgspec.Struct):
@@ -101,7 +101,7 @@ def compile_topics(
 
 
 def planned(settings: LibrarianSettings, names: Sequence[str] = ()) -> Iterator[tuple[str, int, int]]:
-    """Yield each page that a model would be asked about, with the tokens of its prompts and the limit of answers."""
+    """Yield each page that a model would be asked about, with the tokens in its prompts and the most in its answers."""
     with WikiHistory(settings.layout) as history:
         for name in pages(settings.layout, names):
             page = _Page(settings, name, history, None)
@@ -141,7 +141,7 @@ class _Page:
             return self._outcome("few", f"{len(self._active)} of {fewest} lessons")
         for each in ReviewQueue(self._layout).all():
             if (each.kind, each.target, each.base) == ("compiled", self._address, self._version):
-                what = f"was {each.decision}" if each.decision else "waits for a person: `dvwiki review`"
+                what = f"was {each.decision}" if each.decision else "awaits review: `dvwiki review`"
                 return self._outcome("unchanged" if each.decision else "waiting", f"the proposal {each.id} {what}")
         known = self._state()
         can_do_more = known.by_rules and self._model is not None

@@ -1,8 +1,8 @@
 """Shortening of topics: what a model may say about the lessons of a page, and what follows from that.
 
-The model says which lessons are the same, which contradict each other, which belong together, and which text states
-what several of them do. Everything else is done here: sources are joined by code, a text that names nothing of the
-project is refused, and a lesson stays as it is unless an accepted text replaces it.
+The model says which lessons are the same, which contradict each other, which belong together, and writes texts that
+each state what several lessons state. Everything else is done here: sources are joined by code, a text that names
+nothing of the project is refused, and a lesson stays as it is unless an accepted text replaces it.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def compiled(
     elsewhere: Mapping[str, str],
     resolves: Callable[[str], bool],
 ) -> CompiledLessons:
-    """Return the lessons of a page, changed by those of a model's answers that are accepted.
+    """Return the lessons of a page, changed by the accepted parts of a model's answers.
 
     Args:
         layout: The project.
@@ -172,11 +172,11 @@ def _merged(
     names = names_in(f"{claim.title} {claim.text}") & theirs
     refusal = ""
     if len(parts) < 2:  # noqa: PLR2004 (one lesson needs no other text)
-        refusal = "it has too few words of the lessons that it names"
+        refusal = "the text has too few words of the lessons that it should replace"
     elif not any(resolves(task) for each in parts for task in each.tasks):
-        refusal = "no source of its lessons is on record"
+        refusal = "no source of the lessons that it would replace is on record"
     elif not known(layout, names):
-        refusal = "it names none of the parts of the project that its lessons name"
+        refusal = "it mentions no file, signal or other name of the project that the lessons it would replace mention"
     if refusal:
         result.refused.append(f"{made.title!r}: {refusal}")
         return None, []
@@ -215,7 +215,7 @@ def _renamed(lesson: Lesson, former: Collection[str], name: str) -> Lesson:
 
 
 def _supersede(result: CompiledLessons, relations: Relations) -> None:
-    """Mark contradicted lessons as superseded, with the reason; link them and the lessons that hold, both ways."""
+    """Mark contradicted lessons as superseded, with the reason; link each to the lesson that holds, and back."""
     for each in relations.contradictions:
         by_id = {lesson.id: lesson for lesson in result.lessons if lesson.is_active}
         keep, drop = (by_id.get(result.became.get(name, name)) for name in (each.keep, each.drop))

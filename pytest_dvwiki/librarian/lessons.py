@@ -105,7 +105,7 @@ class SessionLessons:
     """The part of the transcript that was read."""
     drafts: tuple[LessonDraft, ...] = ()
     by: str = ""
-    """The model that wrote them; empty if rules took them."""
+    """The model that wrote the lessons; empty if rules took them."""
     problem: str = ""
     """Why no model answered; empty if one did, or if the settings let rules take over."""
 
@@ -158,7 +158,7 @@ def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[LessonDra
 
 
 def planned(settings: LibrarianSettings, transcript: str) -> tuple[int, int]:
-    """Return the tokens of the prompt for a transcript, and the limit of its answer; comparisons are not counted."""
+    """Return the number of tokens in the prompt for a transcript and the most in its answer, without comparisons."""
     read = tail(redact(text_of(transcript)), settings.transcript_limit)
     return by_rule(_system(settings.layout) + quoted("transcript", read)), _ANSWER
 
@@ -229,7 +229,7 @@ def learn(
     Args:
         layout: Where the wiki is.
         drafts: The lessons.
-        source: The content of their citation; see `topic.source`.
+        source: The content of the lessons' citation; see `topic.source`.
         model: Decides whether two lessons that share words are the same; without one, only nearly equal lessons are.
         by: The model that wrote the lessons, which are then marked as unreviewed; empty if no model did.
 
@@ -308,7 +308,7 @@ def _same(
 
 
 def alike(one: Lesson, other: Lesson) -> float:
-    """Return the share of the words of two lessons that they have in common."""
+    """Return the share of words that two lessons have in common."""
     both = one.words | other.words
     return len(one.words & other.words) / len(both) if both else 0.0
 

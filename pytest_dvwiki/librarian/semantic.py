@@ -136,7 +136,7 @@ def check(settings: LibrarianSettings, model: Model) -> Iterator[ComparedPage]:
 
 
 def planned(settings: LibrarianSettings) -> Iterator[tuple[str, int, int]]:
-    """Yield each page that is due, with the tokens of its prompt and the limit of the answer."""
+    """Yield each page that is due, with the number of tokens in its prompt and the most in its answer."""
     return ((work.page, by_rule(SYSTEM + work.prompt), _ANSWER) for work in _due(settings))
 
 
@@ -212,7 +212,7 @@ def _work(root: Path, text: PageText) -> _Comparison:
 
 
 def _excerpt(root: Path, path: str, name: str) -> str:
-    """Return the part of a source file around a name or a line; empty if the file cannot be read or is outside."""
+    """Return the part of a source file around a name or a line; empty for an unreadable file or one outside `root`."""
     file = root / path
     if outside.leads_out(root, file):
         return ""

@@ -200,7 +200,7 @@ def test_a_text_needs_a_source_on_record(project: Layout) -> None:
     gone = [replace(each, sources=("tasks/gone.yaml",)) for each in (RESET, AGAIN)]
     put(project, (*gone, *LESSONS[2:]))
     outcome = compiled(project, answering({"same": RELATIONS["same"]}))
-    assert any("no source of its lessons is on record" in each for each in outcome.details)
+    assert any("no source of the lessons that it would replace is on record" in each for each in outcome.details)
     assert not ReviewQueue(project).pending()
 
 
