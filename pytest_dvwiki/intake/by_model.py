@@ -53,7 +53,9 @@ def failures_by_model(text: str, model: Model) -> list[dict[str, str]]:
         if len(statement) >= _SHORTEST and not passed:
             found.append(kept)
         else:
-            _logger.warning("left out a failure named by %s: the report does not have it, or it passed", answer.backend)
+            _logger.warning(
+                "left out a failure named by %s: the report does not mention it, or says that it passed", answer.backend
+            )
     return found
 
 

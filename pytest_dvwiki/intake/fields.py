@@ -70,7 +70,7 @@ LONGEST = 200_000
 """Maximum number of characters of a text that are read."""
 LONGEST_LINE = 4096
 MOST = 500
-"""Maximum number of failures that are archived of a report, and of paragraphs that are examined of a section."""
+"""Maximum number of failures archived from one report, and of paragraphs examined in one section."""
 _LONGEST_TITLE = 300
 IDENTIFYING = frozenset({"error_class", "failure_subtype", "test", "primary", "bug_type", "fingerprint"})
 """Fields that begin the next failure when they occur again with a different value."""

@@ -55,7 +55,7 @@ def same_failure(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
 def with_judgements(failures: list[dict[str, str]], judged: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
     """Return failures with the judgements of a classification, matched by name or else by order.
 
-    Without failures, each judgement with an origin or a label counts as one.
+    Without failures, each judgement with an origin or a label counts as a failure.
     """
     if not failures:
         return [dict(each) for each in judged if "bug_type" in each or tells_of_failure(each)]

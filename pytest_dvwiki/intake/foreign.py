@@ -48,7 +48,7 @@ _ROW = re.compile(r"\|\s*(\d{4}-\d\d-\d\d)\s*\|([^|\n]*)\|([^|\n]*)\|([^|\n]*)\|
 _CITED_LOG = re.compile(r"\| *(?:sim )?log: *([^\s)|]+)")
 _PASS = re.compile(r"pass|held|success|fixed|ok\b", re.IGNORECASE)
 _OF_RECORDS = frozenset({"Evidence", "Classification Rationale", "Related Patterns", "Citation", "Resolution History"})
-"""Sections that the tool makes from records."""
+"""Sections that dvwiki makes from records."""
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class ForeignPage:
         return "" if value is None else one_line(redact(str(value)))
 
     def day(self, *keys: str) -> str:
-        """Return the day in the first of these keys that holds a day; today if none does."""
+        """Return the day in the first of the given keys that holds a day; today if none does."""
         return next((day for key in keys if _DAY.fullmatch(day := self.text(key)[:10])), today().isoformat())
 
     def section(self, heading: str) -> str:
@@ -103,7 +103,7 @@ def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list
         The pages, and a line for each file that cannot be read.
 
     Raises:
-        NoWikiError: There is no such wiki, or it is one of this tool.
+        NoWikiError: There is no such wiki, or it is a wiki of dvwiki.
     """
     wiki = next((each for each in (folder / ".agent" / "wiki", folder) if _is_wiki(each)), None)
     if wiki is None:
@@ -121,7 +121,7 @@ def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list
                 problems.append(f"{path}: {error}")
                 continue
             if b"<!-- dvwiki:begin " in data:
-                raise NoWikiError(f"{wiki} is a wiki of this tool: `dvwiki ingest` takes its records")
+                raise NoWikiError(f"{wiki} is a wiki of dvwiki: import its records with `dvwiki ingest`")
             if not page.metadata:
                 problems.append(f"{path} has no frontmatter, which each page of such a wiki needs; it is left out")
                 continue
@@ -285,7 +285,7 @@ _READERS: dict[str, Callable[[ForeignPage, WikiConfig, Sequence[ForeignPage]], N
 
 
 def _text_of(page: ForeignPage) -> Callable[[bytes | None], bytes | None]:
-    """Return a function that puts the text of a page on the page made from its records, or makes a new page of it."""
+    """Return a function that puts a page's text on the page made from its records, or on a new page."""
 
     def changed(data: bytes | None) -> bytes | None:
         if page.path.startswith("specs/"):

@@ -46,7 +46,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WikiIngestResult:
-    """The result of archiving a session; paths are relative to the wiki. Everything is empty if it failed."""
+    """The result of archiving a session; paths are relative to the wiki. Everything is empty if archiving failed."""
 
     task_id: str
     """The task id as the caller gave it."""
@@ -123,7 +123,7 @@ class WikiIngestService:
         """Archive what the texts of a session say, and then the reports that wait for a model.
 
         Args:
-            texts: Its four texts.
+            texts: The four texts of the session.
             task_id: The caller's task id.
 
         Returns:
@@ -141,7 +141,7 @@ class WikiIngestService:
                     end = "read and archived" if late else "read, and no failure was found in it"
                     tell(self.llm, "stage", "report", f"{task}, which was kept for a model, is {end}")
                 except ModelError as error:
-                    _logger.warning("%s still waits: %s", task, error)
+                    _logger.warning("the report of %s still waits for a model: %s", task, error)
                     break
         return done
 

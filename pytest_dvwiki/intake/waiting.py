@@ -30,7 +30,7 @@ def keep(layout: Layout, identity: str, task_id: str, texts: Texts) -> None:
 
     Args:
         layout: Where the wiki is.
-        identity: The name that its record will have.
+        identity: The name that the report's record will have.
         task_id: The caller's task id.
         texts: The texts, without secrets.
     """

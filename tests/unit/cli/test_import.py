@@ -137,7 +137,7 @@ def test_a_folder_without_such_a_wiki_is_a_mistake(other: Path, capsys: pytest.C
     assert "is the wiki of this project" in capsys.readouterr().err
     shutil.copytree(".agent", other.parent / "copy" / ".agent")
     assert main(["import", str(other.parent / "copy")]) == 2
-    assert "is a wiki of this tool: `dvwiki ingest` takes its records" in capsys.readouterr().err
+    assert "is a wiki of dvwiki: import its records with `dvwiki ingest`" in capsys.readouterr().err
     assert len(written(Path.cwd())) == 1
 
 
