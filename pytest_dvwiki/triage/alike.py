@@ -1,4 +1,4 @@
-"""Failures of one run that differ only in values that decide nothing: one of them is classified for all.
+"""Find failures of a run that differ only in unimportant values, so that one of them is classified for all.
 
 A testbench fails thousands of times with the same words and different numbers. The words decide which patterns match,
 which message is the first cause, and which fingerprint it gets. Two failures are alike if their texts differ only
@@ -52,8 +52,8 @@ class Likeness:
     def key(self, failure: Failure) -> Hashable | None:
         """Return the same key for failures that are alike; None for a failure that is not compared with others.
 
-        Failures in a simulation are not compared: its tests are judged together, and take far longer than their
-        classification.
+        Failures in a simulation are not compared: the tests of a simulation are judged together, and run far longer
+        than their classification takes.
         """
         if not self._compares or failure.in_simulator or not failure.started:
             return None
@@ -76,7 +76,7 @@ class Likeness:
         )
 
     def _kind(self, value: str) -> tuple[str, str]:
-        """Return the kind and the number of a value."""
+        """Return the kind of a value, and its digits without prefix and leading zeros; cache both."""
         if len(self._kinds) >= _MOST_VALUES:
             self._kinds.clear()
         known = self._kinds[value] = self._kind_of(value), value.removeprefix("0x").lstrip("0").lower()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PYTHON = frozenset({"python", "pytest", "cocotb", "pyuvm"})
 EXPECTATIONS = frozenset({"unexpected_pass", "wrong_exception"})
 _CUT_OFF = "python.traceback"
-"""The pattern of a traceback without its exception."""
+"""Id of the pattern for a traceback that was cut off before its exception."""
 NEVER_AWAITED = "python.never_awaited"
 
 
@@ -33,7 +33,7 @@ class Candidate:
     pattern: Pattern
     source: Source
     line: int
-    """Line number in its source."""
+    """Line number of the message in its source."""
     text: str
     groups: dict[str, str]
     noise: bool
@@ -44,7 +44,7 @@ class Candidate:
 
 
 def candidates_of(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
-    """Yield the messages of an excerpt; in a test of cocotb an error line alone proves no failure."""
+    """Yield the messages of an excerpt; in a cocotb test an error line alone proves no failure."""
     lines = excerpt.lines
     if excerpt.source == "report":
         shown = only_messages([line for _, line in lines])
@@ -63,7 +63,7 @@ def candidates_in(
     whole: str | None = None,
     path: str | None = None,
 ) -> Iterator[Candidate]:
-    """Yield the messages of lines without a gap.
+    """Yield the messages in consecutive lines.
 
     Args:
         first: Number of the first line.
@@ -113,9 +113,9 @@ def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matche
 
 
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
-    """Return the lines of tracebacks that are not causes: lesser exceptions of a chain, heads, frames, source.
+    """Return the numbers of traceback lines that name no cause: lesser exceptions of a chain, heads, frames, source.
 
-    A head or frame stands for its traceback if the traceback is cut off, or if no pattern matches its exception.
+    The head and frames of a traceback are not returned if it is cut off, or if no pattern matches its exception.
 
     Args:
         text: Lines without a gap.
@@ -141,7 +141,7 @@ def _is_exception(hit: Hit) -> bool:
 
 
 def unbroken(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
-    """Yield the parts of the text without a gap: the number of the first line, and the lines."""
+    """Split lines at gaps in their numbers; yield the first number and the lines of each part."""
     start = 0
     for at in range(1, len(lines) + 1):
         if at == len(lines) or lines[at][0] != lines[at - 1][0] + 1:

@@ -43,7 +43,7 @@ _LONGEST_LINE = 1000
 _MANY = 64
 """Minimum number of failures of a run at which looking for failures that are alike saves time."""
 _MOST_KINDS = 4096
-"""Number of kinds of failures that are remembered; one more clears the memory."""
+"""Maximum number of kinds of failures in the cache; one more empties the cache."""
 _LIMIT = "SimTimeoutError"
 _OF_TEST = frozenset({"log", "stdout", "stderr"})
 _NOTHING = "the failure left no text"
@@ -83,7 +83,7 @@ class Classifier:
     """Names failures by the patterns of a registry and the history of an archive."""
 
     watched: Callable[[], Sequence[str]] = tuple
-    """Returns literals; the matcher also has to find the lines with these."""
+    """Returns the literals whose lines the matcher has to find in addition to messages."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class Classifier:
         return [self.classify(failure) if few else self._as_one_alike(failure) for failure in failures]
 
     def in_full(self, failure: Failure, verdict: Verdict) -> Verdict:
-        """Return a verdict on a failure of the last run with the failure's own texts."""
+        """Return the verdict on a failure of the last run, with the failure's own texts."""
         if id(failure) not in self._borrowed:
             return verdict
         own = self._named(failure, self._first_cause(failure))
@@ -152,11 +152,11 @@ class Classifier:
 
         Args:
             failure: The failure.
-            keep: Whether to keep what hooks and patterns found. The failure will be classified again, when the archive
-                may hold more records, and they are not called a second time.
+            keep: Whether to keep what hooks and patterns found. When the failure is classified again, with more records
+                in the archive, hooks and patterns are not called a second time.
         """
         if keep or self._kept:
-            # The end of a session may change the command; a command has no hash either.
+            # The command may change at the end of a session, and it cannot be hashed.
             key = replace(failure, command=None)
             found = self._kept.pop(key, None) or self._find(failure)
             if keep:
@@ -250,7 +250,7 @@ class Classifier:
         )
 
     def _like(self, finding: FirstCause, failure_subtype: str) -> Like | None:
-        """Return the example of a pattern most similar to an unknown message; None for an error count."""
+        """Return the pattern example nearest to an unknown message; None if the message is known or counts errors."""
         is_sum = finding.choice is not None and finding.choice.candidate.pattern.tier == "rollup"
         if failure_subtype != UNKNOWN or is_sum or finding.text == _NOTHING:
             return None
@@ -273,7 +273,7 @@ def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, st
 
 
 def _primary_text(finding: FirstCause, parts: ReportParts) -> str:
-    """Return the first cause as shown: with its place if the text alone is vague, and a time limit with its time."""
+    """Return the text of the first cause: add the place if it is vague, and the simulation time to a time limit."""
     text = with_place(finding.text, parts, finding.frame)
     for more in (finding.values, finding.difference):
         if more and more not in text:
@@ -345,7 +345,7 @@ def _runners_up(choice: Choice | None) -> tuple[RunnerUp, ...]:
 
 
 def _excerpt(excerpts: Sequence[Excerpt], choice: Choice | None) -> str:
-    """Return the lines around the chosen line; for a cause in the capture's own words, the last lines of the logs."""
+    """Return the lines around the chosen line; if the capture itself worded the cause, the last lines of the logs."""
     quoted = [excerpt for excerpt in excerpts if excerpt.source != "run" and excerpt.lines]
     if choice is None:
         return excerpt_around(quoted[0].lines, quoted[0].lines[0][0]) if quoted else ""

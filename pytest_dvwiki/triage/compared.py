@@ -1,4 +1,4 @@
-"""The values that a check compared: whether an assertion compares at all, its values, an X, the first difference."""
+"""Read the values that a check compared: does an assertion compare, is a value unknown, where do two first differ."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _VALUE = re.compile(
 _BITS = re.compile(r"(?=[01_]*[xzuw])[01xzuw_]{2,}", re.IGNORECASE)
 _NUMBER = re.compile(r"0x[0-9a-fA-F_]+")
 _PLAIN = 4
-"""Minimum number of bits that cannot be a word, whatever they are compared with."""
+"""Minimum length at which bits with an X or Z are a value, whatever they are compared with."""
 _DIGITS = re.compile(r"(?=[0-9a-f]*[xz])[0-9a-fxz]+", re.IGNORECASE)
 _ENDS = re.compile(
     r"['\")\]\s]*(?:$|[,;:(|]|(?:got|but|actual|act|instead|expected|exp|vs|versus|Time|at|while)\b)", re.IGNORECASE
 )
-"""The text after a single letter that is a value and not a name."""
+"""The text that follows a single letter if the letter is a value, not a name."""
 _ASSIGNS = re.compile(r" ?=(?!=)")
-"""The text after a name whose value follows."""
+"""The equals sign between a name and its value."""
 
 _SEQUENCE = re.compile(
     r"\[[^\[\]]{40,}\]|\((?=[^()]*,)[^()]{40,}\)|b'(?:[^'\\]|\\.){40,}'|b\"(?:[^\"\\]|\\.){40,}\""
@@ -58,7 +58,7 @@ _SEQUENCE = re.compile(
 _AT_INDEX = re.compile(r"^(?:E\s+)?\s*At index (?P<index>\d+) diff: (?P<values>.{1,300})$")
 _ASSERT = re.compile(r"^(?:E\s+)?\s*assert (?P<values>\S.*)$")
 _TRACEBACK = re.compile(r"\s*(?:Traceback \(most recent call last\)|File \"|> )")
-"""The beginning of source code, which shows statements, not values."""
+"""The beginning of lines that show source code, and so no values."""
 _ITEM = re.compile(r"\\x[0-9a-fA-F]{2}|\\.|.", re.DOTALL)
 
 
@@ -67,8 +67,8 @@ def compares(assertion: str, *, shown: bool) -> bool:
 
     Args:
         assertion: The text from `assert` on: the statement, or its rewritten form.
-        shown: Whether it is the rewritten form, with values in place of names; a statement of constants compares
-        nothing.
+        shown: Whether the text is the rewritten form, with values in place of names. A statement without names compares
+            nothing.
     """
     depth = 0
     in_loop: list[int] = []

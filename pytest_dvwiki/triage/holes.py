@@ -2,7 +2,7 @@
 
 A row of a record is written when something changes, not in every run. A hole that stays open is not news, and a bin
 that was always covered never gets a row or a page. A coverage point with many open bins is one hole, `all bins` in
-records, until few are left: nobody reads a thousand pages of one cross.
+records, until few bins are open: nobody reads a thousand pages of one cross.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_OPEN = 500
 """Number of holes that may be open at a time; the holes with the highest priority come first."""
 _NAMED = 6
 _SHORT = re.compile(r"[\w ,.-]{1,16}")
-"""Names too short to hold a secret: most bins of large crosses need no closer look."""
+"""Names too short to hold a secret; not searching them for one saves time with large crosses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class CoverageNews:
     filled: tuple[BinRow, ...] = ()
     """Former holes that are filled now."""
     moved: tuple[BinRow, ...] = ()
-    """Points with many holes, the number of which changed."""
+    """Coverage points with many holes, if their number of holes changed."""
     left_out: int = 0
     """Number of holes without a row because `MOST_OPEN` holes are open."""
     whole: bool = True
@@ -57,10 +57,10 @@ class CoverageNews:
 
 
 def coverage_news(bins: Iterable[CoverBin], known: Mapping[tuple[str, str], KnownBin], *, whole: bool) -> CoverageNews:
-    """Compare the coverage of a run with the record.
+    """Compare the coverage of a run with the records.
 
     Args:
-        bins: Each bin once.
+        bins: The bins of the run, each once.
         known: Maps covergroup and bin to the record of the bin.
         whole: Whether all tests ran; if not, only filled bins are news.
     """
@@ -122,7 +122,7 @@ class _Point:
         return [] if ALL_BINS in was_open and was_open[ALL_BINS].hits == row.hits else [row]
 
     def _priority(self, holes: Iterable[CoverBin]) -> int:
-        """Return the highest priority among holes: heavier bins come first, then bins that were never hit."""
+        """Return the highest priority among holes: bins of higher weight come first, then bins that were never hit."""
         return min(2 * self._ranks[bin_.weight] - (bin_.hits <= 0) for bin_ in holes)
 
     def _row(self, name: str, bin_: CoverBin, priority: int | None) -> BinRow:
@@ -147,7 +147,7 @@ class _Point:
             covergroup=self._covergroup,
             bin=name,
             action_class="needs_investigation",
-            # The first part of a point's path is a first guess; people may change it on the page.
+            # The path above the point is a first guess; people may change it on the page.
             feature=self._covergroup.rpartition(".")[0],
             priority=priority,
             scenario=scenario,
@@ -158,7 +158,7 @@ class _Point:
 
 
 def _points(bins: Iterable[CoverBin]) -> dict[str, dict[str, CoverBin]]:
-    """Return bins by point and name, in the form of the record."""
+    """Return the bins by coverage point and name; names are redacted as in records."""
     found: dict[str, dict[str, CoverBin]] = {}
     for covergroup, members in groupby(bins, key=attrgetter("covergroup")):
         found.setdefault(_kept(covergroup), {}).update((_kept(bin_.bin), bin_) for bin_ in members)

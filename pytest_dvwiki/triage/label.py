@@ -41,9 +41,9 @@ def label_of(finding: FirstCause) -> tuple[str, str]:
 def _assertion(finding: FirstCause, label: tuple[str, str]) -> tuple[str, str]:
     """Return the label of a Python assertion, or of an exception raised in its place.
 
-    Without a simulator it is a Python error. In a simulation an assertion that compares two values is a checker's,
-    whatever its words and names. An assertion whose words name a limit keeps the label of the limit, unless it
-    shows a value of the design.
+    Without a simulator the label is a Python error. In a simulation an assertion that compares two values gets the
+    label of a failed check, whatever its words and names. An assertion whose words name a limit keeps the label of the
+    limit, unless the assertion shows a value of the design.
     """
     pattern = finding.choice.candidate.pattern if finding.choice is not None else None
     if not finding.in_simulator and not (pattern is not None and "cocotb" in pattern.tools):
@@ -60,7 +60,7 @@ def _assertion(finding: FirstCause, label: tuple[str, str]) -> tuple[str, str]:
 
 
 def _class(error_class: str, text: str) -> str:
-    """Return the class of a message by the phase that reported it, whatever the usual class of its subtype."""
+    """Return the error class of a message, corrected by its UVM severity or by the phase that reported it."""
     if error_class.startswith("uvm_"):
         return _severity(text, error_class)
     if error_class == "compile_error" and _at_run().match(text):
@@ -90,6 +90,6 @@ def _at_run() -> re.Pattern[str]:
 
 @functools.cache
 def _at_elaboration() -> re.Pattern[str]:
-    """Return the expression for the beginnings of messages of an elaborator, or of loading a design."""
+    """Return the expression for the beginnings of messages about elaborating or loading a design."""
     beginnings = simulators.either(lambda tool: tool.elaboration_head)
     return re.compile(rf"(?:.{{0,80}}\W)?{beginnings}|{beginnings}", re.ASCII)

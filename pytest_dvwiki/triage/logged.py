@@ -21,7 +21,7 @@ _LINE = re.compile(
 )
 _MANAGER = "cocotb.regression"
 _DEEP = re.compile(r"\s{16}")
-"""The beginning of the lines below the first line of a message."""
+"""The indentation of a message's second and later lines."""
 
 
 def with_logged(text: str, frame: Frame | None, lines: Sequence[tuple[int, str]], end: int | None = None) -> str:
@@ -31,7 +31,7 @@ def with_logged(text: str, frame: Frame | None, lines: Sequence[tuple[int, str]]
 
     Args:
         text: The exception.
-        frame: Where it was raised.
+        frame: Where the exception was raised.
         lines: Line numbers and lines of the log.
         end: Number of the exception's line in the log; None if the exception ended the last test.
     """

@@ -1,8 +1,8 @@
-"""The missing name in a message, or the line that cannot be parsed: the same for every tool.
+"""Identify a missing name, or a line that cannot be parsed, in the same way for every tool.
 
 A missing name is one cause, whichever statement asked for it, whichever component caught and reported the exception,
-and whichever simulator reports it. A syntax error is identified by its line: its words tell only what a tool's parser
-expected, and two syntax errors in one file are two causes.
+and whichever simulator reports it. A syntax error is identified by its line: its message tells only what a tool's
+parser expected, and two syntax errors in one file are two causes.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _SOURCE = re.compile(
     r"|Cannot find file containing module: '|(?:^|\s)(?=\S+: No such file or directory))"
     r"(?:[^\s'\"]*[\\/])?(?P<name>[^\s'\"\\/]+\.(?:svh?|vh?|vhdl?))(?=['\":]|$)"
 )
-"""A source of the design that is not there, in the words of Python, make, GHDL, Verilator and Icarus."""
+"""A missing source of the design, in the words of Python, make, GHDL, Verilator and Icarus."""
 _SYNTAX = re.compile(r"syntax error(?:,|$)")
 
 
 @functools.cache
 def _named() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return the expressions for messages about something missing, by kind; the message's file stays in the parts."""
+    """Return the expressions for messages about a missing name that keep their file, each after the name's kind."""
     return tuple(
         (f"missing {kind}", re.compile(text)) for tool in simulators.tools() for kind, text in tool.missing.items()
     )
@@ -39,7 +39,7 @@ def _named() -> tuple[tuple[str, re.Pattern[str]], ...]:
 def of_any_tool(parts: ReportParts) -> ReportParts:
     """Return the parts of a message that identify it whichever tool reports it; other messages are unchanged."""
     if " contains no " in parts.text and (handle := _HANDLE.search(parts.text)):
-        # A component that caught the exception may report it with words of its own.
+        # A component that caught the exception may add words of its own.
         return replace(parts, report_class="missing handle", file=None, message_id=handle["name"], text=handle["owner"])
     if source := _SOURCE.search(parts.text):
         return replace(parts, report_class="missing source", file=None, message_id=source["name"], text="")

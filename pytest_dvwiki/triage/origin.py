@@ -56,12 +56,12 @@ WEIGHTS: Mapping[str, float] = {
 }
 """Weight of each kind of clue, in log-odds for the side that it names; fitted by `tests/bench/origin.py --fit`."""
 PERSON = 3.0
-"""Weight of a person's decision on this very cause: 95 % without other evidence. Not measured."""
+"""Weight of a person's decision on this very cause: 95 % confidence if nothing speaks against it. Not measured."""
 _INSTANCE = WEIGHTS["changes"]
-"""Weight of a testbench file that instantiates what does not fit. Not measured.
+"""Weight of the clue that a testbench file instantiates something that does not fit. Not measured.
 
-It equals the weight of a change on one side, so that a change of the design alone leaves the origin open: the design
-may have lost a port, or the testbench may not have followed a new name.
+This weight equals the weight of a change on one side, so that a change of the design alone leaves the origin open:
+the design may have lost a port, or the testbench may not have followed a new name.
 """
 _PRIOR = 2.0
 """Number of decisions assumed for each side before people decided anything about the causes of a pattern."""
@@ -88,10 +88,10 @@ _ASKS = "asks for a top"
 _LIST = "source list"
 """Kind of the clue that a list of sources changed: a missing file may be the fault of whoever keeps the list."""
 _REPLACES = {_SAME_HDL: "mismatch", _LIST: "build", _ASKS: "top level"}
-"""Maps these kinds of clues to the kinds that they refute; without a clue to refute, they do not count."""
+"""Maps kinds of clues to the kinds that they refute; if no clue of a refuted kind is there, they do not count."""
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail", "timing_offset", "protocol_violation", "coverage_miss"})
 _OF_VALUES = frozenset({"index_out_of_range", "key_error", "value_error", "type_error", "runtime_error"})
-"""Python exceptions that a wrong value of the design can raise, too."""
+"""Subtypes of Python exceptions that a wrong value from the design can cause as well as a testbench fault."""
 _READINGS = {
     "check": ("the design gave a wrong value", "the test expects a wrong one"),
     "unknown value": ("the design left a signal without a value", "the testbench left an input or a reset undriven"),
@@ -99,11 +99,14 @@ _READINGS = {
         "the design never answered",
         "the testbench waits for something that cannot come, or not long enough",
     ),
-    "design reports": ("the design broke the rule that it checks", "the testbench drove it against that rule"),
-    "empty queue": ("the design sent more than it should", "the model expects too little, or not yet"),
-    "cut short": ("the simulation hung until a limit ended it", "something else ended a sound run"),
-    "handle": ("the design lost or renamed it", "the testbench asks for a wrong name"),
-    "top level": ("the design lost or renamed a module", "the build asks for a wrong one, or lacks a source"),
+    "design reports": (
+        "the design broke the rule that it checks",
+        "the testbench broke that rule in how it drove the design",
+    ),
+    "empty queue": ("the design sent more than it should", "the model expects too little, or too late"),
+    "cut short": ("the simulation hung until a limit ended it", "something else ended a run that was fine"),
+    "handle": ("the design lost or renamed what the testbench asks for", "the testbench asks for the wrong name"),
+    "top level": ("the design lost or renamed a module", "the build asks for the wrong module, or lacks a source"),
     _LIST: ("the design's own list of sources is wrong", "the testbench's build asks for a wrong file"),
 }
 """Both readings of failures that look the same whichever side is wrong; such a failure alone decides nothing."""
@@ -112,12 +115,12 @@ _ANY = _READINGS.keys() - {"handle", "top level"}
 _LISTS = re.compile(r"\.(?:f|fl|flist|filelist|vc|core)$", re.IGNORECASE)
 _MAKEFILES = re.compile(r"(?:^|[\\/])(?:gnu)?makefile[^\\/]*$|\.mk$", re.IGNORECASE)
 _IN_C = re.compile(r"\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx)$", re.IGNORECASE)
-"""Files of a model or of functions that design and testbench call; which side they belong to is not known."""
+"""Files of a model in C, or of functions that design and testbench call; the side that they belong to is not known."""
 _BUILD_FILES = re.compile(rf"{_MAKEFILES.pattern}|\.tcl$|{_LISTS.pattern}", re.IGNORECASE)
 _SCRIPTS = re.compile(
     rf"{_BUILD_FILES.pattern}|\.(?:[a-z]?sh|do|bat|ps1|pl|json|toml|ya?ml|cfg|ini)$|(?:^|[\\/])[^\\/.]+$", re.IGNORECASE
 )
-"""Files that may call a build, and name its top level."""
+"""Files that may start a build, and name its top level."""
 
 
 def judge(
@@ -137,8 +140,8 @@ def judge(
 
     Args:
         error_class: Class of the verdict.
-        failure_subtype: Its subtype.
-        pattern: The pattern that gave it.
+        failure_subtype: Failure subtype of the verdict.
+        pattern: The pattern that matched.
         file: The source file that the message names.
         frame: The user's innermost frame, if there is a traceback.
         subtypes: The taxonomy with its priors.
@@ -160,7 +163,7 @@ def judge(
     elif error_class == "python_error":
         where = f", raised in {frame.file}, {frame.function or 'at its top level'}" if frame else ""
         kind = "python values" if failure_subtype in _OF_VALUES else "python"
-        clue = Clue(kind, "TB_BUG", f"a failure of the testbench's own Python{where}")
+        clue = Clue(kind, "TB_BUG", f"the testbench's own Python code failed{where}")
     elif place == "RTL_BUG" and error_class == "sim_error":
         clue = _undecided("design reports")
     else:
@@ -173,7 +176,7 @@ def judge(
 
 
 def _names_its_sender(pattern: Pattern | None) -> bool:
-    """Tell whether a message names what ended a run, such as a limit of its job; a bare signal may follow a hang."""
+    """Tell whether a message names what ended a run, such as a job's limit; a signal alone may have ended a hang."""
     return pattern is not None and pattern.id in INFRASTRUCTURE_PATTERNS
 
 
@@ -230,7 +233,7 @@ def knows_changes(verdict: Verdict) -> bool:
 def _is_of_design(clue: Clue) -> bool:
     """Tell whether a clue says that only the design changed, apart from a Makefile or script.
 
-    A name that is gone then leaves the origin open: the design lost it, or the testbench did not follow a new name.
+    The origin of a missing name then stays open: the design lost it, or the testbench did not follow a renaming.
     """
     return clue.kind in {"changes", "likely changes"} and clue.side == "RTL_BUG"
 
@@ -267,8 +270,8 @@ def of_changes(
 ) -> tuple[Clue, ...]:
     """Return the clues of the changes since the test last passed.
 
-    If only one side changed, and no file in C, the clue points to that side. That no HDL file changed, or that a list
-    of sources or a Makefile did, is a clue of its own.
+    If only one side changed, and no file in C, the clue points to that side. Other clues say that no HDL
+    file changed, or that a list of sources or a Makefile changed.
 
     Args:
         files: Names of the changed files; only sources of design and testbench count.
@@ -276,11 +279,11 @@ def of_changes(
         failed: The first commit at which it failed; None if that is the present state.
         sources: Known files that the failing simulation read; other files do not count.
         python_bench: Whether the testbench is in Python.
-        failures: Number of runs that failed after the pass, with no other pass since, if the pass had a different seed:
-            the fault may have been there before. A changed build description may then have introduced it.
+        failures: Number of runs that failed since the last pass, if that pass had a different seed; else 0. After such
+            a pass the fault may be older than the pass, or come from a changed build description.
         of_build: Whether the build fails; an earlier build that passed does not prove that the test passed.
-        lacking: The file that asks for a module which the build lacks. The design lost the module by a change of this
-            file, or of one that the build did not read.
+        lacking: The file that asks for a module which the build lacks. Only a change of this file, or of one that
+            the build did not read, can have lost the module.
     """
     files = tuple(files)
     matters = tuple(
@@ -311,9 +314,9 @@ def of_changes(
         weight = WEIGHTS["likely changes" if failures else "changes"]
         clues.append(Clue(_ASKS, "TB_BUG", f"no HDL file of the repository changed {span}, but {asks}", weight))
     elif asking:
-        clues.append(Clue(_ASKS, "UNKNOWN", f"{asks}, changed {span}, too"))
+        clues.append(Clue(_ASKS, "UNKNOWN", f"{asks}, also changed {span}"))
     elif any(map(HDL.search, files)) and (calling := [file for file in files if _may_call(file, sources)]):
-        clues.append(Clue(_ASKS, "UNKNOWN", f"{few(calling, 1)}, which may ask for the top level, changed {span}, too"))
+        clues.append(Clue(_ASKS, "UNKNOWN", f"{few(calling, 1)}, which may ask for the top level, also changed {span}"))
     if matters and not any(map(HDL.search, matters)):
         which = "of the repository" if matters == files else "that may have lost the module"
         clues.append(Clue(_SAME_HDL, "UNKNOWN", f"no HDL file {which} changed {span}, but {few(matters, 1)}"))
@@ -370,7 +373,7 @@ def _what_would_decide(clues: Sequence[Clue]) -> str:
 def _of_cause(known: Cause | None, sources: Collection[str], *, names_its_cause: bool) -> tuple[Clue, ...]:
     """Return the evidence about the same cause: a person's decision, or the side that a held fix touched.
 
-    How often it was seen, and the verdicts of the tool, are not evidence.
+    How often the cause was seen, and earlier automatic verdicts, are not evidence.
     """
     if known is None:
         return ()

@@ -36,13 +36,13 @@ _COMPARES = re.compile(
 )
 """A function whose name says that it compares."""
 _MOST_WORDS = 1000
-"""Maximum number of characters of a masked text that are recorded."""
+"""Number of characters above which a masked text is not recorded."""
 
 
 def is_part_of_identity(parts: ReportParts) -> bool:
     """Tell whether an exception's place distinguishes causes with the same text.
 
-    It does for an assertion (`assert V == V`), an exception without a text, and most others (`list index out of
+    The place does for an assertion (`assert V == V`), an exception without a text, and most others (`list index out of
     range`). It does not if the text names something missing: a handle, an entry, a time scale, a module or a source of
     the design is one cause however many tests ask for it.
     """

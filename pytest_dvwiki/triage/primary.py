@@ -29,7 +29,7 @@ The rules, in order:
 13. A coroutine that was never awaited explains the check or limit that failed after it. A component without an entity
     explains values without a driver.
 
-An assertion that says nothing (`assert False`) has the words of the error that the test logged just before it
+An assertion that says nothing (`assert False`) gets the words of the error that the test logged just before it
 (`triage/logged.py`).
 """
 
@@ -75,7 +75,7 @@ _CAUGHT = frozenset({"pyuvm.unknown_value_report", "pyuvm.handle_report"})
 _CONSEQUENCES = frozenset({"assertion_fail", "scoreboard_fail", "coverage_miss", "timeout", "x_propagation"})
 """Subtypes of failures that may follow from a testbench operation that never ran."""
 _EMPTY_CHECK = re.compile(r"AssertionError(?:: (?:assert )?(?:False|0))?")
-"""An assertion that only reports an earlier finding."""
+"""An assertion without words: what it reports was found earlier."""
 _WARNING = r"(?:[^\s:]{1,300}:\d+(?::\d+)?: ?)?[Ww]arning\b(?! as error| treated)|[^\s:]{1,300}:\d+(?::\d+)?: ?warning:"
 """The beginning of a compiler's warning."""
 _STOP = re.compile(
@@ -237,7 +237,7 @@ def _reported(best: Candidate, ranked: list[Candidate], function: str | None) ->
     Args:
         best: The exception.
         ranked: All candidates.
-        function: The function in which it was raised.
+        function: The function in which the exception was raised.
     """
     if _is_uvm(best):
         return None
@@ -288,7 +288,7 @@ def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, st
 
 
 def _before_early_end(best: Candidate, ranked: list[Candidate], noise: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return the candidate that outranks an early end of the simulation: an HDL message, or the end itself."""
+    """Return an HDL message that explains an early end of the simulation, else an end that outranks other messages."""
     hdl = next((c for c in noise if PYTHON.isdisjoint(c.pattern.tools)), None)
     if hdl is not None:
         return hdl, "the HDL error line explains why the simulation ended early"
@@ -307,11 +307,11 @@ def _early_end(ranked: list[Candidate]) -> Candidate | None:
 
 
 def _report_rule(raised: Candidate, report: Candidate) -> str | None:
-    """Return the rule by which a comparison's report outranks the exception; None if it does not."""
+    """Return the rule by which a comparison's report outranks the exception; None if the report does not."""
     if raised.pattern.failure_subtype == "assertion_fail":
         return "the report with expected and actual values outranks the plain assertion that ended the test"
     if raised.pattern.failure_subtype == "scoreboard_fail" and _tells_values(report) and not _tells_values(raised):
-        return "the report with the values outranks the exception without them"
+        return "the report with expected and actual values outranks the exception, which shows no values"
     return None
 
 
@@ -321,7 +321,11 @@ def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] 
         return None
     before = (c for c in noise if c.pattern.id in _CAUGHT and c.source == report.source and c.line < report.line)
     first = min(before, key=lambda c: c.line, default=None)
-    return (first, "what a component caught outranks the check that misses its values") if first else None
+    return (
+        (first, "the exception that a component caught outranks the failed check, which shows no values")
+        if first
+        else None
+    )
 
 
 def _tells_values(candidate: Candidate) -> bool:

@@ -22,8 +22,8 @@ def settle(
     """Adjust the verdicts of one run to each other.
 
     A failure may be a mere consequence of another failure in its simulation: its test never started, or the
-    simulation ended during it without a cause of its own. It takes over the verdict of the other failure. Origins
-    take into account which seeds and simulators failed and passed.
+    simulation ended during the test without a cause of its own. It then takes over the verdict of the other failure.
+    Origins take into account which seeds and simulators failed and passed.
 
     Args:
         failures: The run's failures, those of one simulation in the order of its tests.
@@ -49,7 +49,7 @@ def _with_first_report(failures: Sequence[Failure], verdicts: Sequence[Verdict])
     """Give an unnamed setup failure the verdict of an earlier failure that pytest reported with the same words.
 
     A fixture that failed is not run again: pytest raises its exception for each test that needs it, and only the first
-    of them has the log.
+    of these tests has the log.
     """
     named: dict[str, Verdict] = {}
     settled: list[Verdict] = []

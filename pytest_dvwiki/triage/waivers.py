@@ -61,7 +61,7 @@ class Waiver:
     ticket: str = ""
     added_by: str = ""
     added: str = ""
-    """The day on which it was added."""
+    """The day on which the waiver was added."""
 
     def is_expired(self, day: str) -> bool:
         """Tell whether the waiver no longer holds on a day."""
@@ -139,7 +139,7 @@ class Waivers:
     def notes(self, day: str) -> tuple[str, ...]:
         """Return the notes about waivers that do not depend on the failures of a run.
 
-        They are about problems of the file, and expired waivers or, in the mode `global`, all waivers.
+        They name the problems of the file and the expired waivers; in the mode `global`, all waivers.
         """
         notes = [f"[WAIVER] {problem}" for problem in self.problems]
         if self.mode == FOR_ALL:
@@ -156,7 +156,8 @@ class Waivers:
         Args:
             used: The ids of the waivers that matched.
             day: The day of the run.
-            where: What the failures belong to: all of a regression, because a part proves nothing about the rest.
+            where: Name of what was compared, such as `this run`. It has to be a whole regression: a part proves nothing
+                about the other tests.
         """
         ids = {*used, *(each.id for each in self.waivers if self.mode == FOR_ALL or each.is_expired(day))}
         names = ", ".join(each.id for each in self.waivers if each.id not in ids)
@@ -200,7 +201,7 @@ class Accepting:
 
 
 def load_waivers(path: Path) -> Waivers:
-    """Read the waivers of a project; without a file there are none, and unusable entries are left out.
+    """Read the waivers of a project; return none if there is no file, and leave out unusable entries.
 
     Args:
         path: The path of `waivers.yaml`.

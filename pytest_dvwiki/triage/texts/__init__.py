@@ -1,1 +1,1 @@
-"""Bare texts: logs that nobody captured, and what people paste, with its line feeds lost, escaped or added."""
+"""Bare texts: logs that were not captured, and pasted text whose line feeds were lost, escaped or added."""

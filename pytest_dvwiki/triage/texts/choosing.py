@@ -1,6 +1,6 @@
 """Choose the first cause in a bare text.
 
-A text whose messages all prove little has no first cause if it says that it ended well (`good_end`).
+A text whose messages all prove little has no first cause if it also reports a good end (`good_end`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def choose_in_text(
     Args:
         lines: Numbered lines, with gaps in the numbers for lines left out.
         matcher: The patterns.
-        among: Numbers of the lines whose messages count, if they were chosen in the whole text; a message next to a
-            gap may be incomplete. None for all lines.
+        among: Numbers of the lines whose messages count; None for all lines. They were found in the whole text: next to
+            a gap in `lines` a message may be incomplete.
     """
     marks = sections_of(lines)
     whole = "\n".join(line for _, line in lines)

@@ -1,6 +1,6 @@
 """Texts that were written into one line: a log as a JSON string or in source code, an annotation of CI.
 
-An escaped line feed in such a line begins a line of its own. Line numbers stay those of the text as it is.
+An escaped line feed in such a line begins a line of its own. Line numbers still count the lines of the original text.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 _MARKS = (b"\\n", b"%0A", b"<br")
 _FEED = re.compile(r"(?<!\\)\\n")
 _FEED_WITHIN = re.compile(r"(?<!\\)\\\\n")
-"""A line feed in a string within a string."""
+"""An escaped line feed in a string within a string."""
 _MANY = 3
-"""Minimum number of line feeds in a line without a quote, or with format fields, that is a text."""
+"""Minimum number of escaped line feeds at which a line without a quote, or with format fields, is unfolded."""
 _QUOTED = re.compile(r"[\s\[{(,]*(?:[\w.-]+\s*[:=]\s*)?[bu]?(?P<quote>[\"'])")
 """A line that begins with a string, or with a name and its string."""
 _QUOTED_BYTES = re.compile(_QUOTED.pattern.encode())
@@ -30,7 +30,7 @@ _STRUCTURE = {quote: re.compile(rf"(?<!\\){quote}") for quote in "\"'"}
 _STATEMENT = re.compile(
     r"\b(?:echo|printf?|raise|assert|return|[sf]?write|format|uvm_\w+|log(?:ger|ging)?\.\w+)\b\s*[(\"'-]|\$\w+\s*\("
 )
-"""Source code that prints a string: the string is not output."""
+"""A line of source code that would print a string: nothing was printed yet, so its escapes stay as they are."""
 _FIELD = re.compile(r"%\d*[dshxbtp]\b|\{\w*[!:}]|\bf[\"']")
 _DRIVE_PATH = re.compile(r"\b[A-Za-z]:\\[^\s\"']*")
 _ESCAPE = re.compile(r"\\(?:u(?P<point>[0-9a-fA-F]{4})|x(?P<byte>[0-9a-fA-F]{2})|(?P<sign>[nrtbf\"'/\\]))")
@@ -43,23 +43,23 @@ _BREAK = re.compile(r"<br ?/?>")
 
 
 class Folds:
-    """Unfolds the blocks of a text, and maps the lines back to their numbers in the text."""
+    """Unfolds lines that hold several lines of a text, and maps the unfolded lines to line numbers of the original."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
         """For each folded line, the number of its first unfolded line."""
         self._added = [0]
-        """Number of lines added before each folded line, and in all."""
+        """Number of lines that unfolding added before each folded line; the last item is the total."""
         self._numbers: list[int] = []
         """For each line of a split text, the number of the line that held it."""
 
     @property
     def added(self) -> int:
-        """Return the number of added lines."""
+        """Return the number of lines that unfolding added."""
         return self._added[-1]
 
     def feed(self, block: bytes, count: Callable[[], int] = lambda: 0) -> bytes:
-        """Return the next whole lines of the text, unfolded: each holds one line.
+        """Unfold the next whole lines of the text: a line that holds several becomes several lines.
 
         Args:
             block: The lines.
@@ -88,7 +88,7 @@ class Folds:
         return lines
 
     def line(self, number: int) -> int:
-        """Return the line number in the original text of an unfolded and split line."""
+        """Return the number that a line, now unfolded and split, has in the original text."""
         if self._numbers:
             number = self._numbers[number - 1]
         before = bisect_right(self._starts, number) - 1

@@ -1,8 +1,8 @@
 """Cancel messages that prove little on their own, if the run itself reports a good end.
 
 Words that belong to no tool ("ERROR: …", "timed out") also occur in tests that pass, and a tool goes on if an optional
-library or licence is missing. If a log holds nothing stronger, its own end decides. In the log of a place-and-route
-tool no testbench reports anything. In the log of a script that probes the machine, a failed probe is an answer.
+library or licence is missing. If a log holds no stronger message, its end decides. In the log of a place-and-route
+tool no message comes from a testbench. In the log of a script that probes the machine, a failed probe is an answer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WORDS = ("uvm_error", "passed", "test pass", "normal exit", "$finish", "checkou
 _BANNERS = 1 << 16
 """Number of characters at the start of a log in which a tool prints its name."""
 _DIGITS = str.maketrans("23456789", "11111111")
-"""Makes lines that count tests equal: every digit but zero becomes 1."""
+"""Makes lines equal that differ only in numbers of tests: every digit but zero becomes 1."""
 _TEST = re.compile(
     r"\bUVM_ERROR\s*:\s*0\b"
     r"|={3,} \d+ passed\b(?!.*\bfailed\b)"
@@ -85,7 +85,7 @@ def has_word(lowered: str) -> bool:
 
 
 def good_end(line: str) -> Canceller | None:
-    """Return `run` or `test` if a line reports the successful end of one; None if it reports neither."""
+    """Return `run` or `test` if a line reports that a run or a test ended well; None for any other line."""
     return _good_end(line.translate(_DIGITS))
 
 
@@ -98,14 +98,14 @@ def _good_end(line: str) -> Canceller | None:
 
 
 def signs(text: str) -> Iterator[int]:
-    """Yield the offsets of the first signs of an implementation tool and of a simulator in a log."""
+    """Yield the offsets at which a log first mentions an implementation tool and a simulator."""
     for expression in (_IMPLEMENTATION, _simulation()):
         if (found := expression.search(text, 0, _BANNERS)) is not None:
             yield found.start()
 
 
 def is_cancelled(patterns: Collection[Pattern], last: int, lines: Sequence[tuple[int, str]]) -> bool:
-    """Tell whether the log shows that messages are not failures.
+    """Tell whether a log shows that its messages are not failures.
 
     Args:
         patterns: The patterns of all messages of a text.

@@ -38,9 +38,9 @@ class Sighting:
     fingerprint: str
     pattern: str | None
     line: int
-    """Line number of its first message."""
+    """Line number of the cause's first message."""
     hits: int
-    """Number of its messages."""
+    """Number of messages about the cause."""
     primary: str
     """The first message, joined to one line, redacted."""
     fix: str | None

@@ -24,7 +24,7 @@ _LAST = r"make(?:\[\d+\])?:\s\*\*\*"
 
 
 def split_run_together(lines: list[str]) -> tuple[list[str], list[int]] | None:
-    """Split a text that lost its line feeds: each head of a message begins a line.
+    """Split a text that lost its line feeds: start a new line at each head of a message.
 
     Returns:
         The lines, and for each the number, from 1, of the line that held it; None if nothing was lost.
@@ -50,5 +50,5 @@ def _head() -> re.Pattern[str]:
 
 @functools.cache
 def _last() -> re.Pattern[str]:
-    """Return the expression for the error count that a tool prints last: after it one head is enough."""
+    """Return the expression for the summary that a tool prints last: it alone shows that a line was several lines."""
     return re.compile(simulators.either(lambda tool: tool.summary, _LAST))

@@ -31,7 +31,7 @@ _SIMULATION = r"\bcocotb|\bpyuvm\b|\bdut\b|\bLogicArray\b|\bBinaryValue\b|\bUVM_
 
 @dataclass(frozen=True, slots=True)
 class Sections:
-    """The sections of a text, by the marks of cocotb's log."""
+    """The sections of a text, found by the lines of cocotb's log that begin or end a test."""
 
     cocotb: bool
     """Whether the text is a cocotb log, in which an error line alone fails no test."""
@@ -46,7 +46,7 @@ class Sections:
 
 
 def has_word(lowered: str) -> bool:
-    """Tell whether a line, in lower case, may be a mark."""
+    """Tell whether a line, given in lower case, may mark the beginning or end of a test."""
     return _WORD.search(lowered) is not None
 
 
@@ -56,7 +56,7 @@ def is_mark(line: str) -> bool:
 
 
 def is_summary(line: str) -> bool:
-    """Tell whether a line sums up all tests."""
+    """Tell whether a line is cocotb's summary of all tests."""
     return _SUMMARY.search(line) is not None
 
 
@@ -66,7 +66,7 @@ def is_cocotb(text: str) -> bool:
 
 
 def signs(text: str) -> Iterator[int]:
-    """Yield the offsets of the first signs of cocotb and of a simulator in a text."""
+    """Yield the offsets at which a text first mentions cocotb and a simulator."""
     for expression in (_COCOTB, _simulator()):
         if (found := expression.search(text)) is not None:
             yield found.start()
@@ -78,14 +78,14 @@ def _simulator() -> re.Pattern[str]:
 
 
 def sections_of(lines: Sequence[tuple[int, str]]) -> Sections:
-    """Read the marks in numbered lines, which may have gaps."""
+    """Return the sections of numbered lines, whose numbers may have gaps."""
     whole = sections("\n".join(line for _, line in lines))
     passed = tuple((lines[first - 1][0], lines[min(last, len(lines)) - 1][0]) for first, last in whole.passed)
     return Sections(cocotb=whole.cocotb, simulator=whole.simulator, passed=passed)
 
 
 def sections(text: str, *, first_line: int = 1) -> Sections:
-    """Read the marks of a log.
+    """Return the sections of a log.
 
     Args:
         text: The lines of the log.
@@ -111,7 +111,7 @@ def _passed(text: str, first_line: int) -> tuple[tuple[int, int], ...]:
             start = line
             continue
         if (mark["outcome"] or mark["outcome1"]).lower() == "passed":
-            # A test that passed because it failed as expected prints its traceback under that line.
+            # A test that passed because it failed as expected prints its traceback below this line.
             following = marks[number + 1].start() if number + 1 < len(marks) else len(text)
             end = line + _indented(text, mark.end(), following)
             ranges.append((start, end))

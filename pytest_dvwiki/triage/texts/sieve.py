@@ -128,7 +128,7 @@ class _Kinds(KindCounts):
         self._fresh.append(kind)
 
     def kept(self, line: int) -> None:
-        """Note that the message whose kinds were noted last was kept, and its line number."""
+        """Note that the message whose kinds were noted last was kept, at this line number."""
         self.hits[line] += 1
         # The other lines of a message are not messages of their own.
         for kind in self._fresh[:1]:
@@ -164,7 +164,7 @@ class _Scan:
         """The last line that reports the successful end of a test, and of a run."""
         self._carry = b""
         self._settled = 0
-        """Offset in the carried lines after which candidates are still undecided."""
+        """Offset in the lines carried over to the next block at which the search goes on."""
         self._first = 1
         self._cocotb = False
         self._keep_start(start)

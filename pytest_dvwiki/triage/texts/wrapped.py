@@ -1,8 +1,8 @@
 """Texts that a terminal, an email or a page wrapped at its width: a message continues in lines that mean nothing alone.
 
 A log wraps no lines, and the line below a message is not part of it. Therefore lines are joined in two cases only.
-Either words are cut at one column, as by a terminal. Or lines end before a word that did not fit, and either the text
-as it is names no failure, or the rest of a warning in it looks like a message of its own.
+First, words are cut at one column, as a terminal cuts them. Second, lines end before a word that did not fit; then
+only if the text as it is names no failure, or if the rest of a warning looks like a message of its own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NARROWEST, _WIDEST = 60, 100
 """Columns at which emails and pages wrap texts."""
 _WIDEST_TERMINAL = 132
 _TERMINALS = frozenset({72, 76, 78, 79, 80, 100, 120, 132})
-"""Widths at which a single word cut in two is proof enough."""
+"""Widths of terminals: at one of these, a single word cut in two proves that the text was cut."""
 _CUTS = 2
 _WITHIN = re.compile(r"[a-z]{2}|[0-9]{2}")
 _LETTER = re.compile(r"[A-Za-z]")
@@ -44,7 +44,7 @@ class _Joined:
     """A line as it was before it was wrapped."""
 
     first: int
-    """Line number of its first part."""
+    """Line number of the first part."""
     last: int
     text: str
 
@@ -90,7 +90,7 @@ def _warning() -> re.Pattern[str]:
 
 
 def _cut_column(texts: Sequence[str]) -> int | None:
-    """Return the column at which a terminal cut a text; None if no words show it."""
+    """Return the column at which a terminal cut a text; None if no cut words show one."""
     width = max(map(len, texts), default=0)
     if len(texts) > _MOST_LINES or not _NARROWEST <= width <= _WIDEST_TERMINAL:
         return None
