@@ -34,7 +34,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     names_top: bool = False
     """Whether a word that is neither option nor source names the top."""
     no_top_with: str = ""
-    """Option that excludes a plain word as the top: with this option, no such word names the top."""
+    """An option; if it is present, no plain word of the command line names the top."""
     architecture_follows: bool = False
     """Whether the word after a top can name the architecture of the top."""
     takes_script: bool = False

@@ -360,7 +360,7 @@ class Repository:
         return self._commits(Vcs(commit=first), Vcs(commit=last), self._files(first, last) or (), _Suspects())
 
     def only_commit(self, files: Sequence[str], before: Vcs, now: Vcs) -> tuple[tuple[str, str], Difference] | None:
-        """Return the only commit between two states that touches any of some files, if it touches all of them.
+        """Return the commit between two states that alone touches the given files, if it touches all of them.
 
         Returns:
             The parent of the commit and the commit itself, and the difference between the two; None if there is no

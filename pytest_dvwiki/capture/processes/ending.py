@@ -139,7 +139,7 @@ def place(test: str | None, time: str | None) -> str:
 
 
 def _signal(status: int | None) -> int | None:
-    """Return the signal that a status stands for: negative from a child, above 128 from a shell in between."""
+    """Return the signal that a status stands for: a child's status is then negative, a shell's status above 128."""
     if status is None:
         return None
     number = -status if status < 0 else status - _SHELL_SIGNALS

@@ -39,7 +39,7 @@ def _time(path: Path) -> float:
 
 @functools.lru_cache(maxsize=64)
 def run_in(folder: Path) -> NamedRun | None:
-    """Return the run whose tools ran in a folder; None if FuseSoC did not make it.
+    """Return the run whose tools ran in a folder; None if FuseSoC did not make the folder.
 
     Args:
         folder: The work root of a target: `build/CORE/TARGET`, or `build/CORE/TARGET-TOOL` of the older backends.
@@ -88,7 +88,7 @@ def _is_set(parameter: object) -> bool:
 
 
 def _sanitised(core: str) -> str:
-    """Return the name of a core as it is in folder names: `acme:ip:counter:1.0` is `acme_ip_counter_1.0`."""
+    """Return the name of a core as in folder names: `acme_ip_counter_1.0` for `acme:ip:counter:1.0`."""
     return core.lstrip(":").replace(":", "_").replace("/", "_")
 
 

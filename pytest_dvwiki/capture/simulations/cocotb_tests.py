@@ -39,7 +39,7 @@ class CocotbTest:
     name: str
     """The test's unique name under the pytest item; with the module only if there are several modules."""
     bare: str
-    """Its name in cocotb, without the module."""
+    """The test's name in cocotb, without the module."""
     module: str
     outcome: Outcome
     exception: str | None = None

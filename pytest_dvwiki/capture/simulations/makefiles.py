@@ -34,7 +34,7 @@ _GIVEN = re.compile(r"\b(COCOTB_TEST_MODULES|MODULE|COCOTB_TOPLEVEL|TOPLEVEL|TOP
 _RAN = re.compile(r"\b(?:COCOTB_TEST_MODULES|MODULE)=([^\s\\]+)|\brunning (\S+)\.\w+ \(\d+/\d+\)$", re.MULTILINE)
 """The test modules of a simulation, in make's command or in cocotb's line that begins a test."""
 _ENDED = re.compile(r"^(?:.*\*\* TESTS=\d+ .*|g?make(?:\[\d+\])?: \*\*\* .*)$", re.MULTILINE)
-"""A line that ends the log of a simulation or of a build that failed."""
+"""A line that ends the log of a simulation, or of a failed build."""
 _ENTERED = re.compile(r"^(?:\S*/)?g?make\[\d+\]: Entering directory [`']([^'\n]+)'$")
 _ENTERED_ANY = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: Entering directory [`']([^'\n]+)'$")
 _CHANGED = re.compile(r"\bmake: Entering directory|\bg?make\b[^\n]* (?:-C|--directory)[ =]?[\w./]")
@@ -45,7 +45,7 @@ _BELOW_PWD = re.compile(r"\$[({]PWD[)}]/([^$:]+)")
 _LINES_BEFORE = 3
 """Number of lines before "Entering directory" that are searched for the command that called make."""
 _MOST_CALLS = 8
-"""Maximum number of calls of make in a folder, the last ones of a log, that are searched for the simulation."""
+"""Number of the last calls of make in a folder that are searched for the simulation."""
 _OLD_NAMES = {"MODULE": "COCOTB_TEST_MODULES", "TOPLEVEL": "COCOTB_TOPLEVEL", "TESTCASE": "COCOTB_TESTCASE"}
 HEAD = 256 * 1024
 """Number of bytes at the start of a file that are read for the command of make."""
@@ -161,7 +161,7 @@ def _entered(line: str, folder: Path) -> str | None:
 
 
 def _modules_in(log: str) -> list[set[str]]:
-    """Return the test modules that each line of a log names, for the lines that name any."""
+    """Return one set of test modules for each line of a log that names any."""
     return [set(filter(None, (given or running).split(","))) for given, running in _RAN.findall(log)]
 
 
@@ -171,11 +171,11 @@ def _has_others(log: str, modules: Collection[str]) -> bool:
 
 
 def _part_with(log: str, modules: Collection[str]) -> str:
-    """Return the part of a log that shows only simulations of some test modules, the whole log if it has no others.
+    """Return the part of a log that shows only simulations of some test modules; the whole log if it shows no others.
 
     Args:
         log: The log.
-        modules: Names of the modules; if they are unknown, a log with different modules has no such part.
+        modules: Names of the modules; if they are unknown, nothing is returned of a log with different modules.
     """
     shown = _modules_in(log)
     if not (_has_others(log, modules) if modules else any(shown[0].isdisjoint(each) for each in shown)):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.logtext.logs import LogText
 
 _BEGINNING = 8
-"""Number of chunks at the start of a log, about a megabyte each, in which its test must be named."""
+"""Number of chunks, about a megabyte each, at the start of a log within which the log must name its test."""
 _TEST_OPTION = "+UVM_TESTNAME="
 _STARTED = "[RNTST]"
 _RUNNING = re.compile(r"\[RNTST\] Running test (?P<test>[\w$:.#()-]{1,200}?)(?:\.\.\.|\s)")

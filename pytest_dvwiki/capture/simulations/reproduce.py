@@ -175,7 +175,7 @@ class Call:
 # Each failure asks for a path; a run has few files.
 @functools.lru_cache(maxsize=256)
 def _path(file: str, folder: str, items: str) -> str:
-    """Return the path of a test's file, which is relative to `items`, from the folder of a call."""
+    """Convert the path of a test's file from relative to `items` to relative to the folder of a call."""
     absolute = posixpath.join("/", folder)
     return posixpath.relpath(posixpath.join(absolute, items, file), absolute)
 
@@ -204,7 +204,7 @@ def _asked_for(file: str, here: str, items: str | None, top: str, modules: tuple
 def _configuration(
     file: str, arguments: tuple[str, ...], here: str, configuration: str | None, items: str | None
 ) -> tuple[str, ...]:
-    """Return the options that make pytest use the same configuration for a file as the call with these parts did."""
+    """Return the options that make pytest use the same configuration for a file as in the original call."""
     given = any(re.match(r"-c|--config-file|--rootdir", word) for word in arguments)
     if given or not here:
         return ()
