@@ -43,7 +43,7 @@ def connect(settings: LibrarianSettings, activity: Activity | None = None) -> Mo
         activity: Called with each event, besides the log file.
 
     Returns:
-        None if the first backend is `none`, or none is listed.
+        None if the first backend is `none`, or if no backend is listed.
     """
     return Client(settings, Reporter(settings.log, activity)) if settings.backends else None
 

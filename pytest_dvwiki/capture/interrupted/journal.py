@@ -62,7 +62,7 @@ class Begin:
 
 
 class NoPlaceError(OSError):
-    """No folder for journals can be written; then the plugin can write nothing else either, which is reported once."""
+    """No folder for journals can be written; the plugin then cannot write other files either, and says so once."""
 
 
 class Journal:

@@ -50,7 +50,7 @@ class Child:
     arguments: tuple[str, ...]
     folder: Path
     environment: Mapping[str, str]
-    """Its environment variables that describe a simulation."""
+    """The child's environment variables that describe a simulation."""
     started: float
     """Seconds since the epoch."""
 

@@ -175,7 +175,7 @@ def _part_with(log: str, modules: Collection[str]) -> str:
 
     Args:
         log: The log.
-        modules: Names of the modules; if they are unknown, nothing is returned of a log with different modules.
+        modules: Names of the modules; if they are unknown and the log has different modules, the part is empty.
     """
     shown = _modules_in(log)
     if not (_has_others(log, modules) if modules else any(shown[0].isdisjoint(each) for each in shown)):
