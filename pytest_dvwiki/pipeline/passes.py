@@ -182,9 +182,10 @@ def _changed(failing: StillFailing, difference: Difference) -> Change | None:
     change, files = difference.change, difference.all_files
     if change == "commit" and files and all(is_prose(name, failing.reads) for name in files):
         change = "nothing"
-    # If the sources are the same or not on record, and the seed may be another one, only the seed counts as changed.
+    # If nothing known to be read has changed, and the seed may be another one, only the seed counts as changed.
     other_seed = failing.seed_unknown or (failing.seed is not None and failing.by.seed != failing.seed)
-    return "seed" if other_seed and change in {"nothing", "unrecorded"} else change
+    is_same = change in {"nothing", "unrecorded"} or (change == "commit" and difference.is_unread)
+    return "seed" if other_seed and is_same else change
 
 
 def _names_any(text: str, files: Iterable[str]) -> bool:

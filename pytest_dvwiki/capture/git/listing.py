@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.capture.git.command import DIFF, PATCH, Git, clean_text
+from pytest_dvwiki.model import MOST_READ
 from pytest_dvwiki.records.sides import is_unread
 
 if TYPE_CHECKING:
@@ -119,6 +120,23 @@ class Listing:
         is_known = not reads or any(not names.isdisjoint(known) for names in changed)
         found = {line for line, names in code.items() if not names}
         return found if is_known and len(found) < len(code) else set()
+
+    def has_unread_only(
+        self, files: Collection[str], named: Collection[str], reads: Collection[str], failed: str
+    ) -> bool:
+        """Tell whether a failing simulation is known to have read none of some files, and lacked none of them.
+
+        Args:
+            files: The files.
+            named: Files that the evidence names.
+            reads: All files that were read; empty if that is unknown.
+            failed: The commit of the failing run.
+        """
+        if not 0 < len(reads) < MOST_READ:
+            return False
+        gone = self.changed("A", "D", _SPECIAL)
+        left = {name for name in files if name not in named and name not in gone}
+        return left == {*files} <= unread_files(self._git, left, reads, failed)
 
     def _only_comments(self, names: Iterable[str]) -> dict[str, set[str]]:
         """Return a map from each commit to the files in which the commit changed only comments and white space."""

@@ -85,6 +85,8 @@ class Difference(ListedCommits):
     all_files: tuple[str, ...] = field(default=(), repr=False)
     """Names of all files that differ, as in git; empty if unknown. If other files remain, sources that differ only in
     comments, or that the failing simulation is known not to have read, are left out."""
+    is_unread: bool = False
+    """Whether the failing simulation is known to have read none of the files that differ."""
     note: str = ""
     """A difference besides the commits, in words; without commits, the only difference."""
 
@@ -483,6 +485,7 @@ class Repository:
             files=suspects.first([name for name in kept if name in code], kept),
             file_count=len({*kept}),
             all_files=tuple(dict.fromkeys((*(name for name in code if name not in theirs), *before.edited))),
+            is_unread=not note and listing.has_unread_only(code, {*suspects.named(code)}, suspects.reads, failed),
             note=note if log else f"a change between {first[:_SHORT]} and {last[:_SHORT]}",
         )
 

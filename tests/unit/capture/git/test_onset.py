@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_dvwiki import pipeline
-from pytest_dvwiki.causes.words import text
+from pytest_dvwiki.causes.words import of_passes, text
 from pytest_dvwiki.model import Excerpt, Failure, Result, Run, Vcs
 from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records.sides import MAYBE_LATER
@@ -810,3 +810,23 @@ def test_what_fails_after_changes_of_other_files_that_it_read_names_no_older_com
         assert "not fixed by" not in told
         assert "fifo: rework" not in told
     assert cause.ends_of_fixes == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ("rtl/regs.sv", "no fix: only the seed is known to differ (2, it failed with 1); run it with seed 1"),
+        ("rtl/fifo.sv", "may be chance, as it failed with seed 1"),
+        ("data/stimulus.hex", "may be chance, as the stimulus generator may have changed too"),
+    ],
+)
+def test_a_pass_with_another_seed_after_changes_of_what_was_not_read_names_no_commit(
+    project: Project, changed: str, told: str
+) -> None:
+    project.commit("all", changed)
+    project.run(fails=True, seed="1", reads=("rtl/fifo.sv",))
+    project.commit("another change", changed)
+    archived = project.run(seed="2", named=True)
+    (passed,) = archived.passed
+    assert of_passes(passed).startswith(told)
+    assert ("another change" in project.page()) == told.startswith("may be")
