@@ -135,7 +135,7 @@ _ROW = (
 
 
 def occurrence_rows(archive: Archive, rest: str, values: Sequence[Any]) -> Iterator[OccurrenceRow]:
-    """Yield occurrences, chosen and ordered by the rest of an SQL statement in which `o` is the occurrence."""
+    """Yield the occurrences `o` that the end of an SQL statement (`WHERE o.… ORDER BY …`) selects and orders."""
     for row in archive.db.execute(f"{_ROW} {rest}", tuple(values)):
         yield OccurrenceRow._make((*row[:6], TEXTS.decode(row[6]), TEXTS.decode(row[7]), *row[8:]))
 
@@ -215,7 +215,7 @@ def _counts(archive: Archive, asked: tuple[str]) -> _OccurrenceCounts:
 
 
 def _counts_of(rows: Sequence[OccurrenceRow]) -> _OccurrenceCounts:
-    """Count the occurrences of a cause, given all of them."""
+    """Count the occurrences of a cause from the rows of all its occurrences."""
     reported = {row.task_id for row in rows if row.without_fix == tables.REPORTED}
     return _OccurrenceCounts(len({row.task_id for row in rows}), sum(row.tests for row in rows), len(reported))
 

@@ -110,7 +110,7 @@ class Archive(CauseNames):
         return moment.split(" ", 1)[0] if moment else None
 
     def record(self, task_id: str) -> RunRecord | None:
-        """Return the record of a run; None if there is none with that id."""
+        """Return the record of a run; None if no record has that id."""
         row = self.db.execute("SELECT id FROM runs WHERE task_id = ?", (task_id,)).fetchone()
         return self._read_run(row[0], task_id) if row else None
 
@@ -120,7 +120,7 @@ class Archive(CauseNames):
         return [line for (text,) in rows for line in text.split("\n")]
 
     def unreadable(self, task_ids: Iterable[str]) -> list[str]:
-        """Return the ids that have no readable record, if some file of records cannot be read."""
+        """Return which of the given runs have no readable record; none if every file of records can be read."""
         if (
             self.db.execute("SELECT 1 FROM files WHERE problem != '' AND folder != ?", (verdicts.FOLDER,)).fetchone()
             is None
@@ -159,7 +159,7 @@ class Archive(CauseNames):
         return {name for (name,) in rows}
 
     def standing(self, fingerprint: str) -> list[same_check.Standing]:
-        """Return the causes of a check that have not returned since a fix, the most recently seen first."""
+        """Return the causes of a check that were fixed and have not returned, the most recently seen first."""
         check = same_check.check_of(*self.present((fingerprint,)))
         if not self.fix_states(self.family(check) or (check,)):
             return []

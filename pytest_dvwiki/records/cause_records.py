@@ -36,7 +36,7 @@ _ROWS = (
 
 
 def stated(db: sqlite3.Connection, causes: Sequence[str]) -> list[fixes.Step]:
-    """Return the statements about how a cause was fixed, in order of their runs, without those that were taken back.
+    """Return the statements about how a cause was fixed, in order of their runs, without withdrawn statements.
 
     Args:
         db: The tables.
@@ -209,7 +209,7 @@ class CauseRecords:
 
     @cached_property
     def _first_failures(self) -> list[tuple[Target, str]]:
-        """Return each test that failed with the cause, with its first failure; read once, because each fix needs it."""
+        """Return each test that failed with the cause, with its first failure; cached, because each fix needs these."""
         rows = self._db.execute(
             "SELECT nodeid, simulator, config, MIN(moment) FROM failed"
             " WHERE fingerprint IN (SELECT value FROM json_each(?)) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
@@ -254,7 +254,7 @@ class CauseRecords:
         return sorted(known, key=lambda step: (step.moment, step.test or ("", "", "")))
 
     def _as_it_failed(self, test: Target, before: str) -> Target:
-        """Return the target that later passes of a test must meet; `ANY` if it failed before a simulator was chosen."""
+        """Return the target for later passes of a test; `ANY` if the test failed before a simulator was chosen."""
         row = self._db.execute(
             "SELECT simulator FROM failed WHERE nodeid = ? AND moment < ?"
             " AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY moment DESC LIMIT 1",

@@ -95,7 +95,7 @@ def from_anywhere(command: Command, joint: str = " && ") -> str:
 
 
 def start(command: Command) -> str:
-    """Return where to run a command that does not change to its folder itself; empty for other commands."""
+    """Return where a command has to be run; empty for a command that changes to its folder."""
     return "" if command.in_repository else "from the workspace root (the folder that contains `.agent`)"
 
 

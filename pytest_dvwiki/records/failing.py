@@ -114,7 +114,7 @@ def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: S
 
 
 def _best_pass(failed: Target, passing: Sequence[Passing]) -> Passing | None:
-    """Return the most telling pass for a failure: preferably in its configuration, always on its simulator."""
+    """Return the most telling pass for a failure: on the same simulator, preferably in the same configuration."""
     same = [each for each in passing if failed.simulator in {ANY, each.simulator or ""}]
     return max(same, key=lambda each: (is_same_config(each.config or "", failed.config), each.whole), default=None)
 

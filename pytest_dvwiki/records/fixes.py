@@ -67,7 +67,7 @@ _RANK = {"git": 0, "agent": 1, "person": 2}
 _RESULTS: dict[str | None, Result] = {"held": "held", "failed": "failed"}
 _AUTHORS: dict[str | None, Literal["agent", "person"]] = {"agent": "agent", "person": "person"}
 ROW = msgspec.json.Decoder(FixRow)
-"""Reads the rows of `fixes` in the tables."""
+"""Decodes the rows of `fixes`, which the tables hold as JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +160,7 @@ class FixState:
 
 
 STATES = msgspec.json.Decoder(list[FixState])
-"""Reads the fixes of a cause in the tables."""
+"""Decodes the fixes of a cause, which the tables hold as JSON."""
 
 
 def judge(steps: Iterable[Step], records: CauseRecords) -> list[FixState]:
@@ -239,13 +239,13 @@ class _Since:
     came: str
     """Moment of the first run with the sources with which the cause was first seen or, after a fix, returned."""
     absent: str = ""
-    """The moment at which the time without the cause began, before it came."""
+    """The moment from which the cause was absent until `came`."""
     possible: str = ""
     """The moment since which the cause may have been present all the time, seen or not."""
 
 
 def _after_return(before: _Since, state: FixState, came: str) -> _Since:
-    """Return since when a cause has been present, after it returned although its fix had held or was certain."""
+    """Return since when a cause has been present that returned although its fix had held or was certain."""
     if state.past is None:
         # The fix was certain, so the cause was absent until then: passes before then say nothing about its rate.
         return _Since(came=came, absent=came, possible=came)

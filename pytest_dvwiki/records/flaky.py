@@ -1,4 +1,4 @@
-"""Flaky tests, which failed and then passed in one run: their causes, and in how many of their runs they were flaky."""
+"""Flaky tests, which failed and then passed in one run: the causes of the tests, and the share of flaky runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FlakyTest(NamedTuple):
     last: str
     """Time of the newest run in which the test was flaky; empty if there is none."""
     failures: tuple[tuple[int, Attempt], ...]
-    """Its failed attempts, each with the number of its run, oldest first."""
+    """The failed attempts of the test, each with the number of the run, oldest first."""
 
     @property
     def rate(self) -> float:
@@ -81,7 +81,7 @@ def flaky_tests(archive: Archive, names: Collection[str] = (), runs: int = RUNS)
 
 
 def _runs_of(archive: Archive, asked: dict[str, str]) -> dict[str, set[int]]:
-    """Return, by test, the runs in which it is known to have run, according to lists of tests and its outcomes."""
+    """Return, by test, the runs in which the test is known to have run, from lists of tests and recorded outcomes."""
     tests = archive.db.execute("SELECT value FROM json_each(:tests)", asked)
     found: dict[str, set[int]] = {nodeid: set() for (nodeid,) in tests}
     for run, names in ran(archive, asked["runs"], found.keys()).items():

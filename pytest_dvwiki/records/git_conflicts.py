@@ -16,7 +16,7 @@ class Hunk(msgspec.Struct, frozen=True):
     """A conflict, with the text of either side."""
 
     line: int
-    """Line number of its first marker, from 1."""
+    """Line number of the conflict's first marker, from 1."""
     whole: str
     ours: str
     theirs: str

@@ -1,4 +1,4 @@
-"""The values of matrix axes on which a cause was seen, and those on which the same tests passed at the same commit.
+"""The matrix axes of a cause: on which values it was seen, and on which its tests passed at the same commit.
 
 Values are compared where all other axes are the same: a pass with another simulator and another Python proves nothing
 about either. A value on which a test both passed and failed is not an axis of the cause.
@@ -40,7 +40,7 @@ class _Result(NamedTuple):
     nodeid: str
     seed: str | None
     values: tuple[str, ...]
-    """One value for each of `_AXES`; empty if it is not on record."""
+    """One value for each of `_AXES`; an empty text if the value is not on record."""
 
 
 def splits(archive: Archive, fingerprints: Sequence[str], commit: str) -> tuple[Split, ...]:
@@ -88,7 +88,7 @@ def _values(simulator: str, simulators: str, axes: str) -> tuple[str, ...]:
 
 
 def _split(place: int, failed: Sequence[_Result], passed: Sequence[_Result], commit: str) -> Split | None:
-    """Return how one axis divides failures and passes; None if it does not."""
+    """Return how one axis divides failures from passes; None if the axis does not divide them."""
 
     def rest(result: _Result) -> tuple[str, ...]:
         return result.nodeid, *result.values[:place], *result.values[place + 1 :]

@@ -27,7 +27,7 @@ _totals = msgspec.json.Decoder(Totals)
 
 
 def name_of(task_id: str) -> str:
-    """Return the name of the regression, without time and number."""
+    """Return the name of a regression: its task id without time and number."""
     return task_id.rsplit("_", 2)[0]
 
 
@@ -59,7 +59,7 @@ def causes_since(archive: Archive, since: str) -> list[str]:
 
 
 def totals_before(archive: Archive, task_id: str) -> Totals | None:
-    """Return the totals of the previous run of the same name; None if there is none that ran tests."""
+    """Return the totals of the previous run of the same name; None if no such run ran tests."""
     rows = archive.db.execute(
         "SELECT totals FROM runs WHERE moment < (SELECT moment FROM runs WHERE task_id = :run)"
         " AND substr(task_id, 1, length(:name)) = :name ORDER BY moment DESC",
@@ -80,7 +80,7 @@ class CauseInRun(NamedTuple):
     """How long the failing tests ran."""
     regressed: bool
     waived: bool
-    """Whether people accept all of its failures."""
+    """Whether people accept all failures of the cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

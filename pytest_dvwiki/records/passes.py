@@ -1,4 +1,4 @@
-"""Which tests passed in which runs: lists say which tests ran, and records which of them did not simply pass."""
+"""Which tests passed in which runs: lists say which tests ran, records which of these tests did not simply pass."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ class Passes:
         return any(when not in failed_in for when, *_ in self.passing_runs(tests, moment, before))
 
     def _all_suites(self) -> Sequence[str]:
-        """Return all lists of tests that runs refer to; there are few, and few runs add a new list."""
+        """Return all lists of tests that runs refer to. A wiki has few lists: runs rarely add one."""
         # The number alone is not enough: SQLite gives the number of a removed run to the next run.
         newest = self._db.execute("SELECT id, task_id FROM runs ORDER BY id DESC LIMIT 1").fetchone()
         if self._listed[0] != newest:

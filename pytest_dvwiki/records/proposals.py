@@ -1,4 +1,4 @@
-"""Where else a fix helps: causes fixed by the same commits, and causes of the same pattern to which it is proposed.
+"""Where else a fix helps: causes fixed by the same commits, and causes of the same pattern that get it as a proposal.
 
 A fix that held is proposed to the causes of its pattern that were seen since the fix, and to those last seen before it.
 A cause keeps its proposal however many other causes follow, so a new cause changes no page but its own.
@@ -38,7 +38,7 @@ class ProposedFix:
 
 
 def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixState]) -> None:
-    """Store the commits of a cause's newest fix, as one name, if they are known to have ended the cause.
+    """Store the commits of a cause's newest fix, as one name, if these commits are known to have ended the cause.
 
     Any one of several commits may have ended the cause. So only a cause with the same commits counts as fixed with it.
     """
@@ -94,13 +94,13 @@ def naming(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
 def renew_proposals(
     db: sqlite3.Connection, judged: set[str] | None, seen: set[str], late: str | None = None
 ) -> set[str]:
-    """Update the fix that is proposed to each cause with news.
+    """Renew the proposals: for each cause with news, find the fix that is proposed to this cause.
 
     Args:
         db: The tables.
         judged: Causes whose fixes are judged differently than before; None for all.
         seen: Causes that occurred.
-        late: The moment of the first run in which they occurred, if other runs came after it.
+        late: The moment of the first run in which `seen` causes occurred, if other runs came after it.
 
     Returns:
         The causes whose proposed fix changed or is no longer proposed.
@@ -185,7 +185,7 @@ def _in_reach_of_runs(db: sqlite3.Connection, seen: set[str], since: str) -> set
 
 
 def _in_reach(db: sqlite3.Connection, pattern: str, moment: str) -> set[str]:
-    """Return the causes of a pattern that were seen since a moment, and the last ones seen before it."""
+    """Return the causes of a pattern that were seen since a moment, and the last causes seen before that moment."""
     rows = db.execute(
         "SELECT fingerprint, moment FROM occurrences WHERE pattern = ? AND moment <= ? ORDER BY moment DESC",
         (pattern, moment),

@@ -87,7 +87,7 @@ class Standing:
     name: str
     state: fixes.FixState
     tests: tuple[Target, ...]
-    """The tests that had failed when it was fixed."""
+    """The tests that had failed when the cause was fixed."""
 
 
 def check_of(name: str) -> str:
@@ -96,7 +96,7 @@ def check_of(name: str) -> str:
 
 
 def family(db: sqlite3.Connection, fingerprint: str) -> tuple[str, ...]:
-    """Return the names of all causes of a check, the oldest first; none if it has only one."""
+    """Return the names of all causes of a check, the oldest first; none if the check has only one."""
     if not db.execute(f"SELECT 1 FROM further WHERE {_FAMILY}", {"name": fingerprint}).fetchone():
         return ()
     rows = db.execute(
@@ -118,7 +118,7 @@ def resolved(db: sqlite3.Connection, name: str) -> str:
 
 
 def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = EVER) -> list[Standing]:
-    """Return the causes of a check that had not returned since a fix at a time, the most recently seen cause first.
+    """Return the causes of a check that, by a given moment, had been fixed and not returned; the last seen cause first.
 
     Causes whose fix may be chance are included.
     """
@@ -202,7 +202,7 @@ def _is_another(fixed: Standing, before: frozenset[FailingTest], seen: CheckFail
 
 
 def _since(moment: str, changes: Sequence[Change]) -> Change | None:
-    """Return what changed since a fix: in the first span that starts at or after it, else in the last before it."""
+    """Return what changed since a fix: the first changes listed from the fix on, else the last from before."""
     after = [each for each in changes if each.since >= moment]
     before = [each for each in changes if "" < each.since < moment]
     return min(after, key=lambda each: each.since) if after else max(before, key=lambda each: each.since, default=None)
@@ -359,7 +359,7 @@ def _last_of_test(db: sqlite3.Connection, fingerprint: str, nodeid: str, moment:
 
 
 def _of_statement(db: sqlite3.Connection, fingerprint: str, task_id: str) -> str | None:
-    """Return the cause whose fix a run states; None if it states none."""
+    """Return the cause whose fix a run states; None if the run states no fix."""
     row = db.execute(
         f"SELECT f.fingerprint FROM runs r JOIN fix_rows f ON f.run = r.id WHERE r.task_id = :task AND {_FAMILY}",
         {"name": fingerprint, "task": task_id},

@@ -35,7 +35,7 @@ TESTBENCH = re.compile(rf"(?:^|[\\/_.-])(?:{_BENCH_WORDS})(?=[\\/_.-]|\d*\.)", r
 _WRAPPER = re.compile(
     r"(?:^|[\\/_.-])(?:tbs?|testbench(?:es)?|bench)(?=[\\/_.-]|\d*\.)|(?:^|[\\/])test_[^\\/]*$", re.IGNORECASE
 )
-"""An HDL file that is part of a testbench in Python; a folder `tests` holds designs as well."""
+"""An HDL file of a testbench in Python; a folder name `tests` does not count, as such folders hold designs as well."""
 _LANGUAGES = tuple(re.compile(suffix, re.IGNORECASE) for suffix in (r"\.py$", r"\.s?vh?$", r"\.vhdl?$"))
 _LOADED = re.compile(r"(?:^|/)(?:conftest|__init__)\.py$")
 """Python files that are loaded without being imported by name."""
@@ -64,7 +64,7 @@ def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = Fa
 
 
 def concerns(file: str, sources: Collection[str]) -> bool:
-    """Tell whether a simulation may have read a file; any file, if no file of its language is known to be read."""
+    """Tell whether a simulation may have read a file: true if no file of the same language is known to be read."""
     if file.endswith("conftest.py"):
         return True
     is_python = file.endswith(".py")
@@ -73,7 +73,7 @@ def concerns(file: str, sources: Collection[str]) -> bool:
 
 
 def is_unread(file: str, reads: Collection[str]) -> bool:
-    """Tell whether a simulation is known not to have read a source: it read other files of the same language.
+    """Tell whether a simulation did not read a source, as its reads of files in the same language show.
 
     Files of other kinds, such as data and scripts, may always have been read, and so may files that pytest loads
     automatically.
@@ -149,7 +149,7 @@ def _counted(fix: Fix, reads: Collection[str]) -> list[str]:
 
 
 def of_held_fix(fix: Fix, side: OriginType, reads: Collection[str]) -> str:
-    """Return the reason that a fix which held gives for an origin."""
+    """Return a reason for an origin: a fix that held for the cause touched only that side."""
     counted = _counted(fix, reads)
     beside = any(file not in counted and not is_prose(file, reads) for file in fix.files)
     of_read = ", of the files that its simulation reads" if beside else ""

@@ -228,7 +228,7 @@ def names_of(record: RunRecord) -> set[str]:
 
 
 def suites_of(record: RunRecord) -> tuple[Suite, ...]:
-    """Return the lists of tests of a run; a record of schema 1 has one, on its only simulator if it names one."""
+    """Return the lists of tests of a run; a record of schema 1 has one list, on its simulator if it names just one."""
     if record.suite is None:
         return record.suites
     return tuple(Suite(suite=record.suite, simulator=simulator) for simulator in _assumed_simulators(record) or ("",))
@@ -240,7 +240,7 @@ def _marks(suite: Suite) -> str:
 
 
 def _assumed_simulators(record: RunRecord) -> tuple[str, ...]:
-    """Return the simulators on which passes of a record of schema 1 may have run; the record does not name them.
+    """Return the simulators on which passes of a record of schema 1 may have run: such a record does not say.
 
     If the run had one simulator, a pass ran on it or needed none. Otherwise the simulator is unknown.
     """
@@ -298,7 +298,7 @@ def seconds_lost(occurrence: Occurrence) -> float:
 
 
 def seed_of(test: FailedTest) -> str:
-    """Return the seed with which a test failed, in the form of the tables: empty if it has none."""
+    """Return the seed with which a test failed, in the form of the tables: empty if the test has no seed."""
     return UNKNOWN_SEED if test.seed_unknown else test.seed or ""
 
 

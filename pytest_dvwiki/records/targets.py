@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FailedTest, Occurrence
 
 _NOTHING_GIVEN = hashlib.sha256().hexdigest()[:8]
-"""Stands for a build that got no parameter before it failed, as with GHDL, which analyses before it elaborates."""
+"""Stands for a build that got no parameter before it failed, as with GHDL, which takes them only at elaboration."""
 _OF_BUILD = 8
 """Number of leading digits of a configuration that stand for the build."""
 _NOTHING_ADDED = "0000"
@@ -65,7 +65,10 @@ class Target(NamedTuple):
 
 
 def is_same_config(one: str, other: str) -> bool:
-    """Tell whether two configurations are the same; one of a build alone matches all configurations of that build."""
+    """Tell whether two configurations are the same.
+
+    A configuration that names only a build is the same as every configuration with that build.
+    """
     return (
         one == other
         or ANY in {one, other}

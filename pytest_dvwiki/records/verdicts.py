@@ -78,7 +78,7 @@ class Member:
     fingerprint: str
     word: str
     first: str
-    """Sort key of the run of its first occurrence."""
+    """Sort key of the run of the cause's first occurrence."""
     task_id: str
     commit: str
     line: int
@@ -136,7 +136,7 @@ class Verdicts:
 
     @cached_property
     def _steps(self) -> list[tuple[Rulings, dict[str, Ruling]]]:
-        """Return each file with its rulings by former fingerprint."""
+        """Return each file, with the file's rulings by former fingerprint."""
         return [(one, {ruling.fingerprint: ruling for ruling in one.verdicts}) for one in self.files]
 
     @property
