@@ -48,7 +48,7 @@ class Cause:
     page: PageFacts | None = None
     """The facts on the page of the cause before the present run."""
     subtype: SubtypeHistory | None = None
-    """The history of its failure subtype; None if it was not asked for."""
+    """The history of its failure subtype; None if nobody asked for that history."""
     advice: str = ""
     """How such failures are fixed, from the pattern or the page of the subtype."""
 
@@ -61,9 +61,9 @@ class Cause:
     without_fix: bool = False
     """Whether the newest fix on record is not in the commit of the run."""
     undone: FixState | None = None
-    """The newest fix, if the present failures show that it did not last; else None."""
+    """The newest fix, if the present failures show that the fix did not last; else None."""
     fix_in_place: bool | None = None
-    """Whether the sources of the run have the changes of the newest fix; False if they were undone, None if unknown."""
+    """Whether the run's sources have the changes of the newest fix; False if these were undone, None if unknown."""
     changed_since_fix: bool = False
     """Whether sources that may matter to the failure were changed between the newest fix and the run."""
     fixed_elsewhere: bool = False

@@ -71,7 +71,7 @@ class History(Protocol):
         ...
 
     def undone_fix(self, occurrence: Occurrence) -> FixState | None:
-        """Return a cause's newest fix if a new occurrence shows that it did not last, else None."""
+        """Return a cause's newest fix if a new occurrence shows that the fix did not last, else None."""
         ...
 
     def regressed(self, occurrence: Occurrence) -> bool:
@@ -99,7 +99,7 @@ class History(Protocol):
 
         Args:
             cause: The cause with which the test fails.
-            test: The test as it failed.
+            test: The test that failed.
             before: Sort key of a run; only earlier passes count.
         """
         ...
@@ -109,7 +109,7 @@ class History(Protocol):
         ...
 
     def flaky(self, names: Collection[str]) -> Mapping[str, tuple[int, int]]:
-        """Return, by test, in how many of the newest runs it was flaky, and in how many it ran."""
+        """Return, by test, in how many of the newest runs the test was flaky, and in how many the test ran."""
         ...
 
     def coverage(self) -> dict[tuple[str, str], KnownBin]:

@@ -35,7 +35,7 @@ class Passed:
     fix: Fix | None = None
     """The newest fix for `HELD`, else the changes between failure and pass."""
     no_proof: NoProof | None = None
-    """Why the passes may be chance, if there is a possible fix."""
+    """Why the passes may be chance, although something that can be a fix was changed."""
     no_fix: Change | Literal["fails elsewhere"] | None = None
     """Why there is no fix; `fails elsewhere` if a fix holds but the cause still fails other tests."""
     pass_: PassedAgain | None = None

@@ -364,7 +364,7 @@ def is_fixed_by(state: FixState, commit: str) -> bool:
 
 
 def _failed_since(cause: Cause, state: FixState) -> str:
-    """Return the time of the last recorded failure since a fix; empty if there is none or the fix is over."""
+    """Return the time of the last recorded failure since a fix; empty if there is none or the fix has failed."""
     if cause.history is None or cause.news is not None or state.returned or state.fix.result == "failed":
         return ""
     last = next((row for row in cause.history.rows if not row.without_fix), None)
@@ -372,7 +372,7 @@ def _failed_since(cause: Cause, state: FixState) -> str:
 
 
 def passes_since(cause: Cause) -> str:
-    """Return the time since which passes prove a cause fixed; empty if they do not."""
+    """Return the time since which passes prove a cause fixed; empty if no passes do."""
     state = cause.states[-1] if cause.states else None
     if state is None or state.returned or standing(state) not in {"held", "passing"} or _failed_since(cause, state):
         return ""
@@ -406,7 +406,7 @@ def _again(newest: Occurrence, history: CauseHistory | None, task_id: str) -> It
 
 
 def _compare(newest: Occurrence, history: CauseHistory) -> Iterator[Compare]:
-    """Yield the command of a cause with a seed with which the same test passed on the same simulator."""
+    """Yield the command that runs the last failure again, but with a seed that passed on the same simulator."""
     command = newest.command
     if command is None:
         return

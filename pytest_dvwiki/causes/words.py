@@ -31,7 +31,7 @@ _BARE_URL = re.compile(r"https?://[\w.~:/?#@!&+=%-]+", re.ASCII)
 
 
 class Style(NamedTuple):
-    """The markup of an output for text that is not its own."""
+    """The markup of an output for names, quotations and links."""
 
     name: Callable[[str], str] = str
     """Formats the name of a commit, a file, a test or an owner."""

@@ -47,7 +47,7 @@ class Likeness:
         """Whether an expression may require decimal digits in a hexadecimal number; no built-in expression does."""
         self._known = {number for source in expressions for number in _KNOWN.findall(_bare(source))}
         self._kinds: dict[str, tuple[str, str]] = {}
-        """Maps each value to its kind and its number."""
+        """Maps each value to its kind, and to its digits without prefix and leading zeros."""
 
     def key(self, failure: Failure) -> Hashable | None:
         """Return the same key for failures that are alike; None for a failure that is not compared with others.

@@ -273,7 +273,7 @@ def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, st
 
 
 def _primary_text(finding: FirstCause, parts: ReportParts) -> str:
-    """Return the text of the first cause: add the place if it is vague, and the simulation time to a time limit."""
+    """Return the text of the first cause: add the place to a vague text, and the simulation time to a time limit."""
     text = with_place(finding.text, parts, finding.frame)
     for more in (finding.values, finding.difference):
         if more and more not in text:

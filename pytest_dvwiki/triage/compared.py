@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 LONG = 200
-"""Length of a message above which its sequences are shortened to their first difference."""
+"""Length above which a message is shown with its sequences shortened to the first difference."""
 _SHOWN = 3
 """Number of items of a shortened sequence that are shown."""
 _CONTINUED = 6
-"""Number of lines below an exception that may hold its values."""
+"""Number of lines below an exception that may hold the compared values."""
 
 _OBJECT = re.compile(r"<[\w.]+(?:: | object at | )[^<>]{0,200}>")
 """An enumeration's value or an object, as Python prints it."""

@@ -27,7 +27,7 @@ MOST_OPEN = 500
 """Number of holes that may be open at a time; the holes with the highest priority come first."""
 _NAMED = 6
 _SHORT = re.compile(r"[\w ,.-]{1,16}")
-"""Names too short to hold a secret; not searching them for one saves time with large crosses."""
+"""Names too short to hold a secret; skipping the search for secrets saves time with large crosses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ class _Point:
         return self._record_row(name, priority, "", filled=bin_.filled, hits=bin_.hits, goal=bin_.goal)
 
     def _all_bins(self, *, filled: bool) -> BinRow:
-        """Return the row of all bins together; its hits are the number of covered bins."""
+        """Return the row of all bins together; `hits` is the number of covered bins."""
         total = len(self._members)
         return self._record_row(
             ALL_BINS,

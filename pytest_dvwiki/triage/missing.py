@@ -30,7 +30,7 @@ _SYNTAX = re.compile(r"syntax error(?:,|$)")
 
 @functools.cache
 def _named() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return the expressions for messages about a missing name that keep their file, each after the name's kind."""
+    """Return expressions for messages that keep their file, about missing names, each with the kind of name."""
     return tuple(
         (f"missing {kind}", re.compile(text)) for tool in simulators.tools() for kind, text in tool.missing.items()
     )

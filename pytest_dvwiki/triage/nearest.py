@@ -70,7 +70,7 @@ class Nearest:
 
 
 def words(message: str) -> Sequence[str]:
-    """Return the words of a message that are compared, without its place, names and values."""
+    """Return the words of a message by which it is compared: all but places, names and values."""
     masked = mask(parse_report(message).text).lower()
     return [word for word in _WORD.findall(masked) if word not in _EMPTY and len(word) > 1]
 

@@ -82,13 +82,13 @@ _KINDS = {
     "simulation_ended_early": "no progress",
 }
 _SAME_HDL = "same HDL"
-"""Kind of the clue that no HDL file changed: then a mismatch in the design does not come from a change in it."""
+"""Kind of the clue that no HDL file changed: then no change of the design explains a mismatch in it."""
 _ASKS = "asks for a top"
 """Kind of the clue that the Makefile of a build changed: if nothing else did, the design did not lose the top level."""
 _LIST = "source list"
 """Kind of the clue that a list of sources changed: a missing file may be the fault of whoever keeps the list."""
 _REPLACES = {_SAME_HDL: "mismatch", _LIST: "build", _ASKS: "top level"}
-"""Maps kinds of clues to the kinds that they refute; if no clue of a refuted kind is there, they do not count."""
+"""Maps kinds of clues to the kinds that they refute; a clue with nothing to refute does not count."""
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail", "timing_offset", "protocol_violation", "coverage_miss"})
 _OF_VALUES = frozenset({"index_out_of_range", "key_error", "value_error", "type_error", "runtime_error"})
 """Subtypes of Python exceptions that a wrong value from the design can cause as well as a testbench fault."""
@@ -181,7 +181,7 @@ def _names_its_sender(pattern: Pattern | None) -> bool:
 
 
 def conclude(clues: Sequence[Clue]) -> Origin:
-    """Return the origin that the evidence shows together; unknown if it is too weak."""
+    """Return the origin that all evidence together shows; UNKNOWN if the evidence is too weak."""
     person = next((clue for clue in clues if clue.kind == "person"), None)
     tool = next((clue for clue in clues if clue.side == "TOOL"), None)
     score = sum(_weight(clue) * (1 if clue.side == "RTL_BUG" else -1) for clue in clues if clue.side in SIDES)
@@ -348,7 +348,7 @@ def _weight(clue: Clue) -> float:
 
 
 def _reasons(clues: Iterable[Clue], side: OriginType) -> tuple[str, ...]:
-    """Return the reasons, first the reasons for a side, then the reasons against it."""
+    """Return the reasons: first those for a side, then the others."""
     return tuple(clue.text for clue in sorted(clues, key=lambda clue: clue.side != side))
 
 
@@ -433,7 +433,7 @@ def _run(failure_subtype: str, prior: Clue | None) -> Clue | None:
 
 
 def _prior(failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str, Subtype]) -> Clue | None:
-    """Return a clue for the side from which such failures mostly come; the caller sets its kind."""
+    """Return a clue for the side from which such failures mostly come; the caller sets the kind of the clue."""
     if pattern is not None and pattern.origin in SIDES:
         return Clue("", pattern.origin, f"messages like this ({pattern.id}) mostly come from {SIDES[pattern.origin]}")
     if pattern is not None and pattern.origin == "TOOL":

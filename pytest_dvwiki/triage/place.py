@@ -87,7 +87,7 @@ class Frames:
         self._lines = lines
 
     def of(self, line: int) -> Frame | None:
-        """Return the frame of the exception named on a line; a results entry names it before its traceback."""
+        """Return the frame of the exception named on a line; a results entry has this line before the traceback."""
         at = bisect_left(self._raised, line, key=itemgetter(0))
         _, first, frame = self._raised[at] if at < len(self._raised) else (0, line + 1, None)
         return frame if first <= line else None

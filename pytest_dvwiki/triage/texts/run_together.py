@@ -12,7 +12,7 @@ _FEW_LINES = 3
 """Maximum number of non-empty lines of a text that lost its line feeds."""
 _LONG = 80
 _MESSAGES = 2
-"""Number of message heads within one line that shows that it was several lines."""
+"""Minimum number of message heads in a line that shows that the line was several lines."""
 _HEADS = (
     r"(?:-\.--|\d+(?:\.\d+)?)[munpf]?s\s+(?:INFO|WARNING|ERROR|CRITICAL|DEBUG)\s"
     r"|UVM_(?:INFO|WARNING|ERROR|FATAL)\s[@\w/.]|make(?:\[\d+\])?:\s(?:\*\*\*|Entering|Leaving)"
@@ -50,5 +50,5 @@ def _head() -> re.Pattern[str]:
 
 @functools.cache
 def _last() -> re.Pattern[str]:
-    """Return the expression for the summary that a tool prints last: it alone shows that a line was several lines."""
+    """Return the expression for a tool's final summary: one such head shows that a line was several lines."""
     return re.compile(simulators.either(lambda tool: tool.summary, _LAST))

@@ -55,7 +55,7 @@ class Kept:
     lines: tuple[tuple[int, str], ...]
     """Line numbers, from 1, with their lines."""
     hits: Mapping[int, int] | None = None
-    """For each kept message, by line number, the number of messages that it stands for: others of its kind are skipped.
+    """For each kept message, by line number, how many messages it stands for: others of its kind are skipped.
     None for a text that was kept whole."""
     left_out: int = 0
     """Number of messages that were left out to limit memory."""
@@ -108,7 +108,7 @@ class Sieve:
 
 
 class _Kinds(KindCounts):
-    """Counts each skipped message with the last kept message of its kind."""
+    """Adds each skipped message to the count of the last kept message of the same kind."""
 
     def __init__(self) -> None:
         super().__init__(OF_A_KIND)
@@ -164,7 +164,7 @@ class _Scan:
         """The last line that reports the successful end of a test, and of a run."""
         self._carry = b""
         self._settled = 0
-        """Offset in the lines carried over to the next block at which the search goes on."""
+        """Offset at which the search goes on, in the lines carried over to the next block."""
         self._first = 1
         self._cocotb = False
         self._keep_start(start)

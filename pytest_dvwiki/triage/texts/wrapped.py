@@ -41,7 +41,7 @@ _WARNING = "Warning: |WARNING: |UVM_WARNING"
 
 @dataclass(frozen=True, slots=True)
 class _Joined:
-    """A line as it was before it was wrapped."""
+    """A line put together from the parts into which it was wrapped."""
 
     first: int
     """Line number of the first part."""
