@@ -77,7 +77,7 @@ def check_action(name: str) -> None:
         ValueError: There is no such class; the message names the valid ones.
     """
     if name not in ACTIONS:
-        raise ValueError(f"unknown action class {name!r}; there are {', '.join(ACTIONS)}")
+        raise ValueError(f"unknown action class {name!r}; use one of {', '.join(ACTIONS)}")
 
 
 def holes(text: str | None) -> list[BinRow]:
@@ -110,7 +110,7 @@ def _hole(row: dict[str, str]) -> BinRow:
 
 
 def origin(values: Mapping[str, str]) -> Origin:
-    """Return the origin that a classification states; UNKNOWN if it states none that is known."""
+    """Return the origin that a classification states; UNKNOWN if it states no known origin."""
     stated = word(values.get("bug_type", ""))
     # Text after the origin, as in `RTL_BUG (confidence: 92%)`, adds to it and does not contradict it.
     kind = re.sub(r"[ -]", "_", re.split(r"\s*[(,;:]", stated)[0].lower())

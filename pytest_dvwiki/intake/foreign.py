@@ -318,7 +318,7 @@ def _sections(page: ForeignPage) -> Iterator[tuple[str, str]]:
 
 
 def _with_notes(text: str, page: ForeignPage) -> str:
-    """Add the page's former name, and the sections that bug pages of this wiki do not have, to its notes."""
+    """Add the page's former name, and sections that bug pages of this wiki do not have, to the page's notes."""
     rest = [f"{heading}: {words}" for heading, words in _sections(page) if words and parts.part(text, heading) is None]
     found = parts.part(text, "Notes")
     if found is None:

@@ -49,7 +49,7 @@ class Learning:
         return self._found.text if self._found.drafts or self.problem else ""
 
     def learn(self) -> list[str]:
-        """Put the lessons on their pages, and return the pages; the record that they cite has been written already."""
+        """Put the lessons on their pages, and return the pages; the cited record has been written already."""
         if self._found is None or self.problem:
             return []
         from pytest_dvwiki.librarian import lessons  # noqa: PLC0415  # as above

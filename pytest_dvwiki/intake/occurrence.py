@@ -33,7 +33,7 @@ def task_id_of(name: str, kind: str, content: str) -> str:
     """Return the name of a record; the same report always gives the same name.
 
     Args:
-        name: The name that the caller or the other wiki gives to the task.
+        name: The name that the caller, or an imported wiki, gives to the task.
         kind: What was reported.
         content: What distinguishes the report from others.
     """
@@ -87,7 +87,7 @@ def _text(values: Mapping[str, str], name: str) -> str | None:
 
 
 def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:
-    """Return the tests that are named, one per line or separated by commas; a seed counts only if there is one test."""
+    """Return the tests that a report names, on lines or between commas; a seed counts only for a single test."""
     named = [redact(word(name)) for line in values.get("test", "").splitlines() for name in _COMMA.split(line)]
     names = [name for name in dict.fromkeys(named) if name]
     seed = redact(word(values.get("seed", ""))) or None

@@ -91,7 +91,7 @@ class WikiIngestService:
         task_id: str,
         transcript: str | None = None,
     ) -> Coroutine[Any, Any, WikiIngestResult]:
-        """Archive the findings of one session, if it has any: failures, their origins, and coverage holes.
+        """Archive the findings of one session, if there are any: failures, their origins, and coverage holes.
 
         Args:
             session_report: Read like the failure summary, and kept as evidence. A pass that it states proves nothing.

@@ -68,7 +68,7 @@ class Outcome:
 
 
 class _State(msgspec.Struct):
-    """The state of a page as of its last compile. It is only a cache: proposals hold the same data."""
+    """The state of a page as of its last compile. Only a cache: proposals hold the same data."""
 
     versions: tuple[str, ...] = ()
     """The version that was compiled, and the version that resulted."""
@@ -101,7 +101,7 @@ def compile_topics(
 
 
 def planned(settings: LibrarianSettings, names: Sequence[str] = ()) -> Iterator[tuple[str, int, int]]:
-    """Yield each page that a model would be asked about, with the tokens in its prompts and the most in its answers."""
+    """Yield each page that a model would be asked about, the tokens in its prompts, and the maximum in its answers."""
     with WikiHistory(settings.layout) as history:
         for name in pages(settings.layout, names):
             page = _Page(settings, name, history, None)

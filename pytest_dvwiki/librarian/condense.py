@@ -199,7 +199,7 @@ def _prose_of(lesson: Lesson) -> frozenset[str]:
 
 
 def _renamed(lesson: Lesson, former: Collection[str], name: str) -> Lesson:
-    """Return a lesson with its links to replaced lessons changed to the lesson that replaced them."""
+    """Return a lesson with links to replaced lessons pointing to the lesson that took their place."""
     return replace(
         lesson,
         supersedes=tuple(dict.fromkeys(name if each in former else each for each in lesson.supersedes)),

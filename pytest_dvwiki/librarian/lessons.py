@@ -158,7 +158,7 @@ def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[LessonDra
 
 
 def planned(settings: LibrarianSettings, transcript: str) -> tuple[int, int]:
-    """Return the number of tokens in the prompt for a transcript and the most in its answer, without comparisons."""
+    """Return the tokens in the prompt for a transcript, and the maximum in its answer; comparisons do not count."""
     read = tail(redact(text_of(transcript)), settings.transcript_limit)
     return by_rule(_system(settings.layout) + quoted("transcript", read)), _ANSWER
 

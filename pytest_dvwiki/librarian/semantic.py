@@ -136,7 +136,7 @@ def check(settings: LibrarianSettings, model: Model) -> Iterator[ComparedPage]:
 
 
 def planned(settings: LibrarianSettings) -> Iterator[tuple[str, int, int]]:
-    """Yield each page that is due, with the number of tokens in its prompt and the most in its answer."""
+    """Yield each page that is due, the number of tokens in its prompt, and the maximum in its answer."""
     return ((work.page, by_rule(SYSTEM + work.prompt), _ANSWER) for work in _due(settings))
 
 

@@ -95,7 +95,7 @@ def scenarios_of(section: str) -> list[Entry]:
 
 
 def _headed(section: str) -> Iterator[Entry]:
-    """Yield each heading with the text up to the next one of its level or above."""
+    """Yield each heading with the text up to the next heading of the same or a higher level."""
     found = [*_HEADING.finditer(section)]
     for at, each in enumerate(found):
         end = next((later.start() for later in found[at + 1 :] if len(later[1]) <= len(each[1])), len(section))

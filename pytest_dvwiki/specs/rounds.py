@@ -36,7 +36,7 @@ class RoundFiles:
 
     @classmethod
     def of(cls, parent: Path, name: str, outline: Outline, texts: Texts, model: str) -> RoundFiles:
-        """Return the folder for an item, the texts and the model: if one of these differs, so does the folder."""
+        """Return the folder for an item, the texts and the model: each combination has a folder of its own."""
         files = "\0".join(entry for entry, _ in outline.input_files)
         parts = (configuration(outline), files, texts.system, texts.guidance, texts.template, model)
         digest = hashlib.sha256("\0\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()

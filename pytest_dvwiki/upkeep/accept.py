@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def shown(layout: Layout, proposal: Proposal) -> str:
-    """Return a proposal as a person or an agent reads it: who made it and why, then its text or what it changes."""
+    """Return a proposal as people and agents read it: its author, the reason, then its text or the changes."""
     keys = {key: value for key, value in asdict(proposal).items() if value and key not in {"text", "sources"}}
     head = [f"{key}: {value}" for key, value in keys.items()] + [f"source: {each}" for each in proposal.sources]
     text = proposal.text

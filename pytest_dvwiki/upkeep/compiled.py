@@ -88,7 +88,7 @@ def reject(layout: Layout, proposal: Proposal, by: str) -> None:
 
 
 def _accepted(present: list[Lesson], lesson_id: str, given: list[Lesson]) -> list[Lesson]:
-    """Return the lessons of a page, with one of them as the person accepted it.
+    """Return the lessons of a page, with one lesson changed to the text that the person accepted.
 
     Raises:
         ReviewError: The page no longer has that lesson.

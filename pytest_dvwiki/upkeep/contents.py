@@ -24,7 +24,7 @@ _PEOPLE_S = {"bugs": {0, 1, 4}, "patterns": set[int](), "coverage": {0, 1, 2}, "
 
 
 def check_index(wiki: Path, page_cache: PageCache) -> Iterator[Finding]:
-    """Yield the pages missing from `index.md`, and the pages in it that do not exist."""
+    """Yield the pages missing from `index.md`, and the pages that it lists although they do not exist."""
     try:
         text = outside.read(wiki, "index.md").decode("utf-8", "replace")
     except OSError:

@@ -51,7 +51,7 @@ REMEDIES: dict[Kind, str] = {
     "conflict": "settle it by hand, then run `dvwiki build`",
     "drift": "cite the place where the code is now, or remove the citation",
     "drift_hint": "check whether the text still holds",
-    "log_changed": "put the line back: log.md is only appended to",
+    "log_changed": "put the line back: lines are only added to log.md",
     "record_changed": "put the record back as it was: `git checkout COMMIT^ -- FILE`",
     "calibration": "give the pattern another `origin` in .agent/patterns, or correct a page whose `type` is wrong",
     "outdated": BUILD,

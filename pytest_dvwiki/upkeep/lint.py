@@ -95,7 +95,7 @@ class LintResult:
     """The result of a check."""
 
     findings: list[Finding] = field(default_factory=list)
-    """Sorted by file and line."""
+    """All findings, sorted by file and line."""
     deciles: tuple[calibration.Decile, ...] = ()
     """The confidence of verdicts compared with people's decisions; empty after a quick check or with few decisions."""
 
@@ -163,7 +163,7 @@ def _derived(layout: Layout, expected: Mapping[str, bytes]) -> Iterator[Finding]
     built = build(layout, check=True)
     for path in built.changed:
         behind = contents.rows_behind(layout.wiki, path, expected[path]) if path in expected else []
-        what = _UNMERGED if path.startswith("../") else "what the tool writes there differs from the records"
+        what = _UNMERGED if path.startswith("../") else "the part that dvwiki writes differs from the records"
         yield from behind or [Finding(path, 0, "outdated", what)]
     for path, reason in built.refused:
         place = _PLACE_OF_REFUSAL.match(reason)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def reclassify_all(settings: Settings) -> Reclassified:
-    """Judge the failures again that other patterns or fingerprint versions named; the next build updates the pages.
+    """Judge again all failures named by other patterns or fingerprint versions; the next build updates the pages.
 
     Raises:
         PatternError: A pattern of the project is invalid; without that pattern, causes would lose their names.

@@ -234,7 +234,7 @@ def test_holes_are_read_from_a_table_and_from_json(caplog: pytest.LogCaptureFixt
     late, odd = holes(f"covergroup: axi\n\n{table}")
     assert (late.covergroup, late.bin, late.action_class, late.scenario) == ("axi", "late", "actionable", "wait")
     assert odd.action_class == "needs_investigation"
-    assert "axi.x needs investigation: unknown action class 'odd'; there are actionable, " in caplog.text
+    assert "axi.x needs investigation: unknown action class 'odd'; use one of actionable, " in caplog.text
     bins = holes('{"covergroup": "axi", "bins": [{"bin": "a", "filled": true}, {"bin": "b", "priority": "P2"}]}')
     assert [(row.covergroup, row.bin, row.filled, row.priority) for row in bins] == [
         ("axi", "a", True, None),

@@ -235,7 +235,7 @@ def test_a_coverage_hole_is_filled_by_a_later_call(config: WikiConfig, service: 
 
 
 def test_an_unknown_action_class_is_an_error_that_names_the_known_ones(service: WikiIngestService) -> None:
-    with pytest.raises(ValueError, match="unknown action class 'blocked'; there are actionable, protocol_blocked, "):
+    with pytest.raises(ValueError, match="unknown action class 'blocked'; use one of actionable, protocol_blocked, "):
         asyncio.run(service.ingest_coverage_hole("axi_cov", "len", "blocked", "", False, "t"))
 
 
