@@ -101,6 +101,13 @@ def _has_returned(cause: Cause) -> bool:
     return cause.newest_fix is not None and cause.newest_fix.returned is not None
 
 
+def _is_another_return(cause: Cause) -> bool:
+    """Tell whether the newest fix was undone or made again since the cause returned: another fault may fail now."""
+    fix = cause.newest_fix
+    known = {cause.fix_in_place, fix.in_place if fix is not None and fix.returned is not None else None}
+    return known == {True, False}
+
+
 def _processed(run: Run, services: Services) -> Archived:
     settings, classifier, history = services.settings, services.classifier, services.history
     repository = Repository.of(settings)
@@ -119,7 +126,9 @@ def _processed(run: Run, services: Services) -> Archived:
     present |= {cause.history.fingerprint for cause in causes if cause.history is not None}
     again, fixes = passed_again(failing, present, run.simulators, vcs, repository)
     named = [
-        replace(cause.occurrence, fingerprint=cause.name) for cause in causes if not is_beyond_sources(cause.occurrence)
+        replace(cause.occurrence, fingerprint=cause.name)
+        for cause in causes
+        if not is_beyond_sources(cause.occurrence) and not _is_another_return(cause)
     ]
     in_place = {cause.name: cause.fix_in_place for cause in causes}
     came, first_bad = onset.known_or_new(named, vcs, history, repository, in_place)

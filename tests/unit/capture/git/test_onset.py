@@ -830,3 +830,24 @@ def test_a_pass_with_another_seed_after_changes_of_what_was_not_read_names_no_co
     (passed,) = archived.passed
     assert of_passes(passed).startswith(told)
     assert ("another change" in project.page()) == told.startswith("may be")
+
+
+def test_with_an_undone_fix_back_in_place_the_commits_that_undid_it_are_not_told(project: Project) -> None:
+    reads = ("rtl/fifo.sv", "rtl/regs.sv")
+    project.commit("regs", "rtl/regs.sv")
+    project.run(seed="1")
+    project.commit("fifo: rework")
+    project.run(fails=True, seed="1", reads=reads)
+    project.commit("fifo: repair")
+    project.run(seed="1", named=True)
+    git(project.root, "revert", "--no-edit", "HEAD")
+    returned = project.first_bad(seed="1", reads=reads)
+    assert returned is not None
+    assert "Revert" in returned.log[0]
+    git(project.root, "revert", "--no-edit", "HEAD")
+    project.commit("regs: another fault", "rtl/regs.sv")
+    for seed in "123":
+        archived = project.run(fails=True, seed=seed, reads=reads)
+        (cause,) = archived.causes
+        assert "that fix is still in place" in " ".join(map(text, archived.statements(cause)))
+        assert cause.first_bad is None
