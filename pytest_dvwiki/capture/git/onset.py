@@ -13,10 +13,11 @@ can change the cause, or so many runs passed before the first failure that chanc
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_dvwiki.model import FirstBad, Onset, Vcs
+from pytest_dvwiki.model import FirstBad, Fix, Onset, Vcs
 from pytest_dvwiki.records.kinds import is_deterministic
 from pytest_dvwiki.runs import EVER
 
@@ -79,7 +80,7 @@ def _of_failure(
     known = onset.first_bad
     if vcs.commit is None or not occurrence.tests or (vcs.dirty and onset.moment is not None):
         return known, False
-    named = f"{occurrence.primary}\n{occurrence.excerpt}"
+    named, now = f"{occurrence.primary}\n{occurrence.excerpt}", vcs
     since = _passed_since(occurrence, vcs, onset, history, repository)
     if since is not None:
         start = since
@@ -104,14 +105,17 @@ def _of_failure(
             # Where the pass proves nothing, only the first sighting is left, and that run had uncommitted changes.
             return known, False
         start = begins
-    found = _between(
+    between = functools.partial(
+        _between,
         start,
-        vcs,
-        repository,
+        repository=repository,
         fingerprint=occurrence.fingerprint,
         named=f"{start.nodeid}\n{named}",
         reads=occurrence.reads,
     )
+    found = between(vcs)
+    if found is not None and found.is_certain and vcs != now and _is_undone(found, now, repository):
+        found = between(now)
     is_news = found is not None and (known is None or _identity(found) != _identity(known))
     return found or known, is_news
 
@@ -121,7 +125,11 @@ def _is_undone(known: FirstBad, vcs: Vcs, repository: Repository) -> bool:
     if not 0 < known.file_count == len(known.files):
         return False
     changed = repository.changed(known.good, vcs)
-    return changed is not None and set(known.files).isdisjoint(changed)
+    if changed is None or set(known.files).isdisjoint(changed):
+        return changed is not None
+    # Later commits may have changed other lines of these files.
+    whole = Fix(text="", commits=(known.good, known.bad), files=known.files, file_count=known.file_count)
+    return repository.keeps(whole, vcs) is False
 
 
 def _identity(found: FirstBad) -> tuple[object, ...]:

@@ -851,3 +851,26 @@ def test_with_an_undone_fix_back_in_place_the_commits_that_undid_it_are_not_told
         (cause,) = archived.causes
         assert "that fix is still in place" in " ".join(map(text, archived.statements(cause)))
         assert cause.first_bad is None
+
+
+def test_a_range_whose_changes_are_undone_beside_another_fault_ends_at_the_failing_run(project: Project) -> None:
+    file = project.root / "rtl/fifo.sv"
+
+    def write(subject: str, *lines: str) -> str:
+        file.write_text("\n".join(lines) + "\n")
+        git(project.root, "commit", "--quiet", "--all", "--message", subject)
+        return project.head
+
+    good = write("fifo: all", "a", "b", "c", "d", "e", "f", "g", "h")
+    project.run(seed="1")
+    write("fifo: one fault", "a", "B", "c", "d", "e", "f", "g", "h")
+    project.run(fails=True, seed="1", reads=("rtl/fifo.sv",))
+    write("fifo: repair", "a", "b", "c", "d", "e", "f", "g", "h")
+    bad = write("fifo: another fault", "a", "b", "c", "d", "e", "f", "G", "h")
+    found = project.first_bad(seed="1", reads=("rtl/fifo.sv",))
+    assert found is not None
+    assert (found.good, found.bad) == (good, bad)
+    project.commit("fifo: more")
+    found = project.first_bad(seed="1", reads=("rtl/fifo.sv",))
+    assert found is not None
+    assert (found.good, found.bad) == (good, bad), "the changes are still there"
