@@ -1,6 +1,6 @@
 """The `dvwiki` command; one module per sub-command, imported when it is called.
 
-Such a module has `add_arguments(parser)` and `run(args)`, which returns the exit status. A mistake by the user is
+Each module has `add_arguments(parser)` and `run(args)`, which returns the exit status. A mistake by the user is
 raised as `UsageError` and printed as one line.
 """
 
@@ -69,12 +69,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one sub-command.
 
     Returns:
-        Its exit status; 2 for a mistake in the call.
+        The sub-command's exit status; 2 for a mistake in the call.
     """
     if argv is not None:
         return _run([*argv])  # not `list(argv)`: that name can be the sub-command's module here
-    # In a process of its own most of the time goes into imports. Garbage collection during them takes a tenth of that
-    # time, and the collection at exit another tenth.
+    # As a process of its own, the command spends most of its time on imports. Garbage collection during the imports
+    # takes a tenth of that time, and the collection at exit another tenth.
     gc.set_threshold(_GARBAGE)
     for stream in (sys.stdout, sys.stderr):
         # Output must not fail on a terminal that is limited to ASCII, or for a file name that is not UTF-8.

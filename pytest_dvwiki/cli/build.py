@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _reclassify(settings: Settings) -> Reclassified:
-    """Judge the archive again, and print the outcome.
+    """Reclassify the causes on record, and print the outcome.
 
     Raises:
         UsageError: A pattern of the project is invalid; without it, causes would lose their names.

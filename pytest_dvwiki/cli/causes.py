@@ -48,7 +48,9 @@ def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
             found = [each for each in known if each.startswith(asked)]
         if len(found) > 1:
             listed = few([_describe(history, each) for each in found], SHOWN)
-            raise UsageError(f"{name}: several causes begin like this: {listed}; give more digits, or the page's name")
+            raise UsageError(
+                f"{name}: the ids of several causes begin with this: {listed}; give more digits, or the page's name"
+            )
         cause = history.cause(found[0] if found else asked)
         if cause is None:
             raise UsageError(_unknown(history, name, known))

@@ -17,7 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topics", nargs="*", metavar="TOPIC", help="only these topics (default: all that are due)")
     parser.add_argument("--rules", action="store_true", help="use rules only; call no model")
     parser.add_argument(
-        "--dry-run", action="store_true", help="print the tokens and the cost; call no model and write nothing"
+        "--dry-run",
+        action="store_true",
+        help="print the number of tokens and the cost; call no model and write nothing",
     )
     add_place(parser)
 

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--category", choices=CATEGORIES, help="only pages of this category")
     parser.add_argument("--log", metavar="FILE", help="name the failure in this log (- reads standard input)")
     parser.add_argument(
-        "--newest", action="store_true", help="the causes of the newest run, new and regressed ones first"
+        "--newest", action="store_true", help="print the causes of the newest run, new and regressed ones first"
     )
     parser.add_argument(
         "--template",

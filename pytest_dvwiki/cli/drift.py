@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also ask the model of the block `librarian:` whether old pages still match the source that they cite; "
         "what it finds goes to the review queue",
     )
-    parser.add_argument("--dry-run", action="store_true", help="print the tokens and the cost; call no model")
+    parser.add_argument("--dry-run", action="store_true", help="print the number of tokens and the cost; call no model")
     add_place(parser)
 
 

@@ -56,4 +56,4 @@ def check_farm(args: argparse.Namespace) -> None:
     if args.jobs is not None and args.jobs < 1:
         raise UsageError(f"--jobs {args.jobs}: give a number of processes, at least 1")
     if args.scheduler and args.engine != "dask":
-        raise UsageError("--scheduler works only with --engine dask; give that as well")
+        raise UsageError("--scheduler works only with --engine dask; add --engine dask")

@@ -87,7 +87,7 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, 
         )
     fix, task_id = found[-1]
     row = FixRow(fingerprint=fingerprint, by="person", takes_back=task_id)
-    return row, f"taken back for {called}: {fix.text!r} of {fix.date[:10]} ({fix.by})"
+    return row, f"withdrew the fix stated for {called}: {fix.text!r} of {fix.date[:10]} ({fix.by})"
 
 
 def _commits(repository: Repository, given: str | None) -> dict[str, Any]:

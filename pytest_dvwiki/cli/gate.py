@@ -58,11 +58,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def joined(records: Sequence[RunRecord]) -> Gate:
-    """Join the gates of several runs; the result is refused if one is refused or missing, or modes or bases differ."""
+    """Join the gates of several runs; the result is closed if one is closed or missing, or if modes or bases differ."""
     gates = [record.gate for record in records if record.gate is not None]
     refused = next((f"{each.task_id} was made without --dvwiki-gate" for each in records if each.gate is None), "")
     if not refused and len({(gate.mode, gate.base) for gate in gates}) > 1:
-        refused = "the runs have different gates, or different bases"
+        refused = "the runs differ in --dvwiki-gate or --dvwiki-gate-base"
     refusals = (
         f"{each.task_id}: {each.gate.refused}" for each in records if each.gate is not None and each.gate.refused
     )

@@ -108,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="with --transcript: print the tokens and the cost; call no model and write nothing",
+        help="with --transcript: print the number of tokens and the cost; call no model and write nothing",
     )
     add_farm(parser)
     add_place(parser)
@@ -167,7 +167,7 @@ class _Ingest:
         self._templates = _templates(self._settings)
         self._problems = 0
         self._several = False
-        """Whether the call reads several runs; it then shows a cause that they share only once."""
+        """Whether the call reads several runs; a cause of more than one run is then shown once."""
         self._shown: set[str] = set()
         """Fingerprints of the causes that this call has shown."""
         self._causes: dict[str, Cause] = {}
@@ -240,7 +240,7 @@ class _Ingest:
         return f"{text}\n**Incomplete**: {problems} while reading; there may be more causes.\n"
 
     def _collect(self, causes: Iterable[Cause]) -> None:
-        """Keep causes for the summary; a cause of several runs is kept once, with the tests of all of them."""
+        """Keep causes for the summary; a cause of several runs is kept once, with its tests of all these runs."""
         for cause in causes:
             first = self._causes.setdefault(cause.name, cause)
             if first is not cause:
@@ -248,7 +248,7 @@ class _Ingest:
                 self._causes[cause.name] = replace(first, occurrence=replace(first.occurrence, tests=tests))
 
     def _report_unused_waivers(self) -> None:
-        """Name the waivers that matched no failure of any run of the call."""
+        """Name the waivers that matched no failure in any run of the call."""
         if self._waived and self._services.waivers is not None:
             used = [each.id for run in self._waived for each in run]
             for note in self._services.waivers.unused(used, today().isoformat(), count(len(self._waived), "run")):
@@ -289,7 +289,7 @@ class _Ingest:
             self._show_known_causes(self._run_of(self._read(group, logs)), known.values())
 
     def _read(self, group: Group, logs: Sequence[Artefact], known: Iterable[Path] = ()) -> Leftovers:
-        """Read the artefacts of a run, without those that are archived already."""
+        """Read the artefacts of a run, except those that are archived already."""
         from pytest_dvwiki.capture.interrupted.places import places_of  # noqa: PLC0415
         from pytest_dvwiki.capture.leftovers import read_leftovers  # noqa: PLC0415
         from pytest_dvwiki.capture.simulations.builds import Builds  # noqa: PLC0415
@@ -392,7 +392,7 @@ class _Ingest:
             self._archive(group, run)
 
     def _take_coverage(self, group: Group) -> None:
-        """Archive the coverage reports of one run together; if one cannot be read, only filled bins are news."""
+        """Archive the coverage reports of one run together; if one cannot be read, no new hole is reported."""
         from pytest_dvwiki.capture.files.coverage import read_reports  # noqa: PLC0415
 
         before = self._known_files.run_of_reports(group.artefacts)
@@ -596,7 +596,7 @@ def _vcs(settings: Settings, commit: str | None) -> Vcs:
 
 
 def _digest(files: Sequence[Artefact], run_id: str) -> str:
-    """Return six hex digits made from a run's id and the contents of its files; their order and names do not matter."""
+    """Return six hex digits made from a run's id and its files' contents; order and names of files do not matter."""
     return hashlib.sha256("".join((*sorted(file.sha256 for file in files), run_id)).encode()).hexdigest()[:6]
 
 

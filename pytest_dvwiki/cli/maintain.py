@@ -103,7 +103,7 @@ def _steps(settings: Settings) -> Iterator[str]:
     if built.changed:
         yield f"build: {count(len(built.changed), 'file')}"
     if left := leave_out(layout, _STALE_DAYS, lock_timeout=timeout):
-        yield f"stale for {_STALE_DAYS} days, out of index and prompts: {', '.join(_pages(left))}"
+        yield f"stale for {_STALE_DAYS} days, left out of index and prompts: {', '.join(_pages(left))}"
     if marked := mark(layout, lock_timeout=timeout):
         yield f"drift: {', '.join(_pages(marked))} marked or unmarked"
     yield from _compiled(settings)

@@ -1,4 +1,4 @@
-"""The place where a command works: the options `--root` and `--wiki-dir`, and write errors as usage errors."""
+"""The options --root and --wiki-dir, the folders and settings that they select, and write errors as usage errors."""
 
 from __future__ import annotations
 

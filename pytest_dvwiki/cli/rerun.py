@@ -26,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("cause", nargs="?", metavar="PAGE", help="name or path of a page, or the fingerprint of a cause")
     what.add_argument("--new", action="store_true", help="the causes that are new")
     what.add_argument("--regressed", action="store_true", help="the causes that came back")
-    parser.add_argument("--per-cause", type=int, default=1, metavar="N", help="tests for each cause (default: 1)")
+    parser.add_argument(
+        "--per-cause", type=int, default=1, metavar="N", help="number of tests for each cause (default: 1)"
+    )
     parser.add_argument("--format", choices=("lines", "json"), default="lines", help="one command per line, or JSON")
     add_since(parser)
     add_place(parser)

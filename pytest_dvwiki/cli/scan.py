@@ -34,7 +34,7 @@ _WIDEST = 160
 _INDENT = " " * 6
 _SLOWEST = "python"
 _LARGE = 50_000_000
-"""Size of the logs in bytes above which a run on the slowest engine is reported."""
+"""Size of the logs in bytes from which a remark reports that the slowest engine was used."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -147,7 +147,7 @@ def _ingest(args: argparse.Namespace) -> int:
     parser = argparse.ArgumentParser()
     ingest.add_arguments(parser)
     options = argparse.Namespace(**vars(parser.parse_args([])) | vars(args))
-    # With JSON output the report of the archive goes to standard error; standard output thus stays valid JSON.
+    # With JSON output, what --ingest reports goes to standard error, so that standard output stays valid JSON.
     if args.format == "text":
         print()
         return ingest.run(options)

@@ -109,7 +109,7 @@ def index_of(settings: Settings) -> WikiSearchIndex:
 
 
 def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
-    """Return why nothing was found: no page has the value of a filter (its existing values follow), or the words."""
+    """Return why nothing was found: no page has a filter's value (the values that pages have follow), or the words."""
     from pytest_dvwiki.wiki.review import FOLDER  # noqa: PLC0415
     from pytest_dvwiki.wiki.text.notes import UNREVIEWED  # noqa: PLC0415
 

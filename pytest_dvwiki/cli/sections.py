@@ -17,15 +17,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     propose.add_argument(
         "name", help="the section: specs/axi/*, bugs/*#Heading, or a file next to the category folders"
     )
-    propose.add_argument("--mode", required=True, choices=("snapshot", "log"), help="replaced, or appended to")
+    propose.add_argument(
+        "--mode", required=True, choices=("snapshot", "log"), help="snapshot: replaced; log: appended to"
+    )
     propose.add_argument(
         "--writable-by", required=True, nargs="+", metavar="ROLE", help="roles of schema.yaml that may write it"
     )
-    propose.add_argument("--reason", required=True, help="what it is for")
-    propose.add_argument("--title", default="", help="title; required for a file next to the category folders")
-    propose.add_argument("--description", default="", help="one line about its content")
+    propose.add_argument("--reason", required=True, help="what the section is for")
     propose.add_argument(
-        "--read-cap", type=int, default=4, metavar="N", help="most reads in a turn (default %(default)s)"
+        "--title", default="", help="title of the section; required for a file next to the category folders"
+    )
+    propose.add_argument("--description", default="", help="one line about the section's content")
+    propose.add_argument(
+        "--read-cap", type=int, default=4, metavar="N", help="maximum number of reads in a turn (default %(default)s)"
     )
     propose.add_argument("--role", default="agent", help="the role that proposes it (default: %(default)s)")
     propose.add_argument("--format", choices=("text", "json"), default=argparse.SUPPRESS, help="output format")

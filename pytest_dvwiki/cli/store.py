@@ -78,7 +78,7 @@ def answer(args: argparse.Namespace, outcome: Written | HandedOff, done: str) ->
     """Print the outcome of a write; after a conflict the present content goes to standard output.
 
     Returns:
-        0 if the write was done or waits for a person, 1 if it was refused.
+        0 if the write was done or waits for review, 1 if it was refused.
     """
     is_refused = outcome.status in {"conflict", "denied"}
     if args.format == "json":

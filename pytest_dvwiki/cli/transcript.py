@@ -26,7 +26,7 @@ def ingest_transcript(args: argparse.Namespace) -> int:
     """Archive a session and its lessons.
 
     Returns:
-        1 if a model was needed and none answered; the same call, made again, tries once more.
+        1 if a model was needed and none answered; repeat the call to try again.
     """
     from pytest_dvwiki.intake.service import WikiIngestService  # noqa: PLC0415  # only for this option
     from pytest_dvwiki.librarian.lessons import planned  # noqa: PLC0415
@@ -59,7 +59,7 @@ def librarian_settings(settings: Settings) -> LibrarianSettings:
     """Return the settings of the librarian.
 
     Raises:
-        UsageError: They cannot be used.
+        UsageError: A setting cannot be used.
     """
     from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415
 
@@ -70,7 +70,7 @@ def librarian_settings(settings: Settings) -> LibrarianSettings:
 
 
 def print_event(event: Event) -> None:
-    """Show what a model does on the terminal."""
+    """Show on the terminal what a model does."""
     print(event, file=sys.stderr)
 
 

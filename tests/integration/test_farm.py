@@ -122,7 +122,7 @@ def test_a_scheduler_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str
         assert main(["scan", "nightly", "--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"]) == 2
     assert "tcp://127.0.0.1:9 cannot be used" in capsys.readouterr().err
     assert main(["scan", "nightly", "--scheduler", "lsf"]) == 2
-    assert "give that as well" in capsys.readouterr().err
+    assert "add --engine dask" in capsys.readouterr().err
 
 
 def test_logs_behind_urls_are_read_as_those_on_disk(

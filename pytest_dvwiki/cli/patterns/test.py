@@ -78,5 +78,5 @@ def _sample_problems(samples: list[Path], registry: Registry) -> Iterator[str]:
         if verdict is None and pattern is not None:
             yield f"{path}: pattern {wanted}: field match: finds nothing in this sample"
         elif verdict is not None and verdict.pattern != wanted:
-            taken = f"takes line {verdict.line}, {verdict.primary!r}"
+            taken = f"matches line {verdict.line}, {verdict.primary!r}"
             yield f"{path}: pattern {verdict.pattern}: field match: {taken}; `dvwiki patterns why {path}` shows more"

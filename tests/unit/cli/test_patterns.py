@@ -220,8 +220,8 @@ def test_test_checks_files_before_they_are_saved(root: Path, capsys: pytest.Capt
     ("name", "text", "told"),
     [
         ("own.link/a.log", "nothing here\n", "samples/own.link/a.log: pattern own.link: field match: finds nothing"),
-        ("own.link/a.log", "dut.sv:3: syntax error\n", "field match: takes line 1, 'dut.sv:3: syntax error'"),
-        ("passes/a.log", "LINK: lane 1 lost its lock\n", "pattern own.link: field match: takes line 1"),
+        ("own.link/a.log", "dut.sv:3: syntax error\n", "field match: matches line 1, 'dut.sv:3: syntax error'"),
+        ("passes/a.log", "LINK: lane 1 lost its lock\n", "pattern own.link: field match: matches line 1"),
         ("own.gone/a.log", "x\n", "samples/own.gone/a.log: no pattern has the id own.gone"),
     ],
 )
