@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def completed(text: str, causes_of: Callable[[str], Sequence[Brief]]) -> str:
-    """Return a result file with the causes of its test as the description, and with their labels after the whole run.
+    """Return a result file whose description has the causes of its test, and whose labels are those causes' labels.
+
+    A label from the time of the failure is replaced by the label that the cause has after the whole run.
 
     Args:
         text: The file as allure-pytest wrote it.

@@ -230,9 +230,10 @@ class ProjectData:
     def lookers(self, cause: Cause) -> tuple[Looker, ...]:
         """Return who should look at a cause.
 
-        This is the owner on the cause's page. Without an owner there, it is the author of the commit that brought the
-        cause, if only one commit can have, and the owners of the files that changed then. Failing that, it is whoever
-        owns the file that reports the cause or the file of its test, or changed that file last.
+        The owner on the cause's page should look. If the page has none: the author of the commit that brought the
+        cause, if only one commit can have brought it, and the owners of the files that changed then. If they are not
+        known either: the owners of the file that reports the cause, else of the file of a failing test, else the last
+        author of one of these files.
         """
         pages = self.history.bug_pages(cause.name) if cause.page is not None else []
         owner = next((page.text("owner") for page in pages if page.text("owner")), "")
@@ -249,10 +250,13 @@ class ProjectData:
         if commit and (author := self.people.author(commit)):
             yield Looker(author, f"wrote {short(commit)}, with which the cause came")
         for owner in came.owners:
-            yield Looker(owner, "CODEOWNERS of files that changed when the cause came")
+            yield Looker(owner, "owns files that changed when the cause came, by CODEOWNERS")
 
     def owners(self, cause: Cause, page: PageSummary | None) -> tuple[str, ...]:
-        """Return who owns a cause: the owner on its page, else the owners of the file that reports it or its test."""
+        """Return who owns a cause.
+
+        This is the owner on its page, else the owners of the file that reports it, else those of a failing test's file.
+        """
         if page is not None and page.text("owner"):
             return (page.text("owner"),)
         return tuple(each.name for each in self._owners_of_files(cause))
@@ -267,7 +271,7 @@ class ProjectData:
         for file in _files(cause):
             owners = self.people.owners_now(file)
             if owners:
-                return [Looker(owner, f"CODEOWNERS of {file}") for owner in owners]
+                return [Looker(owner, f"owns {file}, by CODEOWNERS") for owner in owners]
         return []
 
 

@@ -148,7 +148,7 @@ def llms(layout: Layout, file: Path, base: str = "") -> int:
 
 
 def _exported(layout: Layout) -> Iterator[tuple[str, Iterator[_Exported]]]:
-    """Yield the categories, each with its readable pages; those seen in the most runs come first."""
+    """Yield the categories, each with its readable pages; pages seen in the most runs come first."""
     with PageCache(layout.wiki, layout.wiki / ".cache" / "pages.sqlite") as cache:
         cache.refresh()
         found = {

@@ -21,7 +21,7 @@ _PAIR = re.compile(
 
 
 def completed(xml: str, causes_of: Callable[[str], Sequence[Brief]]) -> str:
-    """Return the text of a file with the page of each cause.
+    """Return the text of a JUnit file, with the page of each cause added.
 
     The cause that was named when the report was made is replaced by the cause that the whole run shows. The two can
     differ, for example if the failure is only a consequence of another test's failure.

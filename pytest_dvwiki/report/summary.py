@@ -45,7 +45,7 @@ def sections(found: Attention) -> Iterator[tuple[str, list[AttentionItem]]]:
 
 
 def notes(found: Attention) -> list[str]:
-    """Return what a reader should know about the waivers."""
+    """Return the waivers that expire soon or have expired, and the entries that cannot be used, each in one line."""
     return [
         *(f"{waiver_text(each)}" for each in found.expiring),
         *(f"expired, so it waives nothing: {waiver_text(each)}" for each in found.expired),

@@ -140,7 +140,7 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
             yield from _causes(session, causes, verbosity=verbosity, width=width)
         if apart:
             yield Line("")
-            yield Line(f"infrastructure, which counts against no test: {headline(apart)}")
+            yield Line(f"infrastructure (not held against the tests): {headline(apart)}")
             yield from _causes(session, apart, verbosity=verbosity, width=width)
     if verbosity >= 0:
         yield from _passes(session, width)
@@ -153,7 +153,7 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 
 
 def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width: int) -> Iterator[Line]:
-    """Yield the lines of the first causes; causes that came at the same place in the history are shown together."""
+    """Yield the lines of the first causes; causes that came with the same commits are shown together."""
     groups = {onset: number for onset, number in Counter(map(_onset, causes)).items() if onset and number > 1}
     causes = _grouped(causes, groups)
     for cause in causes[:_MOST_CAUSES]:
@@ -170,7 +170,7 @@ def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width:
 
 
 def _onset(cause: Cause) -> tuple[str, ...]:
-    """Return how and at which commits a cause came, for a heading above several; empty if no pass is on record."""
+    """Return the heading above causes that came with the same commits, in two parts; empty if no pass is on record."""
     found = cause.first_bad
     if found is None:
         return ()
@@ -206,7 +206,7 @@ def _cause(session: Session, cause: Cause, *, verbosity: int, width: int) -> Ite
     stated = list(session.archived.statements(cause))
     for each in stated:
         if isinstance(each, _PAST):
-            # Its end tells whether the fix is still in place.
+            # The last words tell whether the fix is still in place, so there is room for the whole text.
             yield from _wrapped(text(each, _STYLE), width, most=9 if isinstance(each, FixedBy) else 3)
     yield from _wrapped(occurrence.primary, width, most=3)
     if verbosity > 0 or not (cause.page and cause.page.status == "wont_fix"):
@@ -251,7 +251,7 @@ def _next_steps(
 
 
 def _pages(cause: Cause) -> Iterator[Line]:
-    """Yield the cause's page and a similar page; also the fingerprint if the page is not the cause's own."""
+    """Yield the lines for the page to read and for a similar page; add the fingerprint if the first is no bug page."""
     page = cause.page_to_read
     if page is not None:
         yield Line(f"  page   {page}")
@@ -280,7 +280,7 @@ def _tests(tests: Sequence[FailedTest]) -> str:
 
 
 def _short(nodeid: str) -> str:
-    """Return a node id without its file, if anything is left."""
+    """Return a node id without its file; the whole id if it names only a file."""
     return nodeid.partition("::")[2] or nodeid
 
 
@@ -437,7 +437,7 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
 
 
 def _command(session: Session, command: Command, width: int, *, label: str = "run") -> Iterator[Line]:
-    """Yield a command on lines that can be pasted together."""
+    """Yield a command over several lines, each but the last ending with a backslash, so that all can be pasted."""
     left = width - 11
     lines = [""]
     for word in from_here(command, root=session.root, here=session.here or session.root):
