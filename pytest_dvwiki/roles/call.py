@@ -34,7 +34,7 @@ def call_of(config: pytest.Config, environment: Mapping[str, str]) -> Call:
 
 
 def _program() -> tuple[str, ...]:
-    """Return the command that started pytest; `python -m pytest` differs: it puts the working folder on `sys.path`."""
+    """Return how pytest was started: `pytest`, or `python -m pytest`, which adds the current folder to `sys.path`."""
     started = Path(sys.argv[0])
     if started.name != "__main__.py" or started.parent.name != "pytest":
         return ("pytest",)

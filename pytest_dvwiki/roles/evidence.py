@@ -31,7 +31,7 @@ class EvidenceReader:
     Args:
         context: What the roles of this process share.
         spooled: Returns the files with the output of the test's children, stdout first.
-        live: Whether only these files hold that output, because pytest's own capture is off or does not see it.
+        live: Whether only the spooled files hold that output, because pytest's own capture is off or does not see it.
         builds: Returns the last builds; called at first use.
     """
 
@@ -106,7 +106,7 @@ class EvidenceReader:
             self._broken_fixtures.keep(call.excinfo, self.failures_of(report))
 
     def read_attempt(self, report: pytest.TestReport, running: Running) -> None:
-        """Attach the evidence for an attempt to its report; pytest-retry reuses the first report for the last one."""
+        """Attach the evidence for an attempt to its report; pytest-retry reuses the first report for the last try."""
         attempt = copy(report)
         vars(attempt).pop(EVIDENCE, None)
         attempt.outcome = report.outcome if report.outcome in OUTCOMES else "failed"

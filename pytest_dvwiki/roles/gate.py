@@ -86,7 +86,7 @@ class GateRole:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> None:
-        """Register the wrapper of the session's end as late as possible: what is registered last is outermost."""
+        """Register the wrapper of pytest_sessionfinish as late as possible: the last one registered is outermost."""
         self._config.pluginmanager.register(_End(self._config, self), "dvwiki_gate_end")
 
     def settle(self, session: pytest.Session) -> str:

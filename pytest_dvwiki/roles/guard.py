@@ -26,7 +26,7 @@ class Guard:
             self.notes.append(text)
 
     def __call__(self, doing: str) -> _Guarded:
-        """Return a context manager that turns an exception into a note; KeyboardInterrupt and SystemExit pass.
+        """Return a context manager that turns an exception into a note, except KeyboardInterrupt and SystemExit.
 
         Args:
             doing: Name of the action in the block, for the note.

@@ -83,7 +83,7 @@ class Ledger:
         self._tests: dict[str, _Test] = {}
         self._simulators: dict[Simulator, None] = {}
         self.sources: dict[str, str] = {}
-        """Maps the name of each results file that a simulation wrote to its hash; the last if it was overwritten."""
+        """The hash of each results file that a simulation wrote, by file name; the last hash if it was overwritten."""
         self._failed_reports: list[tuple[str, str | None, tuple[_Key, ...]]] = []
         """Node id and phase of each failed report, with its failures."""
         self._runners: dict[str, dict[str, None]] = {}
@@ -240,7 +240,7 @@ class Ledger:
 
     @property
     def simulators(self) -> tuple[Simulator, ...]:
-        """Return the simulators of the session, sorted by name; one has no version only if no report gave any."""
+        """Return the simulators of the session, sorted by name; without a version only if no report gave one."""
         versioned = {simulator.name for simulator in self._simulators if simulator.version is not None}
         known = (each for each in self._simulators if each.version is not None or each.name not in versioned)
         return tuple(sorted(known, key=lambda simulator: (simulator.name, simulator.version or "")))
@@ -278,7 +278,7 @@ class Ledger:
                 yield failure
                 continue
             strict = STRICT[-1] in failure.command.arguments
-            test = self._tests.get(failure.nodeid)  # a log may name it differently from its report
+            test = self._tests.get(failure.nodeid)  # None if a log names the test differently from its report
             is_hang = failure.exception == LIMIT or (test is not None and test.unfinished is not None)
             command = native(
                 self._context.call,
@@ -291,7 +291,7 @@ class Ledger:
             yield replace(failure, command=command)
 
     def _chosen(self, nodeid: str, runner: str, *, is_hang: bool) -> str | None:
-        """Return the test if it can fail without the tests before it in its simulation; None if they must run, too."""
+        """Return the test if it can fail without the tests before it in its simulation; None if those must run, too."""
         before = map(self._tests.__getitem__, takewhile(lambda other: other != nodeid, self._runners[runner]))
         belong = any(test.failures or (is_hang and test.outcome != "skipped") for test in before)
         return None if belong else nodeid

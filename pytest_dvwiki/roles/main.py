@@ -108,8 +108,8 @@ class MainRole:
         if above is not None:
             way = os.path.relpath(above, self._config.invocation_params.dir)
             self._guard.note(
-                f"nothing in {Path(way, '.agent')} was used, since pytest took a folder below it as its root:"
-                f" run it with --rootdir={way}"
+                f"nothing in {Path(way, '.agent')} was used, since pytest took a folder below {way} as its root:"
+                f" run pytest with --rootdir={way}"
             )
 
     # Reports

@@ -38,7 +38,7 @@ class Observed:
     children: Children
     streams: tuple[LogText, ...]
     native: bool
-    """Whether the cocotb tests in it have reports of their own, as with cocotb's own pytest plugin."""
+    """Whether the cocotb tests inside the test have reports of their own, as with cocotb's own pytest plugin."""
     call: Call
     """Command line of the session."""
     error: str = ""
@@ -193,7 +193,7 @@ def _simulation(
 ) -> Simulation:
     own = seen.children.setup_of(child)
     if own is None and seen.children.setups and not _is_or_ran_a_simulation(child, seen):
-        own = seen.children.setups[-1][1]  # of the build that failed, or that Verilator's make belongs to
+        own = seen.children.setups[-1][1]  # setup of the failed build, or of the build that Verilator's make belongs to
     folder = tools.working_folder(child)
     makefiles = tools.makefiles(folder) if tools.is_make(child) else ()
     return Simulation(

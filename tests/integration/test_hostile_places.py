@@ -209,7 +209,7 @@ def test_no_file_that_a_pull_request_can_bring_hangs_a_run_or_changes_its_end(pr
     headline, *told = _told(result)
     assert headline == "dvwiki: 1 cause, 1 known; .agent/wiki/index.md"
     assert sum(f"left out: {project}/.agent/patterns/own" in line for line in told) == len(MAKERS)
-    assert f"dvwiki: [WAIVER] {project}/.agent/waivers.yaml: is a FIFO; replace it by a regular file" in str(told)
+    assert f"dvwiki: [WAIVER] {project}/.agent/waivers.yaml: is a FIFO; replace it with a regular file" in str(told)
     assert not [line for line in told if "Error" in line or "Errno" in line]
     assert not [line for line in told if "; " not in line and "`dvwiki lint`" not in line]
 
@@ -295,5 +295,5 @@ def test_a_run_in_a_folder_below_the_memory_says_that_it_was_not_used(
     folder = tmp_path / "tb"
     folder.mkdir()
     (folder / "test_it.py").write_text("def test_ok():\n    pass\n", encoding="utf-8")
-    told = "dvwiki: nothing in ../.agent was used, since pytest took a folder below it as its root: run it with"
+    told = "dvwiki: nothing in ../.agent was used, since pytest took a folder below .. as its root: run pytest with"
     assert _told(_run(folder, "--dvwiki", *words)) == ([f"{told} --rootdir=.."] if is_told else [])
