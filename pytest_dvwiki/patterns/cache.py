@@ -22,7 +22,7 @@ _wikis: list[Path] = []
 
 
 def prefer(wiki: Path) -> None:
-    """Use the cache folder of a wiki, if the wiki exists: a CI that keeps the project between jobs keeps that, too.
+    """Use the cache in a wiki's folder, if the wiki exists: a CI that keeps the project between jobs keeps it, too.
 
     Args:
         wiki: The wiki's folder; its `.cache` is never committed.

@@ -30,7 +30,7 @@ class Compiled(msgspec.Struct, frozen=True):
     """The checked contents of all built-in files."""
 
     entries: tuple[RegistryEntry, ...]
-    """In order of precedence."""
+    """The entries of all files, in order of precedence."""
     subtypes: tuple[Subtype, ...]
     triggers: Triggers
     """The triggers of these entries alone."""
@@ -43,7 +43,7 @@ def load(sources: Callable[[], Mapping[str, str]], make: Callable[[Mapping[str, 
 
     Args:
         sources: Returns the text of each YAML file by its name.
-        make: Parses and checks them.
+        make: Parses and checks these texts.
     """
     shipped = FOLDER / FILE
     if shipped.is_file():

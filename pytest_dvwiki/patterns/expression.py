@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_ALTERNATIVES = 64
 """Number of texts that a part of an expression may match and still count as literal."""
 WIDEST_CLASS = 4
-"""Size of the largest character class, such as `[EF]`, that is written out."""
+"""Size of the largest character class that is expanded into its characters, such as `[EF]` into E and F."""
 LONGEST_REPEAT = 1000
 SHORTEST_LITERAL = 3
 _CLASSES = "dDwWsS"

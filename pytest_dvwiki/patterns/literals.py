@@ -51,7 +51,7 @@ class Literals:
         return _in_order(self._search_one_by_one(lowered)) if found is None else found
 
     def _found_at_once(self, lowered: str) -> Fitting | None:
-        """Return the expressions that the set finds; None if the set fails."""
+        """Return the expressions that the automaton finds; None if it fails."""
         if self._set is None:
             self._set = _Set(self._needs)
         return self._set.fitting(lowered)
@@ -72,7 +72,7 @@ def _in_order(there: Iterable[tuple[int, int]]) -> Fitting:
 
 
 def _all_there(sets: Needs, present: Container[str]) -> bool:
-    """Tell whether a message, or the literals that were found in it, contain a literal of each set."""
+    """Tell whether a message contains a literal of each set; the literals found in the message can be given instead."""
     # A generator for each set would double the time taken.
     for literals in sets:
         for literal in literals:
@@ -105,7 +105,7 @@ class _Set:
             self._matcher.Add(literal)
         self._matcher.Compile()
         self._owners: dict[str, list[tuple[int, int, Needs]]] = {}
-        """Maps each literal to the expressions whose rarest set has it: entry, position in it, and all sets needed."""
+        """Maps each literal to the expressions whose rarest set has it: entry, position in that entry, all sets."""
         for number, at, sets in expressions:
             for literal in sets[0] if sets else ():
                 self._owners.setdefault(literal, []).append((number, at, sets))

@@ -86,7 +86,7 @@ class Rule:
 
         Args:
             text: The message.
-            numbers: The expressions whose literals are in it.
+            numbers: The expressions whose literals are in the message.
         """
         if self._of_hdl and is_logged(text):
             return None  # a testbench's own messages also have words such as "port" and "width"
@@ -106,7 +106,7 @@ class Rule:
         return without_names == text or self._expression(number).search(without_names) is not None
 
     def company(self, text: str) -> bool:
-        """Tell whether the text has what the pattern needs besides its own message."""
+        """Tell whether the text has a line that `together_with` asks for, if the pattern has that field."""
         if self._together is None:
             self._together = tuple(map(self._compiled, self.pattern.together_with))
         # RE2 gets single lines, as it reads a limited part of a text; `re` gets all of it: no expression spans lines.
@@ -126,7 +126,7 @@ def _agrees(groups: Mapping[str, str]) -> bool:
 
 
 def _value(text: str) -> str:
-    """Return a value without brackets and punctuation, or the digits of a number; equal numbers are of one `kind`."""
+    """Return a value without brackets and punctuation; of a number, the digits after its base and leading zeros."""
     bare = text.lstrip('"([{').rstrip("\"')]}.,;:!").lower()
     number = _NUMBER.fullmatch(bare)
     return number[1] if number else bare
@@ -169,7 +169,7 @@ class Matcher:
         Args:
             text: Lines without a gap.
             first_line: The number of its first line.
-            whole: The complete text, in which a pattern looks for what it needs besides its own message.
+            whole: The complete text, in which the expressions of `together_with` look for their lines.
         """
         found: list[Hit] = []
         line, counted = first_line, 0
@@ -202,11 +202,11 @@ class Matcher:
                 yield Hit(rule.pattern, 1, message, groups)
 
     def may_be_company(self, lowered: str) -> bool:
-        """Tell whether a line, in lower case, has a literal of what some pattern needs besides its own message."""
+        """Tell whether a line, in lower case, has a literal of some pattern's `together_with`."""
         return self._of_company is not None and self._of_company.search(lowered) is not None
 
     def is_company(self, line: str) -> bool:
-        """Tell whether a line is what some pattern needs besides its own message."""
+        """Tell whether some pattern's `together_with` matches a line."""
         return any(rule.company(line) for rule in self._rules if rule.pattern.together_with)
 
     def search(
@@ -223,7 +223,7 @@ class Matcher:
         Args:
             block: Whole lines.
             found: The number of lines of each kind that were yielded, with their limit.
-            company: Tells whether the text has what a pattern needs besides its own message.
+            company: Tells whether the text has a line that a pattern's `together_with` asks for.
             span: The part of the block to search for candidates; their messages may begin and end outside it.
             watch: Receives the offset and the lower-case text of each line that holds a literal.
         """
@@ -273,7 +273,7 @@ class Matcher:
                 yield start, its_kind
 
     def _decide(self, message: Message, company: Callable[[Rule], bool]) -> tuple[Hit | None, bool]:
-        """Return the hit that wins for a message of a text, and whether the message alone decided that."""
+        """Return the hit that wins for a message, and whether no other line of the text had a say in that."""
         certain = True
         for rule, groups in self._winners(message.text):
             if rule.pattern.tier == "benign":
@@ -285,7 +285,7 @@ class Matcher:
         return None, certain
 
     def _winners(self, message: str) -> tuple[tuple[Rule, dict[str, str]], ...]:
-        """Return the patterns that match a message, with their groups, up to the first that needs nothing besides it.
+        """Return the patterns that match a message, with their groups, up to the first without `together_with`.
 
         A test's output is part of several texts, so the results are cached.
         """
@@ -306,14 +306,14 @@ class Matcher:
 
 
 class Company:
-    """The other lines that patterns need in a text, searched once per pattern."""
+    """The search of a text for the lines that `together_with` asks for, done once per pattern."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._known: dict[str, bool] = {}
 
     def has(self, rule: Rule) -> bool:
-        """Tell whether the text has what the pattern needs."""
+        """Tell whether the text has a line that the pattern's `together_with` asks for."""
         name = rule.pattern.id
         if name not in self._known:
             self._known[name] = rule.company(self._text)

@@ -79,8 +79,10 @@ def propose(
                 counterexamples=_nearest(examples[0], others),
             )
     if clash:
-        return NoPattern(f"no expression distinguishes it from {shortened(clash, _SHOWN)!r}, which is another failure")
-    return NoPattern("its text holds no words that stay the same from run to run")
+        return NoPattern(
+            f"no expression tells this message from {shortened(clash, _SHOWN)!r}, which is another failure"
+        )
+    return NoPattern("this message has no words that stay the same from run to run")
 
 
 def message_of(primary: str, excerpt: str) -> str:

@@ -158,8 +158,8 @@ def load_registry(
     """Return the built-in patterns after a project's own.
 
     Args:
-        extra: Files, folders (their `*.yaml` by name) and patterns, the first with the highest precedence. An id can
-            occur only once in each.
+        extra: Files, folders (their `*.yaml` by name) and patterns, the first with the highest precedence. Within
+            one of these, an id can occur only once.
         problem: Called for each file that cannot be read and each pattern that is wrong; if it returns, that file or
             pattern is left out.
 
@@ -264,7 +264,7 @@ def compile_builtin(texts: Mapping[str, str] | None = None) -> Compiled:
     """Parse and check the built-in YAML files; faulty entries are left out and listed as problems.
 
     Args:
-        texts: Their contents by name; the package's own if None.
+        texts: The contents of the files by name; those in the package if None.
 
     Raises:
         PatternError: The file of subtypes is wrong: without it no pattern can be checked.

@@ -67,8 +67,8 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     noise: bool = False
     """Whether such a line also occurs in tests that pass, and alone therefore does not prove a failure."""
     cancelled_by: Canceller | None = None
-    """What cancels such messages by ending well, if nothing else failed. `run`: the run (which could not have got that
-    far if they were real errors) or the test; `test`: only the test, which checks its own results."""
+    """What has to end well for the message to be no failure, if nothing else failed. `run`: the run (which could not
+    have got that far after a real error) or the test; `test`: the test, which checks its own results."""
     origin: OriginType | None = None
     fix: str = ""
     """What to do; `{name}` stands for the group of that name."""
@@ -98,7 +98,7 @@ class RegistryEntry(msgspec.Struct, frozen=True):
     """Whether RE2 decides its expressions; `re` decides those of the built-in patterns."""
 
     def groups_in(self, message: str) -> dict[str, str]:
-        """Return the values that a message has for the named groups of its expressions."""
+        """Return the values that the named groups of the pattern's expressions have in a message."""
         from pytest_dvwiki.patterns import search  # noqa: PLC0415  # a registry that is only loaded has no use for it
 
         ready = search.of_people if self.of_people else search.compiled
@@ -134,7 +134,7 @@ def own_subtype(pattern: Pattern) -> Subtype:
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """The place of one entry."""
+    """The place of one entry in a file of patterns."""
 
     name: str
     """Name of the file."""
@@ -207,7 +207,7 @@ def check_subtype(raw: object, *, name: str) -> Subtype:
 
 
 def _misfit(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Return what is wrong, and the field."""
+    """Return what an error of msgspec says is wrong, and the field."""
     from pytest_dvwiki import yamlio  # noqa: PLC0415 (as above)
 
     field, problem = yamlio.misfit(error)

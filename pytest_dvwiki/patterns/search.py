@@ -18,7 +18,7 @@ import msgspec
 from pytest_dvwiki.expressions import Expression, FirstMatch, given
 
 WIDE = 16
-"""Number of repetitions at which a part counts as a gap, with an open end."""
+"""Number of possible repetitions from which a part counts as wide: its match can then end almost anywhere."""
 
 _PART = re.compile(
     r"(?P<atom>\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?:|.)"
@@ -115,9 +115,10 @@ class _Gap(msgspec.Struct, frozen=True):
 
 
 def _gap(source: str, at: int) -> _Gap | None:
-    """Return the first gap of an expression after a head whose every match ends at one place only.
+    """Return the first gap of an expression, at which it can be split.
 
-    Return None if there is no such gap, or if alternatives make the expression more than a sequence.
+    Return None if the expression is a choice between alternatives, or if its first part that can repeat that often is
+    not a `.` between two other parts, outside of groups.
     """
     depth = 0
     gap: _Gap | None = None
@@ -147,7 +148,7 @@ def _with_short_gaps(source: str, at: int) -> str:
 
 
 def _is_wide(high: int | None) -> bool:
-    """Tell whether a part can repeat so often that its end is open."""
+    """Tell whether a part can repeat so often that its match can end almost anywhere."""
     return high is None or high >= WIDE
 
 
