@@ -1,6 +1,6 @@
 """Packages that extend pytest-dvwiki: objects, mostly modules, under the entry-point group `dvwiki`.
 
-Such an object has functions named like the hooks of `hookspecs`. A pytest run registers it as a plugin; the command
+Each object has functions named like the hooks of `hookspecs`. A pytest run registers it as a plugin; the command
 line, which has no plugins, calls its hooks for patterns and masks.
 """
 

@@ -26,7 +26,7 @@ _IN_PATH = r"[\w.@+~%$\\/-]"
 _INDEX = r"\[[^\]\s]{0,60}\]"
 COMPARED = r"assert|got|expected|expect|exp|actual|act|was|read|wrote|vs|value|found|saw"
 AFTER = r"but|and|instead|when|while|during|for|at|on|in|from|after|before"
-# After a compared value come only other values, a new part of the sentence, or the end.
+# A compared value is followed only by other values, a new part of the sentence, or the end.
 _ENDS = rf"(?=[ ]{{0,3}}(?:$|[,;:)\]}}&|/!(\#@]|\.(?!\w)|[=!]=)|[ ](?:(?i:{AFTER}|{COMPARED})\b|\w{{1,40}}[=:]))"
 # Words whose letters are all hex digits: English words, and abbreviations in capitals.
 _WORDS = (
@@ -263,4 +263,4 @@ _SHOWN: dict[str, Callable[[re.Match[str]], str]] = {
     "file": lambda found: re.split(r"[\\/]", found[0])[-1],
     **dict.fromkeys(("path", "hierarchy"), lambda found: _last_name(found[0])),
 }
-"""Maps each other kind of token to the function that makes the mask from the token's text."""
+"""Maps each kind of token that is not in `_FIXED` to the function that makes the mask from the token's text."""

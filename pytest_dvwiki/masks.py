@@ -1,7 +1,7 @@
 """Masking functions of a project or package, applied to the texts of a failure after the built-in masks.
 
-They get a failure's message, the source line of its frame, and each line of its excerpts, before any of these texts is
-written.
+Each function gets a failure's message, the source line of its frame, and each line of its excerpts, before any of these
+texts is written.
 """
 
 from __future__ import annotations

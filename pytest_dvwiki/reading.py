@@ -32,7 +32,7 @@ _DANGLING = "is a link to a file that is not there; restore the file, or remove 
 _REMEDIES = {
     errno.EACCES: "give yourself read permission",
     errno.EPERM: "give yourself read permission",
-    errno.ELOOP: "the link leads to itself; replace it by a file",
+    errno.ELOOP: "the link leads to itself; replace it with a file",
     errno.ENOENT: "check the name",
     errno.ENOTDIR: "there is a file where a folder should be; move it away",
     errno.ENAMETOOLONG: "give it a shorter name",
@@ -96,7 +96,7 @@ def open_below(folder: Path, path: Path, *, owner: int) -> BufferedReader:
 
     Args:
         folder: Folder that must contain the file.
-        path: Its absolute path; a linked folder on the way is allowed if it leads into the folder.
+        path: The file's absolute path; a linked folder on the way is allowed if it leads into `folder`.
         owner: Id of the user who must own the file.
 
     Raises:
@@ -114,7 +114,7 @@ def handle_below(folder: Path, path: Path, flags: int) -> int:
 
     Args:
         folder: Folder that must contain the file.
-        path: Its absolute path.
+        path: The file's absolute path.
         flags: Flags of `os.open`.
 
     Returns:
@@ -130,13 +130,13 @@ def handle_below(folder: Path, path: Path, flags: int) -> int:
     except UnreadableError:
         raise
     except OSError as error:
-        problem = "is a link; replace it by the file itself" if error.errno == errno.ELOOP else reason(error)
+        problem = "is a link; replace it with the file itself" if error.errno == errno.ELOOP else reason(error)
         raise UnreadableError(error.errno, problem, os.fspath(path)) from error
     return _regular(handle, path)
 
 
 def _descend(folder: Path, path: Path, flags: int) -> int:
-    """Open a file folder by folder, following no link, so that a link put there meanwhile has no effect."""
+    """Open a file by opening each folder on its path and following no link: a link made meanwhile has no effect."""
     base = os.path.realpath(folder)
     inner = Path(os.path.relpath(os.path.realpath(path.parent), base)).parts
     if os.pardir in inner[:1]:
@@ -158,7 +158,7 @@ def _regular(handle: int, path: Path | str) -> int:
     if kind != stat.S_IFREG:
         os.close(handle)
         what = _KINDS.get(kind, "not a regular file")
-        raise UnreadableError(errno.EINVAL, f"is {what}; replace it by a regular file", os.fspath(path))
+        raise UnreadableError(errno.EINVAL, f"is {what}; replace it with a regular file", os.fspath(path))
     return handle
 
 

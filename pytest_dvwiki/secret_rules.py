@@ -25,7 +25,7 @@ _SEPARATOR = r"[ \t]{0,3}(?P<sep>:=|=>|[=!]?==?|:(?!:))[ \t]{0,3}"
 _VALUE = r"(?:[bru]?\\?(?P<quote>['\"])(?P<quoted>[^'\"\n]*)|(?P<plain>[^\s'\"]+))"
 _SUFFIX = r"(?:[_-]?(?:\d{1,3}|base|value|old|new|prod|test|dev|ci|staging|hash|b64|base64|plain|text|string))?"
 _BEHIND = r",;)]}>"
-"""Characters that do not belong to an unquoted value at whose end they are."""
+"""Characters that do not belong to an unquoted value if they are at its end."""
 
 _NUMBER = re.compile(
     r"""(?ix) [-+]?(?: 0[xbo][0-9a-f_xz?.]+ | \d*'s?[bodh]\ ?[0-9a-f_xz?]+ | \d[\d_.,:]*(?:e[-+]?\d+)? | [01xz_]{4,}
@@ -146,8 +146,8 @@ _Keywords = dict[str, list[tuple[str, list[int]]]]
 def _filters() -> tuple[tuple[re.Pattern[str], _Keywords], ...]:
     """Return two pairs: an expression that finds keywords, and the keywords with the positions of their rules.
 
-    The expression finds only keywords that do not begin with another keyword. Each of these maps to all keywords that
-    begin with it. The first pair has the keywords of tokens, the second has all others.
+    The expression finds only a keyword that does not begin with another keyword; it maps to all keywords that begin
+    with it. The first pair has the keywords of tokens, the second has all others.
     """
     tokens: dict[str, list[int]] = {}
     others: dict[str, list[int]] = {}

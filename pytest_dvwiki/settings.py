@@ -252,7 +252,7 @@ def option(kind: Kind, *, default: object, help: str, otherwise: object = None, 
         kind: The kind of the values.
         default: The value if no source has one; None if the value then follows from other settings.
         help: The help text.
-        otherwise: The value in an object that is made without sources, if `default` is None.
+        otherwise: The value in an object that is made directly, without reading any source, if `default` is None.
         more: Other fields of `Option`.
     """
     unset = otherwise if default is None else default

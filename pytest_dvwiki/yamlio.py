@@ -383,7 +383,7 @@ def _item(item: Any, indent: str) -> Iterator[str]:
 
 
 def _line(value: Any) -> str:
-    """Return a value that is written on one line."""
+    """Return the text of a value that is written on one line."""
     if isinstance(value, str):
         return _text(value, "")
     if isinstance(value, dict):

@@ -24,9 +24,9 @@ def _socket(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (_fifo, "is a FIFO; replace it by a regular file"),
-        (lambda path: path.symlink_to("/dev/zero"), "is a device; replace it by a regular file"),
-        (Path.mkdir, "is a folder; replace it by a regular file"),
+        (_fifo, "is a FIFO; replace it with a regular file"),
+        (lambda path: path.symlink_to("/dev/zero"), "is a device; replace it with a regular file"),
+        (Path.mkdir, "is a folder; replace it with a regular file"),
         (_socket, "cannot be read (no such device or address); check that it exists and can be read"),
         (lambda path: path.symlink_to(path.name), "cannot be read (too many levels of symbolic links); the link leads"),
         (lambda path: path.write_bytes(b"x" * 11), "is larger than 10 bytes; shorten or split it"),

@@ -231,7 +231,7 @@ def test_without_items_each_entry_is_an_item_that_needs_a_file_with_content(fold
         ("empty.log", "empty.log is empty"),
         ("no.log", "there is no such file"),
         ("no*.log", "there is no such file"),
-        ("fifo.log", "fifo.log is a FIFO; replace it by a regular file"),
+        ("fifo.log", "fifo.log is a FIFO; replace it with a regular file"),
         ("f*.log", "there is no such file"),
     ]
 

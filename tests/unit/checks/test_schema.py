@@ -92,7 +92,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_folder_in_place_of_a_file(tmp_path: Path) -> None:
-    with pytest.raises(CheckError, match="is a folder; replace it by a regular file"):
+    with pytest.raises(CheckError, match="is a folder; replace it with a regular file"):
         load_check(tmp_path)
 
 

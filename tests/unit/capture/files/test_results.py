@@ -172,7 +172,7 @@ def test_an_outside_entity_is_not_read(tmp_path: Path) -> None:
 def test_a_missing_file_and_a_folder_are_errors_too(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match=r"cannot be read \(no such file or directory\); check"):
         read_results(tmp_path / "none.xml")
-    with pytest.raises(ResultsError, match="is a folder; replace it by a regular file"):
+    with pytest.raises(ResultsError, match="is a folder; replace it with a regular file"):
         read_results(tmp_path)
 
 

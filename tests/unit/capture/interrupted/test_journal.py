@@ -238,13 +238,13 @@ def test_an_item_whose_end_was_not_written_is_not_running_when_the_next_one_is(t
 
 def _fifo(path: Path) -> str:
     os.mkfifo(path)
-    return "is a FIFO; replace it by a regular file"
+    return "is a FIFO; replace it with a regular file"
 
 
 def _link(path: Path) -> str:
     (path.parent / "other").touch()
     path.symlink_to("other")
-    return "is a link; replace it by the file itself"
+    return "is a link; replace it with the file itself"
 
 
 @pytest.mark.parametrize("make", [_fifo, _link])
