@@ -468,14 +468,7 @@ class _RunReader:
         for folder, text in stopped:
             if not Path(folder).is_relative_to(self._root):
                 continue
-            path = Path(folder) / log.path.name
-            there = Artefact(
-                path=path,
-                shown=path.relative_to(self._root).as_posix(),
-                kind="log",
-                modified=log.modified,
-                lasting=log.lasting,
-            )
+            there = self._in_folder(log, Path(folder))
             part = read_regressions(LogText(source="log", text=text), self._interest)[0]
             name = self._unit(there, part)
             if name is None or there.folder in covered:
@@ -487,6 +480,17 @@ class _RunReader:
             if failures and not outcome.results:
                 self._run.results.append(_of_log(name, outcome, failed=True, seed=None))
         return found
+
+    def _in_folder(self, log: Artefact, folder: Path) -> Artefact:
+        """Return an artefact that stands for the part of a log in another folder."""
+        path = folder / log.path.name
+        return Artefact(
+            path=path,
+            shown=path.relative_to(self._root).as_posix(),
+            kind="log",
+            modified=log.modified,
+            lasting=log.lasting,
+        )
 
     def _take_failed_builds(self, log: Artefact, parts: Sequence[Regression]) -> None:
         """Add the designs that failed to build before or between simulations that have results in the same folder.
@@ -501,9 +505,11 @@ class _RunReader:
         compiled -= Counter(command for part in failed for _, command in part.commands)
         seen: set[frozenset[str]] = set()
         for text, part in zip(texts, failed, strict=True):
-            if (name := self._unit(log, part)) is None:
+            makefiles = self._makefiles(log, [log], part=part)
+            there = self._in_folder(log, makefiles[0].parent) if makefiles else log
+            if (name := self._unit(there, part)) is None:
                 continue
-            outcome = self._collected(name, part, log, text=text)
+            outcome = self._collected(name, part, there, [log], text=text)
             failures = [failure for failure in outcome.failures if self._has_class(failure)]
             if not failures:
                 continue

@@ -92,6 +92,33 @@ def test_a_log_that_begins_with_another_simulation_does_not_name_its_makefile(pr
     assert cause["command"]["variables"].get("SIM") == ("icarus" if shows else None)
 
 
+def test_a_build_that_failed_in_a_common_log_is_named_after_the_folder_of_its_makefile(project: Path) -> None:
+    makefile = (
+        "COCOTB_TOPLEVEL = {}\nCOCOTB_TEST_MODULES = {}\ninclude $(shell cocotb-config --makefiles)/Makefile.sim\n"
+    )
+    vvp = "COCOTB_TEST_MODULES=bench COCOTB_TOPLEVEL=rx /usr/bin/vvp -m libcocotbvpi_icarus.so sim_build/sim.vvp\n"
+    command = "/usr/bin/iverilog -o sim_build/sim.vvp -s {} -g2012 ../../rtl/{}.v\n"
+    failed = (
+        f"{command.format('txx', 'tx')}"
+        'error: Unable to find the root module "txx" in the Verilog source.\n'
+        "1 error(s) during elaboration.\n"
+        "make: *** [/site-packages/cocotb_tools/makefiles/simulators/Makefile.icarus:76: sim_build/sim.vvp] Error 1\n"
+    )
+    write(
+        project,
+        {
+            "sim/tx/Makefile": makefile.format("txx", "first"),
+            "sim/rx/Makefile": makefile.format("rx", "bench"),
+            "sim/rx/results.xml": results(),
+            "run.log": failed + command.format("rx", "rx") + vvp + log(),
+        },
+    )
+    assert main(["ingest", "sim", "--log", "run.log", "--task", "nightly"]) == 0
+    (record,) = written(project)
+    tests = {test["nodeid"] for cause in record["occurrences"] for test in cause["tests"]}
+    assert tests == {"sim/tx", "sim/rx::bad"}
+
+
 @pytest.mark.parametrize("other", [results(8), results(test="another")], ids=["another_seed", "another_test"])
 def test_a_log_of_other_results_is_a_run_of_its_own(project: Path, other: str) -> None:
     write(project, {"run.log": log(), "test/results.xml": other})
