@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.tokens import Count
 
 MANY = 1000
-"""From this number on, pages that are left out are not counted."""
+"""Number of left-out pages from which on the note says `or more` instead of the exact number."""
 _GAP = 2  # two line feeds between blocks
 _STEP = 8  # number of characters cut at a time from a header that is too long
 _SPAN = re.compile(r"(?s)(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
@@ -32,7 +32,7 @@ class PromptBlock:
     """The line that introduces a log excerpt, and the fenced excerpt."""
 
     def lengths(self, count: Count = by_rule) -> list[tuple[str, int]]:
-        """Return the forms of the block with their tokens: complete, without excerpt, then with ever fewer lines."""
+        """Return ever shorter forms of the block with their tokens: first the excerpt goes, then line by line."""
         forms = ("\n".join((self.header, *self.lines[:kept])) for kept in range(len(self.lines), -1, -1))
         found = [(text, count(text) + _GAP) for text in forms]
         if self.excerpt:
@@ -47,7 +47,7 @@ class _Left:
 
     budget: int
     share: str
-    """What the budget is a share of, and for what; empty if it is the whole budget."""
+    """Text that says which share of a larger budget this is; empty if it is no share."""
 
     def note(self, left_out: int, shortened: int) -> str:
         count = f"{MANY} or more" if left_out >= MANY else str(left_out)
@@ -64,7 +64,7 @@ def fit(blocks: Sequence[PromptBlock], budget: int, more: int = 0, count: Count 
         budget: Maximum number of tokens.
         more: Number of other hits that have no block; they count as left out.
         count: Counts tokens.
-        share: A note that the budget is a share of a larger one; empty if it is not.
+        share: Text that says which share of a larger budget this is; empty if it is no share.
 
     Returns:
         Each block in the longest form that fits, then a line that says what was left out, if anything. If the budget is
@@ -104,7 +104,7 @@ def fit_table(header: str, rows: Sequence[str], budget: int, count: Count = by_r
         rows: The best first.
         budget: Maximum number of tokens.
         count: Counts tokens.
-        share: A note that the budget is a share of a larger one; empty if it is not.
+        share: Text that says which share of a larger budget this is; empty if it is no share.
 
     Returns:
         The rows that fit, then a line that says how many were left out, if any. If the budget is too small for the
@@ -131,7 +131,7 @@ def _rows(header: str, rows: Sequence[str], left: _Left, room: int, count: Count
 
 
 def _within(budget: int, count: Count, make: Callable[[int], str]) -> str:
-    """Return the longest text within a budget, made by adding parts for as long as they fit.
+    """Return the longest text within a budget, made of as many parts as fit.
 
     A tokeniser can count more tokens for the joined text than for its parts; the parts then get a smaller budget.
     """
@@ -142,7 +142,7 @@ def _within(budget: int, count: Count, make: Callable[[int], str]) -> str:
 
 
 def cut(header: str, budget: int, count: Count) -> str:
-    """Return a header as far as a budget allows, open code spans closed: at least its first word, or nothing."""
+    """Return a header cut to a budget, its open code span closed; empty if not even the first word fits."""
     if count(header) <= budget:
         return header
     name = header.partition(" ")[0]

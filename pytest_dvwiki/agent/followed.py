@@ -61,10 +61,10 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
 
     @contextlib.contextmanager
     def history(self) -> Iterator[WikiHistory]:
-        """Return the records and pages as of the last look, for one query; queries of other threads wait.
+        """Return the records and pages as last read from disk, for one query; queries of other threads wait.
 
         Raises:
-            WikiError: No look has succeeded so far.
+            WikiError: The wiki could not be read yet.
         """
         with self._asking:
             if self._thread.ident is None:
@@ -78,13 +78,13 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
 
     @contextlib.contextmanager
     def pages(self) -> Iterator[PageCache]:
-        """Return the pages as of the last look, for one query."""
+        """Return the pages as last read from disk, for one query."""
         with self.history() as history:
             yield history.page_cache
 
     @contextlib.contextmanager
     def knowledge(self) -> Iterator[Knowledge]:
-        """Return the wiki as of the last look, for one query."""
+        """Return the wiki as last read from disk, for one query."""
         with self.history() as history:
             yield Knowledge(self._layout, history=history, index=self._index)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _RANKED = 1000
 """Maximum number of hits of a query that are examined."""
 _AS_WRITTEN = frozenset({"specs", "topics"})
-"""Categories whose pages are shown as they are written."""
+"""Categories whose pages a prompt quotes, while the pages of other categories are summarised from their keys."""
 OPEN = frozenset({"open", "confirmed", REGRESSED})
 
 

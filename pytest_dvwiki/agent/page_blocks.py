@@ -1,4 +1,4 @@
-"""A page as a block of a prompt: how it is worded."""
+"""The wording of a page as a block of a prompt."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ class PageBlocks:
         return PromptBlock(header, (*_outdated(page), *fix, *advice, *self._lessons(page)[:_LESSONS]))
 
     def _lessons(self, page: PageSummary) -> tuple[str, ...]:
-        """Return the lessons of a page that still hold, best known first, without unaccepted ones of a model."""
+        """Return the accepted lessons of a page that still hold, the one learned in most sessions first."""
         text = outside.read(self._layout.wiki, page.path).decode("utf-8", "replace")
         known = [each for each in topic.lessons(text) if each.is_active and not each.unreviewed]
         known.sort(key=lambda each: -len(each.tasks))
@@ -281,13 +281,13 @@ def family(history: WikiHistory, page: PageSummary) -> list[PageSummary]:
 
 
 def _outdated(page: PageSummary) -> tuple[str, ...]:
-    """Return a line about missing code that a page cites."""
+    """Return a line about missing code that a page cites; nothing if all of its code exists."""
     reason = drifted(page)
     return (f"Out of date in part: {prose(reason, _TITLE_LENGTH)}.",) if reason else ()
 
 
 def _reproduce_line(command: Command) -> tuple[str, ...]:
-    """Return the command that runs the last failure again; none if it cannot be shown as it is."""
+    """Return the command that runs the last failure again; nothing if quoting would change it."""
     line = from_anywhere(command)
     shown = quoted(line, _COMMAND_LENGTH)
     if line not in shown:

@@ -49,13 +49,13 @@ def gather(
     Args:
         layout: Where the wiki is.
         query: Words to look for in the pages.
-        test: A node id; the causes of its failures are shown. Without parameters it means all parameter sets, and a
-            test that runs others in a simulator means all of them.
+        test: A node id; the causes of this test's failures are shown. Without parameters it stands for all parameter
+            sets; a test that runs others in a simulator stands for these, too.
         category: Only pages of this category, one of `CATEGORIES`.
         budget: Maximum number of tokens, as `tokens.counting` counts them.
         backend: How pages are searched, one of `backends.names()`; with `none` a query finds nothing.
         tokenizer: The `tokenizer.json` that counts tokens; if None, a rule counts them.
-        followed: The same wiki, open, for a process that asks often; `backend` is then its own.
+        followed: The same wiki, open, for a process that asks often; `backend` is then ignored.
 
     Returns:
         The text, and the pages that were skipped; nothing if the wiki cannot be read.

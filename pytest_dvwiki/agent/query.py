@@ -65,7 +65,7 @@ class WikiQueryService:
         Args:
             ip_type: Only bugs in this kind of design.
             status: Only bugs with this status; `open` includes confirmed bugs, and closed ones that came back.
-            top_k: Maximum number of bugs of either kind.
+            top_k: Maximum number of bugs of each kind.
         """
         stati = OPEN if status == "open" else {status}
         return self._answer(
@@ -94,7 +94,7 @@ class WikiQueryService:
         )
 
     def get_pattern_summary(self) -> str:
-        """Return the table of statistics, for `{{WIKI_PATTERN_SUMMARY}}`: a row for each pattern, by `hit_count`."""
+        """Return the statistics of all patterns as a table, sorted by `hit_count`, for `{{WIKI_PATTERN_SUMMARY}}`."""
         return self._ask(self._summary, "")
 
     def search(
@@ -147,7 +147,7 @@ class WikiQueryService:
         budget: int,
         comes_last: Callable[[PageSummary], bool] = lambda _: False,
     ) -> str:
-        """Return the best pages of a category as text: those with given values of keys that also pass a filter.
+        """Return, as text, the best pages of a category whose keys have the given values and that pass a filter.
 
         Pages for which `comes_last` is true follow the others; `top_k` applies to each of the two groups.
         """

@@ -18,17 +18,17 @@ templates."""
 
 
 def quoted(text: str, limit: int = LONGEST_LINE, *, data: str = "", source: str = "", language: str = "text") -> str:
-    """Return a text by others as a quotation that it cannot leave.
+    """Return a text by others in a quotation that the text cannot end.
 
     Escape sequences and invisible characters are removed; control tokens and placeholders get a space inside.
 
     Args:
         text: Any text.
         limit: Maximum length of a line, in characters.
-        data: What the text is, such as `log data`; then it becomes a fenced block that is introduced as data. By
-            default it becomes a code span on one line.
-        source: The citation of the block.
-        language: The language of the block.
+        data: What the text is, such as `log data`: the result is then a fenced block, introduced as data. If empty,
+            the result is a code span on one line.
+        source: The citation of the fenced block.
+        language: The language of the fenced block.
     """
     harmless = _harmless(text)
     if not data:
@@ -42,9 +42,9 @@ def named(name: str, limit: int = LONGEST_LINE) -> str:
 
 
 def prose(text: str, limit: int = LONGEST_LINE) -> str:
-    """Return people's text on one line: its code spans stay, and no other backtick can open one.
+    """Return people's text on one line: code spans stay, and every other backtick becomes an apostrophe.
 
-    An open code span would end at the next quotation, whose content would then be outside of it.
+    A lone backtick would pair with the opening one of the next quotation, and leave its text unquoted.
     """
     line = _harmless(one_line(text, limit))
     parts = _SPAN.split(line) if "`" in line else [line]

@@ -28,7 +28,7 @@ class ToolAnswer:
     """The result of a tool."""
 
     data: dict[str, Any] = field(default_factory=dict)
-    """The keys of this answer, other than the list and the keys that every answer has."""
+    """The keys and values of this answer, without the list and without the keys that every answer has."""
     text: str = ""
     """The rendering of `data`."""
     status: str = "done"
@@ -39,7 +39,7 @@ class ToolAnswer:
     rows: Sequence[Any] = ()
     """The entries of the list, or the data from which `row` makes them."""
     row: Callable[[Any], Row] | None = None
-    """Makes an entry when it is needed, because only a few of thousands fit."""
+    """Makes an entry from an item of `rows`, only when needed: of thousands, only a few fit."""
     more: str = ""
     """How to get the entries that the budget leaves out; follows their number, as in `, give a larger budget`."""
     left_out: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
 
 VERSION = 1
-"""Version of the answers."""
+"""Version of the answer format, sent as `schema` in every answer."""
 Schema = dict[str, Any]
 
 
@@ -21,7 +21,7 @@ class McpTool(NamedTuple):
     arguments: Schema
     required: tuple[str, ...]
     answer: Schema
-    """The keys of its answer, other than the keys that every answer has."""
+    """The keys of the tool's answer, without those that every answer has."""
     writes: bool = False
 
     def input_schema(self, projects: list[str]) -> Schema:

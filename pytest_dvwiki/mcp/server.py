@@ -188,7 +188,7 @@ class WikiServer:
         return ctx.request.headers.get("mcp-session-id") if ctx.request is not None else None
 
     def _key(self, session: str | None, reader: str) -> tuple[str | None, str]:
-        """Return the key of a caller and the token to give it; the key of an unknown caller is None."""
+        """Return the key of a caller, None if the caller is unknown, and the token to give to the caller."""
         if session is not None:
             return f"session {session}", ""
         with self._guard:
@@ -218,7 +218,7 @@ class WikiServer:
                 listed.setdefault(uri, resource)
         first = params.cursor if params is not None else None
         if first is not None and not first.isdecimal():
-            raise MCPError(types.INVALID_PARAMS, "this cursor is unknown to the server")
+            raise MCPError(types.INVALID_PARAMS, "the server never gave this cursor; list again without a cursor")
         end = int(first or 0) + _MOST_LISTED
         shown = list(listed.values())[end - _MOST_LISTED : end]
         return types.ListResourcesResult(resources=shown, next_cursor=str(end) if end < len(listed) else None)

@@ -1,4 +1,4 @@
-"""The tools: each calls the same code as the command of that name."""
+"""The tools: each calls the same code as the `dvwiki` command of the same name."""
 
 from __future__ import annotations
 

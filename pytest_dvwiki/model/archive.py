@@ -30,7 +30,7 @@ difference), `older` (sources from before the failure), `branch` (a branch that 
 """
 
 WRITTEN = "written"
-"""The `kind` of a source that the run itself wrote; a record with a source of another kind was read from it."""
+"""The `kind` of a source file that the run itself wrote; the run was read from source files of every other kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class CoverBin:
     goal: int = 1
     """Number of hits at which the bin counts as covered."""
     weight: int = 1
-    """Weight of its coverage point."""
+    """Weight of the coverage point that the bin belongs to."""
 
     @property
     def filled(self) -> bool:
@@ -88,7 +88,7 @@ class Occurrence:
     excerpt: str = ""
     log: LogReference | None = None
     reproduce: str = ""
-    """Command as text, in a record of schema 1."""
+    """Command that runs the failing test again, as text; only in a record of schema 1."""
     ip_type: str | None = None
     fingerprint_v1: str | None = None
     """Fingerprint of version 1, which names the cause in older records and pages."""
@@ -96,13 +96,13 @@ class Occurrence:
     unreproducible: str = ""
     """Why no command can reproduce the failure."""
     quickest: Command | None = None
-    """Command of the failing test that took the least time; None if that is the test of `command`."""
+    """Command of the failing test that took the least time; None if `command` runs that test."""
     reads: tuple[str, ...] = ()
     """HDL and Python files that the failing simulation read, relative to the repository's top; empty if unknown."""
     place: Place | None = None
     """The statement that reported the cause; None if unknown."""
     unseeded: str | None = None
-    """File that draws a failing test's stimulus without a seed, so that the same seed may give another run."""
+    """File that draws random stimulus without using the seed, so that a rerun with the same seed may differ."""
     title: str | None = None
     """Title that a reporter gave the cause."""
     spec_section: str | None = None
@@ -126,7 +126,7 @@ class Vcs:
 
 @dataclass(frozen=True, kw_only=True)
 class RunId:
-    """Identifies a run that its artefacts do not identify; the commit is in `Vcs`."""
+    """What tells one run from another when its files cannot; the commit is in `Vcs`."""
 
     given: str | None = None
     """Id that the caller of `dvwiki ingest` gave the run with `--run-id`."""
@@ -158,12 +158,12 @@ class Suite:
     seed: str | None = None
     """The seed with which all tests of the list ran; None if they have no seed, or several."""
     seeds: str | None = None
-    """If the tests have several seeds: for each test, in the order of the list, a three-digit mark of its seeds."""
+    """A three-digit mark of each test's seeds, in the order of the list; only if the tests have several seeds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Axes:
-    """The values of a run on the axes of a matrix, apart from its simulators."""
+    """Versions and system with which a run was made, for the matrix of runs; its simulators are in the record."""
 
     python: str | None = None
     cocotb: str | None = None
@@ -188,7 +188,7 @@ class Totals:
 
 @dataclass(frozen=True, kw_only=True)
 class PassedAgain:
-    """A test's first pass after it failed with a cause, or its first pass with stronger proof."""
+    """A test's first pass after it failed with a cause, or a later pass that proves more than the passes before."""
 
     nodeid: str
     fingerprint: str
@@ -202,7 +202,7 @@ class PassedAgain:
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
     new_stimulus: bool = False
-    """Whether the code that draws the stimulus changed too; the same seed then no longer gives the same run."""
+    """Whether the stimulus may differ even with the same seed, because what draws it changed since the failure."""
 
 
 FOR_ALL = "global"
@@ -292,24 +292,24 @@ class FirstBad(ListedCommits):
     good: str
     """Commit of the pass, or the newest commit up to the pass that changed sources."""
     bad: str
-    """Commit of the failure, or the newest commit up to it that changed sources; `good` if only edits came between."""
+    """Commit of the failure, or the newest commit up to it that changed sources; `good` if only edits lie between."""
     dirty: bool = False
     """Whether the failing run had uncommitted changes: then no commit is named."""
     passed_with: PassSeed = "same"
-    """Seed of the pass: unless it is `same`, the cause may have been there already, and no commit is named."""
+    """Whether the pass had the failing seed; if not `same`, the cause may be older, and no commit is named."""
     log: tuple[str, ...] = ()
     """The commits of the range, as `git log --oneline` shows them; only some if there are many."""
     log_count: int = 0
     """Number of all commits in the range."""
     unread_count: int = 0
-    """How many of them change no code that the failing simulation is known to have read; they come last in `log`."""
+    """Number of commits that touch no code the failing simulation is known to have read; `log` lists them last."""
     files: tuple[str, ...] = ()
     """Files that differ between `good` and `bad`; only some if there are many."""
     file_count: int = 0
     owners: tuple[str, ...] = ()
     """Owners of the files that differ, from CODEOWNERS."""
     passed_after: tuple[str, ...] = ()
-    """Tests that fail with the cause but passed after the range with the failing seed: something later broke them."""
+    """Tests that fail with the cause but passed with the failing seed after the range: a later change broke them."""
 
     @property
     def is_certain(self) -> bool:
@@ -364,7 +364,7 @@ def is_by_infrastructure(attempts: tuple[Attempt, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRow:
-    """A row of `sources` in a record: a file that the run was read from, or wrote."""
+    """A row of `sources` in a record: a file that the run wrote, or from which it was read."""
 
     path: str = ""
     sha256: str = ""
@@ -377,7 +377,7 @@ class FixRow:
     """A row of `fixes` in a record: a statement by git, an agent or a person; a field is None if its key is missing."""
 
     fingerprint: str | None = None
-    """None for a statement about a failure subtype as a whole."""
+    """The cause; None for a statement about a whole failure subtype."""
     failure_subtype: str | None = None
     text: str | None = None
     by: str | None = None
@@ -494,7 +494,7 @@ class Run:
     finished: str
     failures: tuple[Failure, ...] = ()
     results: tuple[Result, ...] = ()
-    """Every test that ended, failed ones too."""
+    """Results of all tests that ended, including those that failed."""
     collected: tuple[str, ...] = ()
     """Modules that were collected without an error."""
     simulators: tuple[Simulator, ...] = ()
@@ -506,7 +506,7 @@ class Run:
     always_record: bool = False
     """Whether a record is written even if nothing failed."""
     vcs: Vcs | None = None
-    """State of the repository during the run; None for the present state."""
+    """State of the repository during the run; None if that is the present state."""
     coverage: tuple[CoverBin, ...] = ()
     """The bins of all coverage reports of the run, merged: each bin once."""
     whole: bool = True

@@ -26,7 +26,7 @@ class Excerpt:
 
     source: Source
     lines: tuple[tuple[int, str], ...]
-    """Pairs of a line's number in the whole text, counted from 1, and the line; left-out lines leave gaps."""
+    """Pairs of line number and line; numbers count from 1 in the whole text and skip the lines that were left out."""
     path: str | None = None
     sha256: str | None = None
 
@@ -46,7 +46,7 @@ class Frame:
     source: str = ""
     """The source line as the traceback shows it."""
     callers: tuple[str, ...] = ()
-    """`file:line` of the user's frames that led to it, innermost first."""
+    """`file:line` of the user's frames that led to this frame, innermost first."""
     call: str = ""
     """The statement in another file that called into this file, as the traceback shows it."""
 
@@ -62,12 +62,12 @@ class Place:
     file: str
     line: int | None = None
     id: str | None = None
-    """The report's own id."""
+    """Id that the report carries, such as the ID of a UVM report."""
     function: str = ""
     source: str = ""
     """The source line, if a traceback shows it."""
     callers: tuple[str, ...] = ()
-    """Outer frames, as in `Frame`."""
+    """`file:line` of the user's frames that led to the statement, innermost first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +145,7 @@ class Failure:
     unreproducible: str = ""
     """Why no command can reproduce the failure."""
     unseeded: str = ""
-    """File, named as in `reads`, that draws stimulus without a seed, so that the same seed may give another run."""
+    """File, named as in `reads`, that draws stimulus without using the seed: a rerun with the same seed may differ."""
     by_strict_logs: bool = False
     """Whether the test passed, and `--dvwiki-strict-logs` made it fail because of an error line in its log."""
 
@@ -192,7 +192,7 @@ class Clue:
     text: str
     """A short sentence."""
     weight: float | None = None
-    """Weight in log-odds; None for the weight of its kind."""
+    """Weight in log-odds; None means the fitted weight of the kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +210,7 @@ class Like:
 
     example: str
     label: str
-    """`error_class/failure_subtype` of its pattern."""
+    """`error_class/failure_subtype` of the pattern that the example belongs to."""
     pattern: str
     similarity: float
     """Similarity of the words of example and message, from 0 to 1."""
@@ -229,9 +229,9 @@ class Verdict:
     line: int | None = None
     source: Source | None = None
     path: str | None = None
-    """File that holds the line, if the file stays after the run."""
+    """File that holds the first cause, if the file stays after the run."""
     rule: str = ""
-    """The rule that chose the line, as a short sentence."""
+    """The rule that chose the first cause, as a short sentence."""
     origin: Origin = field(default_factory=lambda: Origin(type="UNKNOWN", confidence=0.0))
     clues: tuple[Clue, ...] = ()
     """The evidence for the origin; empty if a hook gave the origin."""
@@ -248,6 +248,6 @@ class Verdict:
     frame: Frame | None = None
     """Innermost frame of the user's code, if the cause is an exception and not a report with a place of its own."""
     fingerprint_v1: str | None = None
-    """Fingerprint of the cause by version 1."""
+    """Fingerprint of the cause as computed by version 1."""
     place: Place | None = None
     """Statement that reported the cause, if known."""

@@ -23,7 +23,7 @@ class Pass(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Fix(ListedCommits):
-    """A fix on record with its verdict; a `FixRow` is what one record says of a fix, and may lack any key."""
+    """A fix with its outcome, from all records together; the row of one record is a `FixRow`."""
 
     text: str
     result: Literal["open", "held", "failed"] = "open"
@@ -35,14 +35,14 @@ class Fix(ListedCommits):
     log_count: int = 0
     """Number of all commits between last failure and first pass."""
     unread_count: int = 0
-    """How many of them change no code that the failing simulation is known to have read; they come last in `log`."""
+    """Number of commits that touch no code the failing simulation is known to have read; `log` lists them last."""
     files: tuple[str, ...] = ()
     """Files that differ between last failure and first pass; only some if there are many."""
     file_count: int = 0
     note: str = ""
     """Other differences between the failure and the pass: uncommitted changes of either run."""
     owners: tuple[str, ...] = ()
-    """Owners of the files, from CODEOWNERS."""
+    """Owners of the files that differ, from CODEOWNERS."""
     authors: tuple[str, ...] = ()
     """Authors of the lines that the fix changed, as they were before the fix."""
     counts: bool = True
@@ -96,7 +96,7 @@ class KnownBin:
 
 @dataclass(frozen=True, kw_only=True)
 class Onset:
-    """When and where a cause first appeared: after its last fix, or ever if it has no fix."""
+    """When and where a cause first appeared since its last fix, or at all if it has no fix."""
 
     moment: str | None = None
     """Sort key of the first run that failed; None if the cause has not returned since the fix."""
@@ -109,11 +109,11 @@ class Onset:
     comes_and_goes: bool = False
     """Whether a test failed with the cause and passed with the same sources and seed."""
     passes_needed: dict[str, int] = field(default_factory=dict)
-    """Maps a test to how many passes with other seeds show that the cause was absent before the failure."""
+    """Number of passes with other seeds, by test, that show that the cause was absent before the failure."""
     passes_to_hold: dict[str, int] = field(default_factory=dict)
-    """Maps a test to the passes that made the fix hold: as many show that the cause was absent before it returned."""
+    """Number of passes, by test, that made the fix hold; later, as many passes show that the cause was absent."""
     since: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Maps a test to two numbers of runs since the first failure: those it failed with the cause, and all it ran in."""
+    """Maps a test to two numbers of runs since the first failure: those where it failed with the cause, and all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,12 +123,12 @@ class Passing:
     nodeid: str
     seed: str | None = None
     other_seeds: tuple[str, ...] = ()
-    """Other seeds with which it passed in the same run."""
+    """Other seeds with which the test passed in the same run."""
     simulator: str | None = None
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
     whole: bool = True
-    """Whether no test inside it failed."""
+    """Whether no test inside the runner or module failed; True for a single test."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,9 +143,9 @@ class StillFailing:
     None if no seed matters, or none is on record.
     """
     vcs: Vcs
-    """State of the repository in the last run that failed the test at a known commit."""
+    """State of the repository in the last run at a known commit in which the test failed."""
     drawn: Vcs
-    """State of the repository in the last run that failed the test with `seed`."""
+    """State of the repository in the last run in which the test failed with `seed`."""
     by: Passing
     """The pass in the present run."""
     simulators: str = ""
@@ -167,4 +167,4 @@ class StillFailing:
     reads: tuple[str, ...] = ()
     """Files that the failing simulation read."""
     fixed: Fix | None = None
-    """Fix of the cause that came on record after the failure, proved by other tests, seeds or simulators."""
+    """Fix of the cause that was recorded after the failure, proved by other tests, seeds or simulators."""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LOGGED = ", last logged time "
-"""Words before the last simulation time in the log; the simulation may have ended much later."""
+"""Words before the newest simulation time that a log shows; the simulation may have ended much later."""
 
 CUT_LOG = "the log ends before its run: it has neither a UVM report summary nor the simulator's end"
 """Message for a UVM run whose log shows no failure, but does not show that the run ended either."""
@@ -51,7 +51,7 @@ def count(number: int, noun: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of a limited number of characters; a text that is cut ends with `…`."""
+    """Return a text cut to at most `most` characters; a text that was cut ends with `…`."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -77,14 +77,14 @@ class Archived:
     """Notes on the waivers: expired or unused ones, and errors in their file."""
 
     def statements(self, cause: Cause) -> Iterator[Statement]:
-        """Yield the statements about one of the causes, in reading order."""
+        """Yield the statements about a cause of the run, in reading order."""
         if self.record is None:
             return statements(cause)
         return statements(cause, self.record.finished, dirty=self.record.vcs.dirty)
 
 
 def process(run: Run, services: Services) -> Archived:
-    """Classify the failures of a run, join them with the history, and archive them.
+    """Classify the failures of a run, match them with the history, and archive them.
 
     A wiki that cannot be written raises no error: `Archived.problem` reports it.
 
@@ -97,7 +97,7 @@ def process(run: Run, services: Services) -> Archived:
 
 
 def _has_returned(cause: Cause) -> bool:
-    """Tell whether a cause had returned after its newest fix before this run."""
+    """Tell whether a cause had already returned after its newest fix in an earlier run."""
     return cause.newest_fix is not None and cause.newest_fix.returned is not None
 
 
@@ -265,7 +265,7 @@ def _as_recorded(rows: Sequence[_Row], history: History) -> tuple[_Row, ...]:
 
 
 def _as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
-    """Return the causes as shown: those that share a page become one, which is new only if all of them are."""
+    """Join the causes that share a page, as outputs show them; a joined cause is new only if all its parts are."""
     groups: dict[str, list[Cause]] = {}
     names: dict[str, str] = {}
     for cause in causes:
@@ -288,7 +288,7 @@ def _known_by_now(cause: Cause, history: History) -> Cause:
 
 
 def _before(known: Cause | None, occurrence: Occurrence, *, is_report: bool = False) -> Cause | None:
-    """Return a cause as it was before its newest run, which is on record; None if it was not known then."""
+    """Return a cause as it was before its newest run, which is on record; None if that run was its first."""
     if known is None or known.history is None or known.history.runs < 2:  # noqa: PLR2004
         return None
     history = known.history
@@ -354,7 +354,7 @@ def causes_of_record(record: RunRecord, services: Services, *, is_archived: bool
     Args:
         record: The record.
         services: The history.
-        is_archived: Whether the history has the record, as its newest.
+        is_archived: Whether the history already contains the record, as the newest one.
     """
     history, causes = services.history, []
     for occurrence in record.occurrences:

@@ -30,7 +30,7 @@ Member = tuple["Failure", "Verdict"]
 
 
 class _Span(NamedTuple):
-    """The commits between which a failing test passed and failed."""
+    """A range of commits: a test passed at its start and failed at its end."""
 
     passed: str
     failed: str | None
@@ -121,13 +121,13 @@ def with_onset(
 ) -> Cause:
     """Return a cause with an origin that takes into account the commits that introduced it.
 
-    `with_changes` uses only ranges on record and single passes that are proof. The range found in this run may also
-    begin at a pass that, together with others, rules out chance. If that range does not decide between the sides, or
-    there is none, the range since the last pass with any seed is used.
+    `with_changes` uses ranges on record, and ranges from a pass that alone proves that the cause was absent. This
+    function uses the range in `first_bad`, whose pass may prove it only together with other passes. If that range does
+    not decide between design and testbench, or is uncertain, the range since the last pass with any seed is used.
 
     Args:
         cause: The cause, with its `first_bad`.
-        member: Its most telling failure, with the verdict after `with_changes`.
+        member: The cause's most telling failure, with its verdict from `with_changes`.
         vcs: The repository during the run.
         history: The archive before this run.
         repository: Lists the changed files.
@@ -165,14 +165,14 @@ def with_onset(
 
 
 def _lacking(verdict: Verdict) -> str | None:
-    """Return the file that asks for a module which the build lacks."""
+    """Return the file that asks for a module which the build lacks; None for any other failure."""
     return verdict.place.file if verdict.failure_subtype == "missing_module" and verdict.place is not None else None
 
 
 def _likely_span(
     cause: Cause, member: Member, vcs: Vcs, onset: Onset, *, history: History, repository: Repository
 ) -> tuple[_Span | None, int]:
-    """Return the range in which a cause most likely came, and the number of runs that failed since.
+    """Return the range of commits that most likely brought a cause, and the number of runs that failed since.
 
     The range begins at the last pass, with any seed. A fault that only few seeds show may have passed there by luck, so
     at least two runs with different seeds must fail after that pass, and none may pass. A fault that no seed can change
@@ -195,9 +195,10 @@ def _likely_span(
 
 
 def _came_in(verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> _Span | None:
-    """Return the range on record that introduced a cause, if it has stayed since; None if unknown or uncertain.
+    """Return the range on record that introduced a cause that never left since; None if unknown or uncertain.
 
-    Later runs rarely use the seed that passed and failed, and changes made later did not introduce the cause.
+    A range up to the present run says less: later runs rarely use the seed that passed and failed, and later changes
+    did not introduce the cause.
     """
     onset = history.onset(verdict.fingerprint)
     known = onset.first_bad if onset is not None and onset.moment is not None and not onset.comes_and_goes else None
@@ -242,7 +243,7 @@ def causes_of(
         root: Root of the project; paths below it are shown relative to it.
         lacks: Tells whether the commit of the run lacks a fix.
         cause_of: Returns the cause of an occurrence.
-        in_full: Returns a verdict with the failure's own texts.
+        in_full: Returns a verdict in which texts shared by similar failures are replaced by the failure's own.
     """
     groups = _grouped(failures, verdicts)
     found = []
@@ -320,7 +321,7 @@ def _origin(verdict: Verdict, root: Path) -> Origin:
 
 
 def _quickest(members: Sequence[Member], shown: Failure) -> Command | None:
-    """Return the command of the quickest test that shows the cause itself; None if it is shown already."""
+    """Return the command of the quickest test that shows the cause itself; None if that command is shown already."""
     timed = [one for one, verdict in members if one.command is not None and one.duration_s > 0 and not verdict.follower]
     found = min(timed, key=lambda failure: (failure.duration_s, failure.nodeid), default=shown)
     if found.command is None or found.nodeid == shown.nodeid:
@@ -345,7 +346,7 @@ def _to_reproduce(members: Sequence[Member]) -> Failure:
 
 
 def _runs_alone(failure: Failure) -> bool:
-    """Tell whether the failure's command chooses one of the tests of a simulation."""
+    """Tell whether the failure's command runs only one of the tests of a simulation."""
     return failure.command is not None and not {"COCOTB_TEST_FILTER", "TESTCASE"}.isdisjoint(failure.command.variables)
 
 

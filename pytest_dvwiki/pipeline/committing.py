@@ -46,9 +46,9 @@ class Upkeep:
     """What a commit of upkeep contains besides records and the tool's parts of pages."""
 
     people: frozenset[str]
-    """Files that differed from HEAD before upkeep, relative to the top; all changes to other files are the tool's."""
+    """Files that differed from HEAD before upkeep, relative to the repository's top: people had changed them."""
     also: tuple[Path, ...] = ()
-    """Files and folders that upkeep has made elsewhere in the repository."""
+    """Files and folders that upkeep exported into the repository."""
 
 
 def changed_by_people(layout: Layout, branch: str) -> frozenset[str]:
@@ -77,7 +77,7 @@ def commit(
         branch: The branch; `HEAD` for the one that is checked out.
         task_id: The run that commits.
         lock_timeout: Seconds to wait for another process that writes to the wiki.
-        upkeep: More files to commit; the branch then begins at HEAD if it has no commit that HEAD lacks.
+        upkeep: More files to commit; a branch that is only behind HEAD is then first moved to HEAD.
 
     Raises:
         RefusedError: The state of the repository does not allow a commit.
@@ -118,11 +118,13 @@ def _commit(layout: Layout, target: Branch, task_id: str, upkeep: Upkeep | None)
     inside = [path.resolve() for path in (upkeep.also if upkeep else ())]
     chosen += [each.path for path in inside if path.is_relative_to(target.top) for each in target.changed(path)]
     if left_out:
-        notes.append(f"not committed, since people changed them too: {few(left_out, _MOST_NAMED)}")
+        notes.append(f"not committed, because people changed these files too: {few(left_out, _MOST_NAMED)}")
     if lacking:
-        records = "a record that is" if lacking == 1 else f"{lacking} records that are"
-        remedy = "restore or commit them" if target.is_checked_out else "run `dvwiki build` there to count all of them"
-        notes.append(f"only records are committed: {target.name} has {records} missing here; {remedy}")
+        remedy = "restore the files, or commit their removal"
+        if not target.is_checked_out:
+            remedy = "run `dvwiki build` on that branch to count every record"
+        records = count(lacking, "record")
+        notes.append(f"only records were committed: {target.name} has {records} that this work tree lacks; {remedy}")
     if not (chosen or rolled_up):
         if target.ignores(tasks / "1970.yaml"):
             notes.append(f"nothing can be committed: git ignores {tasks}")
@@ -177,7 +179,7 @@ def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bo
 
 
 def _has_our_part_alone(data: bytes, before: bytes | None, staged: bytes | None, owned: Iterable[str]) -> bool | None:
-    """Tell whether a page differs from its versions in git only in what the tool wrote; None if both parts differ."""
+    """Tell whether a page differs from git only in what the tool wrote; None if people's text differs too."""
     if not pages.region_names(data):
         return False
     others = [version for version in (before, staged) if version is not None]

@@ -16,9 +16,9 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 BATCH = {"lsf": "LSFCluster", "pbs": "PBSCluster", "sge": "SGECluster", "slurm": "SLURMCluster"}
 """Batch farms, each with its class in dask-jobqueue; queue, memory and the like are set in Dask's own configuration."""
-DIED = "the processes that read it died; it may need more memory than they have"
+DIED = "the processes that read this file died; it may need more memory than they have"
 _WORTH_PROCESSES = 20_000_000
-"""Bytes on disk above which more processes save more time than it takes to start them."""
+"""Bytes on disk above which several processes save more time than their start takes."""
 
 
 class FarmError(Exception):
@@ -61,7 +61,7 @@ class Farm:
         """Yield the result of a task for each item, in the order of the items.
 
         Args:
-            task: A function that depends on its argument alone; it must be possible to pickle it.
+            task: A function that depends on its argument alone, and that can be pickled.
             items: The arguments.
             lost: Returns the result for an item whose processes died repeatedly.
 

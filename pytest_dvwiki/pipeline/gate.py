@@ -1,4 +1,4 @@
-"""The decision of the gate: which failures of a run it lets through, based on what was on record before it."""
+"""The decision of the gate: which failures of a run it lets through, based on what was on record before the run."""
 
 from __future__ import annotations
 

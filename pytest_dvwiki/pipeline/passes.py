@@ -31,7 +31,7 @@ def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Pa
 
     Args:
         results: Results of all tests.
-        collected: Modules that were collected without an error, with or without a test that ran.
+        collected: Modules that were collected without an error, even if none of their tests ran.
     """
     ended = {(each.nodeid, each.simulator, each.config) for each in results if each.outcome in {"failed", "error"}}
     inside = {(parent, *on) for nodeid, *on in ended for parent in parents_of(nodeid)}
@@ -71,7 +71,7 @@ def passed_again(
     """Return what this run's passes prove about failures on record.
 
     Args:
-        failing: Failures on record for which a pass may be news.
+        failing: Tests that failed and have not since passed with the strongest proof.
         present: Fingerprints of this run's own causes; a cause that still fails elsewhere is not fixed.
         simulators: Simulators of this run.
         vcs: The repository during this run.
@@ -128,17 +128,17 @@ class _FixRange(NamedTuple):
 
 
 def is_reported(failing: StillFailing) -> bool:
-    """Tell whether a fix by uncommitted changes was already reported for a test; its commit is known only now."""
+    """Tell whether a test's fix was already reported, as uncommitted changes, so that only its commit can be new."""
     known = failing.fixed
     return failing.proof == OF_EDITS and known is not None and known.counts and bool(known.files) and not known.log
 
 
 def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> _FixRange:
-    """Return the range that fixed a failure: that of the fix on record, if it lies between failure and pass.
+    """Return the commits that fixed a failure: the fix on record, or else all commits between failure and pass.
 
-    Commits after the first passing run then do not widen the range. If that run alone may be chance, its range is used
-    only if it touches a file that the failing simulation read, or if it is unknown what the simulation read. If the fix
-    on record was uncommitted, the range is the only commit since then that touches its files, if there is just one.
+    The fix on record counts if it came between failure and pass. If its own passes may be chance, it also has to touch
+    a file that the failing simulation read, unless it is unknown what the simulation read. If it was uncommitted, the
+    commit that touched its files is returned, provided that only one commit did.
     """
     known = failing.fixed
     if known is not None and known.files and not known.log and known.file_count == len(known.files):

@@ -33,9 +33,9 @@ class CauseOfRun(NamedTuple):
     fix_in_place: bool | None = None
     """Whether the sources of the run have the changes of the cause's newest fix; None if unknown."""
     changed_since_fix: bool = False
-    """Whether sources that may matter to the failure were changed since that fix."""
+    """Whether sources that may matter to the failure were changed since the cause's newest fix."""
     undone: FixState | None = None
-    """An older fix whose changes were undone since the newest one."""
+    """An older fix whose changes were undone since the newest fix."""
 
 
 class Returns:
@@ -76,7 +76,7 @@ class Returns:
         return CauseOfRun(name, beside, in_place, name in found, self._undone(name))
 
     def _returned_in_place(self, name: str, occurrence: Occurrence) -> bool | None:
-        """Tell whether the sources have the newest fix of a cause that had already returned in an earlier run."""
+        """Tell whether the sources have the newest fix of a cause that returned earlier; None if that says nothing."""
         known, vcs = self._history.cause(name), self._vcs
         newest = known.states[-1] if known is not None and known.states else None
         if newest is None or newest.returned is None or vcs is None or not newest.fix.commits:
@@ -88,7 +88,7 @@ class Returns:
         return True if files and _may_matter(files, occurrence) else None
 
     def _undone(self, name: str) -> FixState | None:
-        """Return the newest older fix that was undone since the newest fix; None if the newest fix is undone too."""
+        """Return an older fix whose changes were undone since the newest fix; None if the newest is undone too."""
         known, vcs = self._history.cause(name), self._vcs
         if known is None or vcs is None or len(known.states) < 2:  # noqa: PLR2004
             return None
@@ -122,7 +122,7 @@ class Returns:
 
     @cached_property
     def _passed(self) -> set[tuple[str, str, str]]:
-        """Return the tests of the run that passed as a whole, each with its simulator and configuration."""
+        """Return the passed tests, and runners without a failed test, each with simulator and configuration."""
         found = passing(self._run.results)
         return {(each.nodeid, each.simulator or "", each.config or "") for each in found if each.whole}
 

@@ -25,7 +25,7 @@ class ScannedLog:
 
     name: str
     size: int
-    """Bytes, unpacked."""
+    """Size of the unpacked log in bytes."""
     reading: Reading
 
 
@@ -75,7 +75,7 @@ def scan_files(
 
     Args:
         sources: The files; every reader must find them by the same paths or URLs.
-        classifier_of: Makes the classifier of a process; it must be possible to pickle it.
+        classifier_of: Makes the classifier of a process; a function that can be pickled.
         farm: Where to read the files.
 
     Yields:

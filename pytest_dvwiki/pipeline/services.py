@@ -102,7 +102,7 @@ class Services:
 
     @cached_property
     def judge(self) -> Services:
-        """Return the services by which the gate decides: those of the base revision if there is one, else these.
+        """Return the services by which the gate decides: those of the base revision if there is one, else this object.
 
         Raises:
             RevisionError: The base revision cannot be read.

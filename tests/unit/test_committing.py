@@ -109,8 +109,8 @@ def test_a_branch_with_records_of_others_gets_records_alone(place: Layout) -> No
     assert names(place, "night") == {f".agent/tasks/2026/11/{TASK}.yaml"}
     assert done.notes == (
         (
-            "only records are committed: night has a record that is missing here;"
-            " run `dvwiki build` there to count all of them"
+            "only records were committed: night has 1 record that this work tree lacks;"
+            " run `dvwiki build` on that branch to count every record"
         ),
     )
 
@@ -126,7 +126,7 @@ def test_what_people_wrote_is_left_to_them(place: Layout) -> None:
     assert committed(place) == Committed(), "a person's edit alone is not a matter of the tool"
     archived(place, record(2, occurrence()))
     done = committed(place, task=record(2).task_id)
-    assert done.notes == (f"not committed, since people changed them too: wiki/bugs/{page(place).name}",)
+    assert done.notes == (f"not committed, because people changed these files too: wiki/bugs/{page(place).name}",)
     assert f".agent/wiki/bugs/{page(place).name}" not in names(place)
     assert f".agent/tasks/2026/11/{record(2).task_id}.yaml" in names(place)
 

@@ -333,7 +333,7 @@ def test_a_process_that_dies_costs_its_file_alone() -> None:
     results = list(scan_files(find_sources(["."]).files, Dying, Farm(2)))
     assert [len(result.logs) for result in results] == [1, 0, 1, 1]
     (problem,) = results[1].problems
-    assert problem.startswith("b.log: the processes that read it died")
+    assert problem.startswith("b.log: the processes that read this file died")
 
 
 class Dying(TextClassifier):
