@@ -30,8 +30,8 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
     Args:
         layout: Where the wiki is; it need not exist yet.
         backend: How the pages are searched, one of `backends.names()`.
-        every: Seconds from the start of one look at the files to the start of the next. After a look that took longer
-            than half of this time, the thread pauses for as long as the look took.
+        every: Seconds between the starts of two looks at the files. If a look takes more than half of this time, the
+            thread afterwards pauses for as long as the look took.
 
     Raises:
         ValueError: The backend does not exist, or cannot be loaded.

@@ -182,7 +182,7 @@ class PageBlocks:
                 yield f"{sentence(text(beside(known), self.style))}"
 
     def _resolution(self, page: PageSummary) -> tuple[str, ...]:
-        """Return what people wrote under Resolution, here and on merged pages, without untouched check boxes.
+        """Return what people wrote under Resolution, on a page and on pages merged into it, without untouched boxes.
 
         Notes of agents are left out until somebody confirms them.
         """

@@ -49,7 +49,7 @@ class WikiQueryService:
     def get_known_error_patterns(
         self, error_class: str | None = None, failure_subtype: str | None = None, top_k: int = 5
     ) -> str:
-        """Return known patterns by `hit_count`, for `{{KNOWN_ERROR_PATTERNS}}`.
+        """Return known patterns, sorted by `hit_count`, for `{{KNOWN_ERROR_PATTERNS}}`.
 
         Args:
             error_class: Only patterns that were seen mostly with this class.
@@ -60,7 +60,7 @@ class WikiQueryService:
         return self._answer("patterns", wanted, lambda _: True, top_k=top_k, budget=self.config.pattern_budget)
 
     def get_known_rtl_bugs(self, ip_type: str | None = None, status: str = "open", top_k: int = 5) -> str:
-        """Return known RTL bugs by confidence, then bugs of unknown origin, for `{{KNOWN_RTL_BUGS}}`.
+        """Return known RTL bugs, sorted by confidence, then bugs of unknown origin, for `{{KNOWN_RTL_BUGS}}`.
 
         Args:
             ip_type: Only bugs in this kind of design.
@@ -78,7 +78,7 @@ class WikiQueryService:
         )
 
     def get_coverage_history(self, covergroup: str | None = None, top_k: int = 5) -> str:
-        """Return coverage holes by priority, for `{{COVERAGE_HOLE_HISTORY}}`.
+        """Return coverage holes, sorted by priority, for `{{COVERAGE_HOLE_HISTORY}}`.
 
         Args:
             covergroup: All recorded bins of this covergroup, the unfilled ones first; if None, the bins of all

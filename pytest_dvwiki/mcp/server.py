@@ -188,7 +188,7 @@ class WikiServer:
         return ctx.request.headers.get("mcp-session-id") if ctx.request is not None else None
 
     def _key(self, session: str | None, reader: str) -> tuple[str | None, str]:
-        """Return the key of a caller, None if the caller is unknown, and the token to give to the caller."""
+        """Return the key of a caller (None if unknown), and the token to give to the caller."""
         if session is not None:
             return f"session {session}", ""
         with self._guard:

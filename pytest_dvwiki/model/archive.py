@@ -163,7 +163,7 @@ class Suite:
 
 @dataclass(frozen=True, kw_only=True)
 class Axes:
-    """Versions and system with which a run was made, for the matrix of runs; its simulators are in the record."""
+    """The Python, cocotb and operating system of a run; with its simulators, the axes of a matrix of runs."""
 
     python: str | None = None
     cocotb: str | None = None

@@ -206,7 +206,7 @@ class RunnerUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Like:
-    """The example of a pattern that is most similar to a message."""
+    """The one example, among those of all patterns, that is most similar to a message."""
 
     example: str
     label: str

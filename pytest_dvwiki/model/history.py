@@ -155,7 +155,7 @@ class StillFailing:
     config_known: bool = True
     """Whether both build configurations are on record."""
     deterministic: bool = False
-    """Whether no seed can change the cause."""
+    """Whether the failure does not depend on a seed."""
     seed_unknown: bool = False
     """Whether the test failed with a seed, but no failing seed is on record."""
     one_of_several: bool = False

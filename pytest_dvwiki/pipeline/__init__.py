@@ -349,7 +349,7 @@ def recalled(run: Run, services: Services, archived_as: str) -> Archived:
 
 
 def causes_of_record(record: RunRecord, services: Services, *, is_archived: bool = False) -> tuple[Cause, ...]:
-    """Return the causes of a record, with what is new about them compared with the other records here.
+    """Return the causes of a record, with what is new about them compared with the other records of the archive.
 
     Args:
         record: The record.

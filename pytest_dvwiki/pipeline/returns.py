@@ -39,7 +39,7 @@ class CauseOfRun(NamedTuple):
 
 
 class Returns:
-    """Decides with which causes the checks of a run fail.
+    """Decides which cause a failing check of a run has: one on record, or a new one.
 
     Args:
         run: The run.

@@ -27,24 +27,28 @@ class CausePages:
     def __init__(self, cache: PageCache) -> None:
         self._cache = cache
         self._paths: dict[str, str | None] = {}
-        """Path of the bug page of each cause asked for so far; cleared when a bug page changes."""
+        """Cached answers of `paths`: the bug page of each cause asked for so far; cleared when a bug page changes."""
         self._joined: frozenset[str] = frozenset()
         """Causes found to be the same as a cause seen earlier; the page of the earlier cause is kept."""
         self._further: frozenset[str] = frozenset()
-        """Causes whose check had already reported another cause."""
+        """Causes whose check had reported another cause before."""
         self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
         self._of_runs: tuple[str, ...] | None = None
-        """Names of causes that contain a run (`…/…`), from all pages; None until they are asked for."""
+        """All cause names on pages that contain a run (`…/…`); None until asked for."""
         self._known: dict[str, str] = {}
-        """Maps each name of a cause asked for so far to the cause's present name."""
+        """Cached answers of `_present_name`: each name of a cause asked for so far, with the cause's present name."""
 
     def forget_paths(self) -> None:
-        """Forget all answers so far, because a bug page changes."""
+        """Forget all cached answers, because a bug page changes."""
         self._paths.clear()
         self._of_runs = None
 
     def note(self, names: Iterable[str]) -> None:
-        """Forget the answers that depend on a changed bug page, which now has these names of causes."""
+        """Forget the cached answers that depend on a bug page that changed.
+
+        Args:
+            names: The names of causes that the page has now.
+        """
         self._paths.clear()
         if self._of_runs or any("/" in name for name in names):
             self._of_runs = None
@@ -62,7 +66,7 @@ class CausePages:
     def _all_names(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return all names that pages may use for these causes.
 
-        A name that contains a run (`…/…`) may by now refer to another cause.
+        Besides the given names, these are the names with a run (`…/…`) that now mean one of these causes.
         """
         asked = tuple(dict.fromkeys(names))
         if self._of_runs is None:
@@ -83,7 +87,7 @@ class CausePages:
     def pages_of(self, *fingerprints: str) -> list[PageSummary]:
         """Return the pages of the cause that has, or once had, one of the fingerprints; the page to keep comes first.
 
-        Pages that replace each other belong to one cause.
+        A page that was replaced by another page belongs to the same cause.
         """
         found: dict[str, PageSummary] = {}
         more = self._kin(fingerprints, (), ())
@@ -98,7 +102,7 @@ class CausePages:
         return sorted(found.values(), key=self._seniority)
 
     def _seniority(self, page: PageSummary) -> tuple[bool, bool, str, str]:
-        """Return the sort key: whether the page is replaced, whether its cause was joined, its first day, its name."""
+        """Return the sort key of a page: whether it is replaced, whether its cause was joined, its first day, name."""
         day = bug_date(page.name) or page.text("first_seen").replace("-", "")
         return page.leads_to != "", self.is_joined(page), day, page.name
 
@@ -111,7 +115,7 @@ class CausePages:
     ) -> list[PageSummary]:
         """Return pages with one of the fingerprints, pages that lead to one of the names, and pages at the paths.
 
-        The pages at the paths count only if they have a cause. The pages at `beside` are left out.
+        Pages without a cause do not count. The pages at the paths in `beside` are left out.
         """
         asked = self._all_names(fingerprints)
         if not names and not paths and len(asked) == 1:
@@ -143,7 +147,7 @@ class CausePages:
         return list(self._cache.select("WHERE names > 1 AND problem = '' ORDER BY path"))
 
     def merged_into(self, page: PageSummary) -> set[str]:
-        """Return the fingerprints of the pages that lead to a page, directly or through others."""
+        """Return the fingerprints of the pages that lead to a page, directly or through other pages."""
         found: dict[str, PageSummary] = {}
         names = [page.name]
         while names:
@@ -162,7 +166,8 @@ class CausePages:
         """Return, for each cause, the path of the page to keep; None if the cause has no page.
 
         Args:
-            causes: Maps any name of a cause that stays the same between calls to its present and former fingerprints.
+            causes: Maps a name of each cause to its present and former fingerprints. Paths are cached by this name, so
+                each call has to use the same one.
         """
         unknown = {name: prints for name, prints in causes.items() if name not in self._paths}
         if unknown:
@@ -188,7 +193,7 @@ class CausePages:
         return paths
 
     def formerly_named(self, name: str) -> list[PageSummary]:
-        """Return the bug pages that keep the cause of the named page, which may no longer exist, sorted by name."""
+        """Return the bug pages that now keep the cause of a page that once had this name, sorted by name."""
         where = (
             "WHERE category = 'bugs' AND EXISTS (SELECT 1 FROM json_each(metadata, '$.aliases') WHERE value = ?)"
             " ORDER BY path"

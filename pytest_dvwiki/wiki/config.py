@@ -30,13 +30,13 @@ class WikiConfig:
     max_context_tokens: int = 2000
     auto_ingest: bool = True
     search_backend: str = "bm25"
-    """One of `backends.names()`; with `none` a query finds nothing."""
+    """How pages are searched, one of `backends.names()`; with `none` a query finds nothing."""
     lint_on_startup: bool = True
     lint_interval_sessions: int = 10
     pattern_context_tokens: int | None = None
     """Tokens for known patterns; None for a quarter of `max_context_tokens`, or less if the other shares leave less.
 
-    The other three shares have the same default.
+    The shares for bugs, coverage and the summary have the same default.
     """
     bug_context_tokens: int | None = None
     coverage_context_tokens: int | None = None
@@ -90,7 +90,7 @@ class WikiConfig:
         return cls.of(resolve(find_root(folder or Path.cwd())))
 
     def with_budget(self, tokens: int) -> Self:
-        """Return the same configuration with another number of tokens, divided evenly."""
+        """Return the same configuration with another number of tokens, divided evenly among the four shares."""
         share = tokens // len(_SHARES)
         return replace(
             self,

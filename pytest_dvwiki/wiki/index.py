@@ -93,7 +93,7 @@ class Top(NamedTuple):
     last_updated: str | None
     """Time of the newest record; None if there is none."""
     commits: Sequence[tuple[str, str]]
-    """Name and `commit_of` of each bug page that has one, sorted by name."""
+    """Pairs of a bug page's name and the commit from `commit_of`, for pages that have one, sorted by name."""
     flaky: int
     """Number of tests that were flaky in the newest runs."""
     left_out: int

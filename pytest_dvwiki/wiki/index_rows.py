@@ -1,4 +1,4 @@
-"""The rows of the index files, and which of them differ from the pages, so that only these are rewritten."""
+"""The rows of the index files, with a note of those that differ from the pages, so that only they are rewritten."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class IndexRows:
         return [(path[len("bugs/") : -len(".md")], commit) for path, commit in self._cache.db.execute(query)]
 
     def changed(self) -> dict[str, tuple[str | None, str | None]]:
-        """Return, by path, the cells in the index files and the new cells of each page that differs; None if absent."""
+        """Return the outdated rows by page path: the cells in the index files, and the new cells; None for no row."""
         query = "SELECT u.path, u.cells, p.cells FROM unlisted u LEFT JOIN pages p ON p.path = u.path"
         rows = self._cache.db.execute(query)
         return {path: (before, now) for path, before, now in rows}
 
     def is_current(self, files: Iterable[str]) -> bool:
-        """Tell whether the index files are as last written, so that only `changed` pages need an update."""
+        """Tell whether nobody has edited the index files since they were last written."""
         states = {path: (size, mtime) for path, size, mtime in self._cache.db.execute("SELECT * FROM index_files")}
         return all(states.get(path, ()) == self._cache.state(path) for path in files)
 
@@ -55,7 +55,7 @@ class IndexRows:
             self._cache.db.executemany("INSERT OR REPLACE INTO index_files VALUES (?, ?, ?)", rows)
 
     def note(self, path: str, now: str | None) -> None:
-        """Remember which cells the index files have for a page, if its present cells differ."""
+        """Remember the cells that the index files have for a page, if they differ from its present cells."""
         row = self._cache.db.execute("SELECT cells FROM pages WHERE path = ?", (path,)).fetchone()
         before = row[0] if row else None
         if before != now:

@@ -1,15 +1,15 @@
-"""Bug pages that may be one cause although their fingerprints differ: a file was renamed, a message reworded.
+"""Bug pages with different fingerprints that may have one cause: after a file was renamed or a message reworded.
 
-Two causes are alike if, by the records, all of this holds; it proves nothing:
+Two causes are alike, which proves nothing, if the records show all of this:
 
 * same label: the same subtype, and the same pattern if a pattern matched both;
-* same wording: leaving out values, file names and severities, the two first causes share at least four in five of their
-  words, and three words or more;
+* same wording: apart from values, file names and severities, the messages of both share at least four in five of their
+  words, and at least three words;
 * same place: some test failed with both, or one of the two causes names no test;
-* never in one run: two checks of one testbench fail side by side sooner or later, a message and its reworded form do
-  not.
+* never in one run: two checks of one testbench sooner or later fail in the same run, but a message and its reworded
+  form cannot.
 
-A person decides; `distinct_from` on either page states that they are different causes.
+A person decides whether to merge; `distinct_from` on either page states that the causes are different.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ SHARE = 0.8
 FEWEST = 3
 DISTINCT = "distinct_from"
 _TESTS = 20
-"""Maximum number of tests of a cause whose other causes are looked up; they failed together, so a few are enough."""
+"""Maximum number of a cause's tests whose other causes are compared; the tests failed together, so a few are enough."""
 _MOST = 50
-"""Maximum number of causes that a cause is compared with."""
+"""Maximum number of other causes with which a cause is compared."""
 _WORD = re.compile(r"[A-Za-z_][\w$-]*(?:\.[\w$-]+)*")
 _SAYS_NOTHING = re.compile(
     r"[VT]|XZ|UUID|DATE"  # masked values
@@ -45,7 +45,7 @@ _SAYS_NOTHING = re.compile(
 
 
 def words(primary: str) -> frozenset[str]:
-    """Return the words that distinguish a first cause from others."""
+    """Return the words that distinguish a failure's message from other messages."""
     return frozenset(word.lower() for word in _WORD.findall(mask(primary)) if not _SAYS_NOTHING.fullmatch(word))
 
 
@@ -71,7 +71,7 @@ def alike(archive: Archive, page_cache: PageCache, fingerprints: Sequence[str]) 
 
 
 def _is_alike(archive: Archive, newest: Occurrence, own_words: frozenset[str], name: str) -> bool:
-    """Tell whether another cause has the label and the words of this one, by their newest occurrences."""
+    """Tell whether the newest occurrence of another cause has the same label and similar words."""
     other = archive.newest_occurrence((name,))
     return other is not None and _same_label(newest, other) and _same_words(own_words, words(other.primary))
 
@@ -84,9 +84,9 @@ def first_seen(archive: Archive, page: PageSummary) -> str:
 
 
 def _candidates(archive: Archive, occurrence: Occurrence, mine: Sequence[str]) -> list[str]:
-    """Return other causes of the subtype that share a failing test with this one, the newest first; at most `_MOST`.
+    """Return other causes of the same subtype and with a common failing test, the newest first; at most `_MOST`.
 
-    If this one names no test, all causes of its subtype count. Causes that occurred in one run with it are left out.
+    If the cause names no test, all causes of its subtype count. Causes that occurred in one of its runs are left out.
     """
     tests = sorted({test.nodeid for test in occurrence.tests})[:_TESTS]
     # The plus disables the index by subtype, which would read all its occurrences, not only those of a few tests.

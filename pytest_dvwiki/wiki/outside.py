@@ -10,7 +10,7 @@ from pytest_dvwiki import reading
 
 MOST = 16 << 20
 """Maximum size of a page, in bytes."""
-REASON = "it is a link that leads out of the wiki; replace it by a file"
+REASON = "it is a link that leads out of the wiki; replace it with a file"
 
 
 class OutsideError(OSError):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 VERSION = 11
 _PROGRESS_EVERY = 100
 _OPENING = 160
-"""Maximum number of characters of a page's first line in a list."""
+"""Maximum number of characters shown of a page's first line in a list."""
 _SCHEMA = """
 CREATE TABLE pages (
   path TEXT PRIMARY KEY, category TEXT, size INTEGER, mtime_ns INTEGER, title TEXT, metadata TEXT, problem TEXT,
@@ -58,9 +58,9 @@ CREATE TABLE index_files (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER)
 
 
 class PageCache(contextlib.AbstractContextManager["PageCache"]):
-    """The pages of one wiki.
+    """The frontmatter of one wiki's pages, in database tables.
 
-    This class has many methods because each question about pages has its own; most are a query of a few lines.
+    This class has a method for each question about pages; most methods are a query of a few lines.
 
     Args:
         wiki: The wiki's folder; it need not exist.
@@ -87,9 +87,9 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
 
         Args:
             progress: Called from time to time with the number of pages read so far.
-            quick: Skip folders to which no file was added, and from which none was removed, since they were last read.
-                A page that was changed in place is then only seen by `look_at`.
-            look: The files of all categories as they are now; if None, they are looked at here.
+            quick: Skip each folder in which no file was added or removed since it was last read. Pages changed in place
+                are then missed until `look_at` is called for them.
+            look: The files of all categories as they are now; if None, this method lists them.
         """
         try:
             self._refresh(progress, quick=quick, look=look)
@@ -152,7 +152,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
     def writing(self, path: str) -> Iterator[None]:
         """Update the remembered time of a folder when the tool itself writes there, so that it is not read again.
 
-        A change by somebody else before the write stays visible.
+        If somebody else changed the folder before, it is still read again.
         """
         folder = path.rpartition("/")[0]
         before = self._time_of(folder) if folder.split("/", 1)[0] in CATEGORIES else None
@@ -196,7 +196,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             path: Relative to the wiki.
             data: Its content.
             state: The state of its file, if it is on disk.
-            problem: Why the page counts as unreadable, if the reason is not in its content; only a fingerprint is kept.
+            problem: Why the page counts as unreadable, if not because of its content; only its fingerprint is kept.
             metadata: Its frontmatter, if it is known.
         """
         listed = summary_of(path, data, problem, metadata)
@@ -213,13 +213,13 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return next(self.select("WHERE path = ?", path), None)
 
     def below(self, name: str, categories: Sequence[str]) -> PageSummary | None:
-        """Return the page with a name in a sub-folder; None if there is no such page, or several."""
+        """Return the page in a sub-folder that has this name; None if there is no such page, or more than one."""
         where = "WHERE path LIKE '%/%/%' AND category IN (SELECT value FROM json_each(?))"
         found = [page for page in self.select(where, json.dumps(categories)) if page.name == name]
         return found[0] if len(found) == 1 else None
 
     def standing(self, categories: Sequence[str], paths: Collection[str]) -> set[str]:
-        """Return the given pages that are readable and not stale; a page stale only for citing missing code counts."""
+        """Return the given pages that are readable, and not stale other than by citing missing code."""
         query = (
             "SELECT path FROM pages WHERE path IN (SELECT value FROM json_each(?)) AND stands"
             " AND +category IN (SELECT value FROM json_each(?))"  # the plus disables the index of categories
@@ -272,7 +272,7 @@ def summary_of(path: str, data: bytes, problem: str = "", known: dict[str, Any] 
     Args:
         path: Relative to the wiki.
         data: Its content.
-        problem: Why the page counts as unreadable, if the reason is not in its content; only its fingerprint is kept.
+        problem: Why the page counts as unreadable, if not because of its content; only its fingerprint is kept.
         known: Its frontmatter, if it need not be read.
     """
     title, metadata = "", known or {}

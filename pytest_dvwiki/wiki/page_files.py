@@ -1,4 +1,4 @@
-"""The files of pages, and the state by which each counts as unchanged."""
+"""The files of pages, and their size and time, which show whether a file changed."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Look(NamedTuple):
     pages: dict[str, State]
     """Maps the path of each page, relative to the wiki, to the state of its file."""
     folders: dict[str, int]
-    """Maps each folder to its modification time in ns before listing; 0 if it may yet change within the same tick."""
+    """Maps each folder to its modification time in ns before listing; 0 if too recent to reveal a later change."""
     irregular: frozenset[str]
     """The paths that are not regular files, such as pipes."""
 
 
 def look_at(wiki: Path, folders: Iterable[str]) -> Look:
-    """Return the files of pages in some folders and in their sub-folders; each file takes one system call."""
+    """Return the files of pages in some folders and their sub-folders, at the cost of one system call for each file."""
     times: dict[str, int] = {}
     states: dict[str, State] = {}
     irregular = []
@@ -84,12 +84,12 @@ def page_files(wiki: Path, folder: str, times: dict[str, int] | None = None) -> 
 
 
 def is_folder(name: str) -> bool:
-    """Tell by its name whether a sub-folder of a category may hold pages."""
+    """Tell from its name whether a sub-folder of a category may hold pages."""
     return not name.startswith(".") and _is_utf8(name)
 
 
 def is_page(name: str) -> bool:
-    """Tell by its name whether a file in the folder of a category is a page; a non-UTF-8 name cannot be linked."""
+    """Tell from its name whether a file in a category's folder is a page; a name must be UTF-8 to be linked."""
     return name.endswith(".md") and not name.startswith((".", "_index.")) and _is_utf8(name)
 
 

@@ -48,16 +48,16 @@ class PageSummary:
     """A page without its text."""
 
     path: str
-    """Relative to the wiki."""
+    """Path of the page, relative to the wiki."""
     category: str
     title: str
     metadata: dict[str, Any]
     problem: str
-    """Why its frontmatter cannot be read; empty if it can."""
+    """Why the frontmatter cannot be read; empty if it can."""
     opening: str = ""
-    """The first line of its text that is not a heading."""
+    """The first line of the page's text that is not a heading."""
     version: str = ""
-    """A hash of the page's content, with which a writer states which version it has read."""
+    """A hash of the page's content; a writer passes it to state which version was read."""
     words: int = 0
 
     @property
@@ -67,7 +67,7 @@ class PageSummary:
 
     @property
     def place(self) -> str:
-        """Return the path in the category's folder, without suffix: just the name, if it is in no sub-folder."""
+        """Return the page's path in its category's folder, without suffix: the name, unless it is in a sub-folder."""
         return place_of(self.path)
 
     def text(self, key: str, default: str = "") -> str:

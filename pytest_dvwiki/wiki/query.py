@@ -53,13 +53,13 @@ class WikiHistory:
 
     This class is long because triage asks for the whole protocol, and pages, records and answers share the same caches.
 
-    Records archived since the first query are seen after `refresh`, at the latest. Only the caches are written, and
-    only if the wiki exists.
+    Records archived since the first query are seen after `refresh` at the latest. Nothing is written except the
+    caches, and the caches only if the wiki exists.
 
     Args:
         layout: Where the wiki is.
-        reads: Whether records and pages are read when first asked for. If not, the caches answer as they are, until
-            `refresh`.
+        reads: Whether the first query reads records and pages. If not, the caches are used as they are until
+            `refresh` is called.
     """
 
     def __init__(self, layout: Layout, *, reads: bool = True) -> None:
@@ -67,23 +67,23 @@ class WikiHistory:
         self._reads = reads
         self._formers: dict[str, str] = {}
         self._placed: dict[str, str] = {}
-        """Maps each fingerprint in a run that is not on record yet to its cause, for checks with several causes."""
+        """Causes by fingerprint for a run that is not on record yet, for checks with several causes."""
         self._is_without_wiki = False
         """Whether there was no wiki when the records were opened, so that their tables are in memory."""
         self._new: frozenset[str] = frozenset()
-        """Causes that this run is the first to have."""
+        """Causes that appear for the first time in the run that is not on record yet."""
         self._causes: dict[str, Cause | None] = {}
-        """Cached answers of `cause`, kept until their basis changes: thousands of failures may have one cause."""
+        """Cached answers of `cause`, as thousands of failures may share one; kept until records or pages change."""
         self._histories: dict[tuple[str, ...], CauseHistory | None] = {}
-        """Cached histories by the fingerprints of a cause, which may have thousands; kept as long as `_causes`."""
+        """Cached histories, by all fingerprints of a cause; kept until records or pages change."""
         self._onsets: dict[tuple[str, ...], Onset | None] = {}
-        """Cached answers of `onset`, likewise."""
+        """Cached answers of `onset`, kept until records or pages change."""
         self._pages: dict[tuple[str, ...], list[PageSummary]] = {}
-        """Cached answers of `bug_pages` by the present name; kept as long as `_causes`."""
+        """Cached answers of `bug_pages`, by a cause's present names; kept until records or pages change."""
         self._subtypes: dict[str, subtype_history.SubtypeHistory | None] = {}
-        """Cached answers of `subtype`, kept as long as `_causes`."""
+        """Cached answers of `subtype`, kept until records or pages change."""
         self._decided: dict[str, dict[str, OriginType]] = {}
-        """Maps each pattern to the origins that people decided, by path of a bug page; kept as long as `_causes`."""
+        """Maps each pattern to the origins that people set, by bug page; kept until records or pages change."""
         self._versions: tuple[int, ...] = ()
 
     def __enter__(self) -> Self:
@@ -120,7 +120,7 @@ class WikiHistory:
 
     @property
     def is_on_disk(self) -> bool:
-        """Tell whether the caches are files, which other connections read too."""
+        """Tell whether the caches are files that other connections can read, and not in memory."""
         return all(
             cache.execute("PRAGMA database_list").fetchone()[2] for cache in (self.archive.db, self.page_cache.db)
         )
@@ -141,7 +141,7 @@ class WikiHistory:
         """Read what has been archived since the first query.
 
         Args:
-            look: The files of all pages as they are now; if given, pages that were edited in place are read, too.
+            look: The files of all pages as they are now. If None, pages edited in place may be missed.
         """
         if self._is_without_wiki and self._layout.wiki.is_dir():
             # The process that made the wiki has written its caches, too: the next query opens them.
@@ -286,14 +286,14 @@ class WikiHistory:
         return self.page_cache.get(f"patterns/{file_name(failure_subtype)}.md")
 
     def undone_fix(self, occurrence: Occurrence) -> FixState | None:
-        """Return a cause's newest fix if a new occurrence shows that it did not last, else None."""
+        """Return a cause's newest fix if a new occurrence shows that the fix did not last, else None."""
         fingerprint = self._known(occurrence.fingerprint)
         return self.archive.undone(
             self._prints(fingerprint), [of_failure(occurrence, test) for test in occurrence.tests]
         )
 
     def regressed(self, occurrence: Occurrence) -> bool:
-        """Tell whether an occurrence is the first since its page was closed, or since a fix that held."""
+        """Tell whether an occurrence is the cause's first one since its page was closed, or since a fix that held."""
         known = self.cause(occurrence.fingerprint)
         undone = self.undone_fix(occurrence) if known is not None and known.newest_fix is not None else None
         if undone is not None and undone.fix.result == "held":
@@ -305,7 +305,7 @@ class WikiHistory:
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
         """Return the passing tests that failed when last seen, unless people want no fix of the cause.
 
-        Causes with closed pages count too, so that the page can show which commits made its tests pass.
+        Causes with closed pages are included, so that the page can show which commits made the tests pass.
         """
         found = failing.still_failing(self.archive, passing)
         wanted = {each.fingerprint: self._is_wanted(each.fingerprint) for each in found}
@@ -318,7 +318,7 @@ class WikiHistory:
 
         Args:
             pattern: Id of the pattern.
-            fingerprint: The cause that is not counted.
+            fingerprint: The cause to leave out.
         """
         if pattern not in self._decided:
             self._decided[pattern] = self._decided_pages(pattern)
@@ -363,12 +363,12 @@ class WikiHistory:
         return matrix.splits(self.archive, self.archive.present(self._prints(self._known(fingerprint))), commit)
 
     def _prints(self, fingerprint: str) -> tuple[str, ...]:
-        """Return the fingerprints on the page of a cause; its own if it has no page."""
+        """Return the fingerprints on the page of a cause; if there is no page, those of the cause."""
         listed = self.bug_pages(fingerprint)
         return listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
 
     def bug_pages(self, fingerprint: str) -> list[PageSummary]:
-        """Return the bug pages of a cause, under its present and former names; the page to keep comes first."""
+        """Return the bug pages with a present or former name of a cause; the page to keep comes first."""
         if fingerprint in self._new:
             return []
         present = self.archive.present((self._known(fingerprint),))
@@ -386,7 +386,7 @@ class WikiHistory:
         return unaccepted(self._layout.wiki)
 
     def fix_template(self, failure_subtype: str) -> str:
-        """Return the fix advice on the page of a subtype; empty if there is none, or only an agent's unaccepted one."""
+        """Return the fix advice on the page of a subtype; empty without advice that people wrote or accepted."""
         page = self.pattern_page(failure_subtype)
         if page is None or page.problem:
             return ""

@@ -1,6 +1,6 @@
 """The review queue: what agents, models and checks propose, and what a person decided about it.
 
-Each proposal is a file `review/ID.md` of the wiki: its frontmatter says what it is about, its text is what is proposed.
+Each proposal is a file `review/ID.md` of the wiki: the frontmatter says what would change, the text is the proposal.
 The id is a hash of kind, target and text, so the same proposal is the same file on every branch. The file stays after
 the decision, so that nobody has to decide twice.
 """
@@ -54,7 +54,7 @@ class Proposal:
     made_on: str
     reason: str
     base: str = ""
-    """Version of the target when it was read; empty if the proposal makes something new."""
+    """Version of the target when the proposer read it; empty if the proposal makes something new."""
     sources: tuple[str, ...] = ()
     edited_by: str = ""
     """The person who changed the text before deciding."""

@@ -32,11 +32,11 @@ _KEYS = ("title", "description", "mode", "writable_by", "read_cap")
 _TOP = ("schema", "sections", "roles", "pipeline", "max_steps")
 _VERSION = 1
 _DEPTH = 3
-"""Levels of keys whose lines are looked up: `sections`, a section's name, and a key in it."""
+"""Levels of keys with line numbers for error messages: `sections`, a section's name, and a key of the section."""
 _SECTION = re.compile(r"(?P<category>[a-z][a-z0-9_-]*)(?:/(?P<page>[^#]*[^#/]))?(?:#(?P<heading>.+))?")
 _ROLE = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 _TAKEN = frozenset({"flaky", "index", "review", "schema", "wiki"})
-"""Names of other files and folders of a wiki."""
+"""Names that no section can have, because other files and folders of a wiki have them."""
 
 
 class SchemaError(ValueError):
@@ -71,7 +71,7 @@ class Address:
 
     @property
     def path(self) -> str:
-        """Return the path of its file, relative to the wiki."""
+        """Return the path of the file with this address, relative to the wiki."""
         return f"{self.category}/{self.page or '_index'}.md" if self.category in CATEGORIES else f"{self.category}.md"
 
     def __str__(self) -> str:
@@ -108,7 +108,7 @@ class Section:
 
 
 def _is_below(page: str | None, folder: str | None) -> bool:
-    """Tell whether `*` at the end of a section's name stands for a page."""
+    """Tell whether a section whose name ends with `*` includes a page."""
     return page is not None and folder is not None and folder.endswith("*") and page.startswith(folder[:-1])
 
 
@@ -124,7 +124,7 @@ class Schema:
     """Maximum number of handoffs of one task."""
 
     def section_of(self, address: Address) -> Section | None:
-        """Return the section that decides about an address; None if none applies."""
+        """Return the section that applies to an address; None if there is none."""
         return max((each for each in self.sections if each.covers(address)), key=lambda each: each.rank, default=None)
 
     def writable(self, role: str) -> list[str]:
@@ -213,7 +213,7 @@ class _SchemaReader:
 
     Args:
         path: The file, for error messages.
-        lines: Line numbers of its entries, by the keys that lead to each.
+        lines: Line numbers of the document's entries, by the keys that lead to each entry.
     """
 
     def __init__(self, path: str, lines: Mapping[tuple[str | int, ...], int]) -> None:

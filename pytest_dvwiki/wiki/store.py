@@ -27,8 +27,8 @@ class WikiStore(CheckedStore):
     """A session of one reader and writer of the pages on disk.
 
     An address is `category`, `category/page` or `category/page#Heading`, for example
-    `bugs/RTL_20261121_480127#Resolution`, or the name of a section that is a file of its own, such as `handoffs`. Every
-    call reads and writes files and returns when that is done; from an event loop call it in a thread.
+    `bugs/RTL_20261121_480127#Resolution`, or the name of a section that is a file of its own, such as `handoffs`. Each
+    call blocks until its files are read and written; in an event loop, make calls in a thread.
 
     Args:
         config: Which wiki.

@@ -37,7 +37,7 @@ def span_of(text: str, place: Address) -> tuple[int, int]:
 
 
 def with_part(text: str, place: Address, content: str, role: str) -> str | Written:
-    """Return a page with new content at a place, or a refusal if that would change what the writer does not own."""
+    """Return a page with new content at a place, or a refusal if the writer may not make that change."""
     content = splice.cleaned(content, text)
     refusal = refuse_length(place, content)
     if refusal:
@@ -66,7 +66,7 @@ def refuse_length(place: Address, content: str) -> Written | None:
 
 
 def problem_of(content: str, place: Address, *, is_new: bool = False) -> str | None:
-    """Return why a text cannot be a page; None if it can. A new page has the keys that `dvwiki lint` asks for."""
+    """Return why a text cannot be a page; None if it can. A new page needs the keys that `dvwiki lint` asks for."""
     refusal = refuse_length(place, content)
     if refusal or place.category not in CATEGORIES:
         return refusal.reason if refusal else None

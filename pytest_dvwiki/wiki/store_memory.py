@@ -1,4 +1,4 @@
-"""A store of pages in memory: the same contract without files, for tests of agents or as a model for other stores."""
+"""A store of pages in memory: `Store` without files, for tests of agents or as a model for other stores."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class MemoryStore(CheckedStore):
 
     Args:
         wiki: The pages.
-        role: A role of its schema.
+        role: A role of the wiki's schema.
 
     Raises:
         ValueError: The role does not exist.

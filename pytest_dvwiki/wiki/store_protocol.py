@@ -24,11 +24,11 @@ class PageEntry:
     category: str
     title: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """Its frontmatter."""
+    """The page's frontmatter."""
     age: str = ""
-    """How long its content has been known, as of today."""
+    """How long the page's content has been known, as of today."""
     summary: str = ""
-    """The first line of its text that is not a heading; for a sub-folder, its number of pages."""
+    """The first line of the page's text that is not a heading; for a sub-folder, the number of pages."""
     version: str = ""
     last_author: str = ""
     """The role that last wrote the page through a store; `ingest` if only runs wrote it; empty if not on record."""
@@ -47,7 +47,7 @@ class Fetched:
     version: str
     """The version to pass to a later write; empty if a part of the content was left out."""
     leads_to: str = ""
-    """Address of the page that keeps the cause, if this page only points there."""
+    """Address of the page that keeps the cause, if this page only points to that one."""
     left_out: str = ""
     """What was left out, and how to read it."""
 
@@ -79,16 +79,16 @@ class Written:
     """The outcome of a write."""
 
     status: Literal["done", "proposed", "conflict", "denied"]
-    """`proposed` means that the write waits in the review queue for a person."""
+    """`proposed` means that the write is in the review queue until a person decides."""
     address: str
     version: str = ""
     """Version of the present content; empty if the content was not read."""
     content: str = ""
-    """The present content, if it is not what the writer had read."""
+    """The present content, if it differs from what the writer had read."""
     reason: str = ""
     """Why nothing was written, and what to do instead; or what a person has to do."""
     proposal: str = ""
-    """Id of the proposal that waits for a person."""
+    """Id of the proposal, if the write is `proposed`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ class HandedOff:
     """Number of handoffs of the task, this one included."""
     max_steps: int = 0
     reason: str = ""
-    """Why another role got the work, or why nobody did; and what to do."""
+    """Why another role than the one asked for got the work, or why no role got it; and what to do."""
 
 
 class Turn:
@@ -208,7 +208,7 @@ class Store(Protocol):
         """Pass the work on to a later role of the pipeline.
 
         Args:
-            target: The role. If it is the same or an earlier one, the next role gets the work; the last role keeps it.
+            target: The role. If it is not later than the caller's, the next role gets the work; the last role keeps it.
             summary: What the next role has to know.
             task: What the work is about; the handoffs of each task are counted separately.
 

@@ -112,7 +112,7 @@ class CheckedStore(abc.ABC):
 
     @abc.abstractmethod
     def _replace(self, path: str, decide: Callable[[bytes | None], bytes | None], log_text: str) -> str | None:
-        """Write what `decide` returns for the present bytes of a page, while nobody else writes; None means no change.
+        """Replace the bytes of a page by what `decide` returns for them, under the lock; None means no change.
 
         Returns:
             Why the page could not be written; None if it was, or if there was no change.
@@ -120,14 +120,14 @@ class CheckedStore(abc.ABC):
 
     @abc.abstractmethod
     def _add_line(self, path: str, title: str, make: Callable[[str], str | None]) -> None:
-        """Add what `make` returns for the present text of a file, while nobody else writes; None means no change."""
+        """Add the line that `make` returns for the present text of a file, under the lock; None means no line."""
 
     @abc.abstractmethod
     def _propose(self, kind: Kind, target: str, text: str, reason: str) -> str:
         """Put a proposal into the review queue, and return its id."""
 
     def _keeper(self, place: Address) -> Address | None:  # noqa: ARG002 (where pages are merged)
-        """Return the same place on the page that keeps the cause, if a bug page is gone or a pointer; else None."""
+        """Return the same place on the page that keeps a bug page's cause, if that is another page; else None."""
         return None
 
     # Reading
@@ -250,7 +250,7 @@ class CheckedStore(abc.ABC):
         return self.commit(f"{category}/{file_name(name.removesuffix('.md'))}", content, "")
 
     def _make(self, place: Address, content: str) -> Written:
-        """Make a page; a page that an agent writes waits for a person."""
+        """Make a page; a page by an agent is only proposed, and a person decides."""
         if place.category in OWNED and self.role != "ingest":
             return denied(
                 place,
@@ -399,7 +399,7 @@ class CheckedStore(abc.ABC):
                 refusal.append(denied(place, "the page is not UTF-8; a person has to correct it"))
                 return None
             if text is not None and may_create:
-                reason = "there is a page of this name; read it, and commit a change to it"
+                reason = "a page of this name exists already; read it, and commit a change to it"
                 refusal.append(
                     Written(
                         status="conflict", address=str(place), version=version_of(text), content=text, reason=reason
@@ -486,7 +486,7 @@ class CheckedStore(abc.ABC):
 
 
 def _folded(path: str, found: Sequence[PageSummary]) -> PageEntry:
-    """Return the entry of a sub-folder."""
+    """Return the list entry that stands for the pages of a sub-folder."""
     name = path.rstrip("/").rpartition("/")[2]
     return PageEntry(
         address=path, category=found[0].category, title=name, summary=count(len(found), "page"), pages=len(found)

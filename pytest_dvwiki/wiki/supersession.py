@@ -1,7 +1,7 @@
 """The replacement of one bug page by another: when it is allowed, and which keys the two pages get.
 
-Only `superseded_by` on the replaced page counts; everything else follows from it. It is a key that belongs to people,
-so that a merge can be made and undone by hand, and git merges it like any other line that people wrote.
+Only the key `superseded_by` on the replaced page decides; everything else follows from this key. The key belongs to
+people, so they can make and undo a merge by hand, and git merges it like any other line that people wrote.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PLAIN_REASON = "the same cause"
 _STANDS_FOR = {
     "patterns": "a pattern page stands for its subtype; give the subtype another name in the registry, then run"
     " `dvwiki build --reclassify`",
-    "coverage": "a coverage page stands for its bin",
+    "coverage": "a coverage page stands for its bin, and each bin keeps its own page",
     "topics": "a topic page stands for its topic; move the lessons and delete the page",
     "specs": "pages in specs belong to people alone; move the lines and delete the page",
 }
@@ -38,9 +38,9 @@ def check(page_cache: PageCache, kept: PageSummary, other: PageSummary) -> None:
         MergeError: The page cannot take in the other one.
     """
     if kept.path == other.path:
-        raise MergeError(f"{kept.path} is one page; name the page to keep and another one")
+        raise MergeError(f"{kept.path} cannot be merged with itself; name two pages")
     if kept.category != other.category:
-        raise MergeError(f"{kept.path} and {other.path} are of different categories; two bug pages can be merged")
+        raise MergeError(f"{kept.path} and {other.path} are of different categories; only bug pages can be merged")
     if kept.category != "bugs":
         raise MergeError(f"{kept.path}: only bug pages can be merged: {_STANDS_FOR[kept.category]}")
     for page in (kept, other):
@@ -48,7 +48,7 @@ def check(page_cache: PageCache, kept: PageSummary, other: PageSummary) -> None:
             raise MergeError(f"{page.path}: it cannot be read: {page.problem}; correct it")
         if not page.fingerprints():
             raise MergeError(
-                f"{page.path} has no fingerprint, so no run counts towards it; move its text and remove it"
+                f"{page.path} has no fingerprint, so no run counts on it; move its text to the other page and delete it"
             )
     standing, theirs = (page_cache.causes.pages_of(*page.fingerprints())[0] for page in (kept, other))
     if standing.path == other.path:
@@ -76,7 +76,7 @@ def edits(
     Args:
         kept: The page that takes in the other one.
         other: The page that points to the kept page from then on.
-        reason: Why they are merged; if None, the reason on the page stays, or a plain reason is set if there is none.
+        reason: Why the pages are merged; if None, the reason on the page stays, or is set to `the same cause`.
         read: Returns the bytes of a page.
 
     Raises:

@@ -1,6 +1,6 @@
 """Text that agents wrote over other text and no person has accepted: it stays out of prompts.
 
-The log says who last wrote a page or a part of it. In a part that is only added to, each note has its own mark.
+The log says who last wrote a page or a part of a page. In a part to which notes are only added, each has its own mark.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _state(file: Path) -> State | None:
 
 @functools.lru_cache(maxsize=8)
 def _unaccepted(wiki: Path, *_: State | None) -> dict[str, str]:
-    """Read the log only once for each state of the two files: every query calls this, and the log may be long."""
+    """Return what `unaccepted` returns; cached, because every query asks and the log may be long."""
     try:
         log = outside.read(wiki, "log.md").decode("utf-8", "replace")
         lines = list(_WRITTEN.finditer(log))
@@ -59,7 +59,7 @@ def _unaccepted(wiki: Path, *_: State | None) -> dict[str, str]:
 
 
 def is_unaccepted(address: str, found: dict[str, str], heading: str = "") -> bool:
-    """Tell whether an agent wrote a page or the part under a heading, or any part of it if no heading is given."""
+    """Tell whether text by an agent is on a page, or in the part under a heading if one is given."""
     if address in found:
         return True
     if heading:

@@ -343,7 +343,7 @@ def test_a_pass_with_another_seed_may_be_chance_until_the_one_that_failed_passes
     assert "may be chance, as it failed with seed 1: passed 1 of 5 runs needed, or run it with that seed" in told
     assert "| git | open, passed 1 of 5 runs needed |" in page(outside)
     assert "its tests failed in 1 of 2 runs on record." in page(outside)
-    assert "in 3.1 % of cases, (1 - 1/2)^5. A pass with seed `1` settles it at once, unless" in page(outside)
+    assert "in 3.1 % of cases: (1 - 1/2)^5. A single pass with seed `1` proves the fix, unless" in page(outside)
     commit(outside, "design: right value", 1)
     assert "passes again" not in ingest(outside, 4, "--commit", "HEAD"), "one more pass by chance is no news"
     assert "FIXED" in ingest(outside, 1, "--commit", "HEAD")
@@ -366,7 +366,7 @@ def test_a_pass_proves_nothing_where_the_seed_that_failed_is_not_on_record(
     told = ingest(outside, 1, "--commit", "HEAD", "--run-id", "3", results=results)
     assert "FIXED" not in told
     assert "may be chance, as no seed on record decides its stimulus: passed 1 of 5 runs needed" in told
-    assert "No seed on record decides their stimulus, so that no single pass settles it." in page(outside)
+    assert "No seed on record decides their stimulus, so no single pass proves the fix." in page(outside)
     again = ingest(outside, 1, "--commit", "HEAD", "--run-id", "4", results=results)
     assert "passes again" not in again, "one more pass is no news"
 

@@ -1,9 +1,9 @@
 """Search by BM25 with an index on disk, in `.search_index` of the wiki.
 
 `pages.json` lists the indexed pages with their hashes, the versions of tokeniser and library, and the hashes of the
-index files, which are memory-mapped. `changes.json` lists the pages changed since then: they are scored with the
-statistics of the index, and once there are many of them the index is rebuilt. Both are compared with the pages at
-every search; whatever is stale, broken or of another version is rebuilt.
+index files, which are memory-mapped. `changes.json` lists the pages that changed since: they are scored with the
+statistics of the index, and once many pages have changed the index is rebuilt. Every search compares both files with
+the pages, and rebuilds what is outdated, damaged or of another version.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 MOST_CHANGES = 1000
 """Number of changed pages at which the index is rebuilt."""
 _SHARE = 50
-"""The index is also rebuilt if one page in this many changed: in a small wiki, each page shifts the statistics."""
+"""The index is also rebuilt if one page in `_SHARE` changed: in a small wiki, each page shifts the statistics."""
 LARGE = 2_000
-"""Number of pages above which a separate process rebuilds the index, if queries need not wait for it."""
+"""Number of pages above which a separate process rebuilds the index, while queries use the old one."""
 _REBUILD = """
 import os, sys
 from pathlib import Path
@@ -59,7 +59,7 @@ _logger = logging.getLogger(__name__)
 
 
 def bm25_search(wiki_dir: Path) -> WikiSearchIndex:
-    """Return a BM25 search; it works without an index if the library is not installed."""
+    """Return a BM25 search; if the BM25 library is not installed, the search reads every page instead of an index."""
     return _Bm25Index(wiki_dir) if bm25.is_installed() else KeywordIndex(wiki_dir)
 
 
@@ -70,7 +70,7 @@ class _IndexedPage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     state: State
     sha256: str
     encoded: msgspec.Raw
-    """Its facets, which are decoded when a filter asks for them."""
+    """The page's facets as JSON, decoded only when a filter needs them."""
 
     @classmethod
     def of(cls, path: str, state: State, sha256: str, facets: Facets) -> Self:
@@ -86,7 +86,7 @@ class _Change(msgspec.Struct, frozen=True, array_like=True):
 
     page: _IndexedPage
     words: dict[str, int] | None
-    """None if the page is gone."""
+    """How often each word occurs on the page; None if the page is gone."""
 
 
 class _Pages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,7 +97,7 @@ class _Pages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     engine: str
     folder: str
     files: dict[str, str]
-    """Maps the name of each file in the folder to its SHA-256."""
+    """Maps the name of each file in the index folder to its SHA-256."""
     pages: tuple[_IndexedPage, ...]
 
 
@@ -116,7 +116,7 @@ class _Index:
         listed: The pages in the index, in the order of the documents.
         engine: Holds one document per page.
         folder: The folder of the index; None for an index in memory.
-        files: SHA-256 of each file in that folder, by name.
+        files: SHA-256 of each file in the index folder, by name.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class _Index:
         return self._states
 
     def touch(self) -> None:
-        """Drop the cached states, because the known pages are about to change."""
+        """Forget the cached answer of `states`, because the known pages are about to change."""
         self._states = None
 
     def _all_states(self) -> dict[str, State]:
@@ -192,7 +192,7 @@ class _Bm25Index(WikiSearchIndex):
         super().__init__(wiki_dir)
         self._index: _Index | None = None
         self._writing = threading.RLock()
-        """Held while the index changes; a query needs this lock only if it looks at the pages itself."""
+        """Lock held while the index changes; a query takes it only if it has to look for changed pages itself."""
         self._rebuild: subprocess.Popen[bytes] | None = None
         """The process that makes the next index, while the present index answers queries and takes in changes."""
 
@@ -252,7 +252,7 @@ class _Bm25Index(WikiSearchIndex):
         return self._settled(index, changed=changed) if changed or index.is_worn else index
 
     def _rebuilt(self, present: dict[str, State]) -> _Index | None:
-        """Return the index after the separate process has ended; None if none has ended since the last call."""
+        """Return the new index if the process that rebuilds it has ended since the last call; else None."""
         if self._rebuild is None or self._rebuild.poll() is None:
             return None
         self._rebuild = None
@@ -263,7 +263,7 @@ class _Bm25Index(WikiSearchIndex):
         return index
 
     def _settled(self, index: _Index, *, changed: bool) -> _Index:
-        """Write the changes of an index to disk, or make a new index if there are many; return the one to use."""
+        """Write the changes of an index to disk, or rebuild the index if there are many; return the index to use."""
         is_beside = self.look is not None and index.folder is not None and len(index.paths) > LARGE
         if index.is_worn and not is_beside:
             return self._made(self.present(), index)
@@ -279,7 +279,7 @@ class _Bm25Index(WikiSearchIndex):
         return index
 
     def _take_in(self, index: _Index, different: dict[str, State], gone: set[str]) -> bool:
-        """Read the pages whose files differ; return whether the recorded changes differ now."""
+        """Record the pages that changed or are gone; return whether that altered the recorded changes."""
         index.touch()
         changes = dict(index.changes)  # queries may be reading the present ones
         touched = False
@@ -315,7 +315,7 @@ class _Bm25Index(WikiSearchIndex):
         return index
 
     def _documents(self, present: dict[str, State], old: _Index | None, listed: list[_IndexedPage]) -> Iterator[Words]:
-        """Yield the words of all pages, and add the pages to `listed`."""
+        """Yield the words of each page, and append the page to `listed`."""
         kept = self._kept(present, old) if old else {}
         stored = old.engine.documents(old.numbers[path] for path in kept) if old else iter(())
         for path, state in present.items():
@@ -334,7 +334,7 @@ class _Bm25Index(WikiSearchIndex):
 
     @staticmethod
     def _kept(present: dict[str, State], old: _Index) -> dict[str, _IndexedPage]:
-        """Return the pages that are unchanged since the old index, if its stored words are still valid; by path."""
+        """Return, by path, the pages unchanged since the old index; none if the index's stored words are damaged."""
         if old.folder is not None and not _is_sound(old.folder, old.files, bm25.DOCUMENTS):
             return {}
         return {
@@ -384,7 +384,7 @@ class _Bm25Index(WikiSearchIndex):
             self._try(lambda: _write(self._home / _CHANGES, changes))
 
     def _stored(self) -> _Pages | None:
-        """Return the list of pages of an index on disk; None if there is no list of this version."""
+        """Return the list of pages of an index on disk; None if there is no list of the present version."""
         stored = _read(self._home / _LIST, _Pages)
         if stored is None:
             return None
@@ -425,7 +425,7 @@ def _digest_of_file(path: Path) -> str:
 
 
 def _is_sound(folder: Path, files: dict[str, str], names: Collection[str]) -> bool:
-    """Tell whether files of an index are as they were written."""
+    """Tell whether the files of an index are as they were written."""
     try:
         return all(_digest_of_file(folder / name) == files.get(name) for name in names)
     except OSError:
@@ -433,13 +433,13 @@ def _is_sound(folder: Path, files: dict[str, str], names: Collection[str]) -> bo
 
 
 def _write(path: Path, value: msgspec.Struct) -> None:
-    """Write a value after its hash."""
+    """Write a value to a file, preceded by its hash."""
     data = msgspec.json.encode(value)
     replace(path, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
 
 
 def _read(path: Path, kind: type[_Kind]) -> _Kind | None:
-    """Return a value as it was written; None if it is missing or damaged."""
+    """Return the value that `_write` put into a file; None if the file is missing or damaged."""
     try:
         data = reading.read_bytes(path)
         if hashlib.sha256(memoryview(data)[_DIGEST + 1 :]).hexdigest().encode() != data[:_DIGEST]:

@@ -46,17 +46,17 @@ class SearchResult:
     """A page that matches a query."""
 
     page_path: str
-    """Relative to the wiki."""
+    """Path of the page, relative to the wiki."""
     score: float
-    """Only comparable within one answer."""
+    """Relevance of the page; only comparable within one answer."""
     excerpt: str
     """The first 200 characters of the page's text, on one line."""
     frontmatter: dict[str, Any]
     snippet: str = ""
-    """The part of the page that matches best, on one line, with the query's words between double asterisks."""
+    """The best-matching part of the page, on one line, with the query's words between double asterisks."""
     title: str = ""
     unreviewed: bool = False
-    """Whether it holds what an agent or a model wrote and no person has accepted."""
+    """Whether the page holds text by an agent or a model that no person has accepted."""
 
     @property
     def warning(self) -> str:
@@ -74,9 +74,9 @@ class Facets(NamedTuple):
     failure_subtype: str = ""
     ip_type: str = ""
     first: str = ""
-    """Day on which its failure was first seen; empty for a page without a failure."""
+    """Day on which the page's failure was first seen; empty for a page without a failure."""
     last: str = ""
-    """Day on which its failure was last seen."""
+    """Day on which the page's failure was last seen; empty for a page without a failure."""
 
     @classmethod
     def of(cls, path: str, metadata: Mapping[str, Any]) -> Self:
@@ -107,7 +107,7 @@ def shown_status(path: str, metadata: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Conditions on pages; None means any value.
+    """Conditions on pages; a condition that is None accepts any value.
 
     Raises:
         ValueError: `since` or `until` is not a day, or there is no such category.
@@ -121,9 +121,9 @@ class Filters:
     """Error class, failure subtype, or both with a slash between them."""
     ip_type: str | None = None
     since: str | None = None
-    """A day, `YYYY-MM-DD`: only pages whose failure was last seen on that day or later."""
+    """Day, as `YYYY-MM-DD`: only pages whose failure was last seen on that day or later."""
     until: str | None = None
-    """A day, `YYYY-MM-DD`: only pages whose failure was first seen on that day or before."""
+    """Day, as `YYYY-MM-DD`: only pages whose failure was first seen on that day or before."""
 
     def __post_init__(self) -> None:
         check_category(self.category)
@@ -167,8 +167,8 @@ class WikiSearchIndex(abc.ABC):
     def __init__(self, wiki_dir: Path) -> None:
         self.wiki_dir = wiki_dir
         self.look: Look | None = None
-        """The files as last seen by the caller that keeps the index up to date through `refresh`; if None, each query
-        looks at the files itself."""
+        """The state of all files, set by a caller that keeps the index up to date through `refresh`; if None, each
+        query looks for changed files itself."""
         self._given: dict[str, _Given] = {}
 
     @classmethod
@@ -214,7 +214,7 @@ class WikiSearchIndex(abc.ABC):
             self._given[path] = _Given.of(file, content.encode())
 
     def refresh(self) -> bool:
-        """Bring the index up to date with the pages; return whether this backend has an index."""
+        """Bring the index up to date with the pages; return whether there is an index."""
         return False
 
     @abc.abstractmethod
@@ -237,8 +237,8 @@ class WikiSearchIndex(abc.ABC):
             top_k: Maximum number of results.
             category: Only pages of this category.
             filters: Only pages that meet these conditions.
-            unreviewed: Find proposals that wait for a person, too; their status is `unreviewed`. Such text may come
-                from a model: show it as such, and keep it out of prompts. Pages that hold such text are marked.
+            unreviewed: Whether to find proposals that wait for a person, too; their status is `unreviewed`. A model may
+                have written them: show them as unreviewed, and keep them out of prompts.
 
         Returns:
             The results, the best first; each contains at least one word of the query.
@@ -315,7 +315,7 @@ class _Given(NamedTuple):
 
     data: bytes
     state: State
-    """The state made from the content; no file can have it."""
+    """A state computed from the content, which differs from the state of any file."""
     disk: State | None
 
     @classmethod
@@ -334,7 +334,7 @@ def _aliases(page: pages.Page) -> list[str]:
 
 
 def words_of(path: str, data: bytes) -> tuple[Words, Facets]:
-    """Return the words and the facets of a page; no words if it cannot be read.
+    """Return the words and the facets of a page; no words if the page cannot be read.
 
     A word in the title counts three times, a word in the labels or the name twice.
     """

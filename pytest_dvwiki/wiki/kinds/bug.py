@@ -66,7 +66,7 @@ OWNED = (
 _KEY = 100
 _TITLE = 160
 _WORDLESS = re.compile(r"AssertionError(?::(?:\W|\d|\b(?:assert|not|and|or|in|is|None|True|False|X|Z)\b)*)?")
-"""An assertion without a message: its text does not tell one check from another."""
+"""Matches an assertion without a message, whose text does not tell one check from another."""
 _SAME_CAUSE = "same fingerprint"
 _REPLACED = "superseded by "
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
@@ -83,11 +83,11 @@ UNTOUCHED = re.compile(
     + r"|- \[ \] (?:Cause confirmed by a person \(`status: confirmed`\)"
     r"|Fixed, with the commit or ticket \(`status: closed`\)|Workaround until then)"
 )
-"""A line of a Resolution, of this layout or the one before, that nobody has edited."""
+"""Matches a check box under Resolution, of this or the earlier layout, that nobody has edited."""
 
 
 def has_page(occurrence: Occurrence) -> bool:
-    """Tell whether a cause gets a page: not if a tool may be at fault, or if neither tests nor reasons are known."""
+    """Tell whether a cause gets a page: not if a tool may be at fault, or if neither a test nor a reason is known."""
     origin = occurrence.origin
     if origin.type == "TOOL" or (origin.type == "UNKNOWN" and occurrence.error_class == "tool_error"):
         return False
@@ -97,7 +97,7 @@ def has_page(occurrence: Occurrence) -> bool:
 def is_decided(page: PageSummary) -> bool:
     """Tell whether people decided the type of a page, by changing the type that the tool gave or by setting a status.
 
-    Confirming or closing a page whose type is still the tool's UNKNOWN decides nothing.
+    If the tool's type UNKNOWN is left as it is, confirming or closing the page decides nothing.
     """
     kind, made_as = page.text("type"), type_at_creation(page)
     if kind == made_as == "UNKNOWN" or not kind:
@@ -111,11 +111,11 @@ def type_at_creation(page: PageSummary) -> str | None:
 
 
 def effective_type(page: PageSummary, origin: str = "") -> str:
-    """Return the type of a page's cause: the type that a person decided, else the tool's present type.
+    """Return the type to show for a page's cause: the type that a person decided, else the tool's present type.
 
     Args:
         page: The page.
-        origin: The tool's present type, if the page does not have it yet.
+        origin: The tool's present type, if it is newer than the one on the page.
     """
     kind = page.text("type")
     return kind if is_decided(page) else origin or page.text("origin") or kind
@@ -142,7 +142,7 @@ def links(page: PageSummary) -> tuple[str, ...]:
 
 
 def with_keys(data: bytes, keys: Mapping[str, Any]) -> bytes | pages.Refused:
-    """Return a page with values of people's keys; a key that it does not have yet goes below people's other keys.
+    """Return a page with people's keys set to these values; a new key goes below people's other keys.
 
     Raises:
         YamlError: Its frontmatter cannot be read.
@@ -153,7 +153,7 @@ def with_keys(data: bytes, keys: Mapping[str, Any]) -> bytes | pages.Refused:
 
 
 def words_of_title(page: PageSummary) -> str:
-    """Return the title of a page; the origin that earlier versions put before it is left out."""
+    """Return the title of a page without the origin that earlier versions put in front."""
     title = page.title
     for origin in ORIGINS.values():
         title = title.removeprefix(f"{origin}: ")
@@ -161,11 +161,11 @@ def words_of_title(page: PageSummary) -> str:
 
 
 def new(name: str, origin: str, occurrence: Occurrence, description: str) -> pages.PageDraft:
-    """Return a new bug page, with its owned keys and its region still empty.
+    """Return a new bug page, with empty owned keys and an empty region.
 
     Args:
         name: The page's name, which its comments and check boxes carry.
-        origin: RTL_BUG, TB_BUG or UNKNOWN; the title does not name it, because it may change later.
+        origin: RTL_BUG, TB_BUG or UNKNOWN; not named in the title, because it may change later.
         occurrence: An occurrence of the cause; only what all its occurrences share is used.
         description: What the subtype means; empty if nothing is known about it.
     """
@@ -204,7 +204,7 @@ def keys(
         history: The history of the cause, from the records.
         identities: The present name of the cause, then its other present and former names.
         aliases: Ids of other pages of this cause.
-        stale: Why the page is out of date; None if it is not.
+        stale: Why the page is stale; None if it is not.
         made_as: The type that the page had at first.
     """
     newest = history.newest
@@ -245,7 +245,7 @@ def _came_with(history: CauseHistory) -> str | None:
 
 
 def pointer_keys(page: PageSummary, keeper: PageSummary) -> dict[str, Any]:
-    """Return the owned keys of a page whose cause another page keeps, without counts, which would count twice."""
+    """Return the owned keys of a page whose cause another page keeps; its counts are 0, since that page has them."""
     metadata = page.metadata
     kept = {"id": page.name} | {key: metadata.get(key) for key in ("fingerprint", "cause", "first_seen")}
     kept["type_at_creation"] = type_at_creation(page)
@@ -256,21 +256,17 @@ def pointer_keys(page: PageSummary, keeper: PageSummary) -> dict[str, Any]:
 
 
 def is_pointer(page: PageSummary) -> bool:
-    """Tell whether a page only refers to the one that keeps its cause."""
+    """Tell whether a page only refers to another page, which keeps its cause."""
     reason = page.text("stale_reason")
     return reason == _SAME_CAUSE or (reason.startswith(_REPLACED) and page.leads_to != "")
 
 
 def pointer_regions(page: PageSummary, keeper: PageSummary) -> dict[str, str]:
-    """Return the content of the region of a page that only refers to the one that keeps its cause."""
+    """Return the region of a page that only refers to the page that keeps its cause."""
     link = f"[{keeper.name}]({keeper.place}.md)"
     if page.leads_to:
         reason = f" ({why(page)})" if why(page) else ""
-        text = (
-            f"This page was merged into {link}{reason}, which shows what the records say. What people wrote here stays."
-        )
+        text = f"This page was merged into {link}{reason}, which shows the runs of both. What people wrote here stays."
     else:
-        text = (
-            f"Another page had the same cause before: {link} shows what the records say; what people wrote here stays."
-        )
+        text = f"{link} already keeps this cause, and shows what the records say. What people wrote here stays."
     return one_region(("Evidence", text))

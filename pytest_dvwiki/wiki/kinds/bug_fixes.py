@@ -138,26 +138,26 @@ def _reckoning(state: FixState) -> str:
         return ""
     failed, runs = past.rate.taken
     known = max(1, past.rate.runs)
-    taken = "" if runs == known else f", taken as {failed} of {runs} because one run gives no rate"
+    taken = "" if runs == known else f", counted as {failed} of {runs} because one run alone gives no rate"
     counted = " on record"
     if past.left_out:
-        passes = "1 earlier pass does" if past.left_out == 1 else f"{past.left_out} earlier passes do"
-        counted = f" that count ({passes} not, since there are more than chance explains: the cause came in after them)"
-    once = " A seed that failed counts once." if state.failed_seed is not None and not past.comes_and_goes else ""
+        passes = "1 earlier pass" if past.left_out == 1 else f"{past.left_out} earlier passes"
+        counted = f" (without {passes} that chance does not explain, from before the cause came in)"
+    once = " A seed that failed counts as one run." if state.failed_seed is not None and not past.comes_and_goes else ""
     chance = f"{past.rate.chance_of_passing(needed) * 100:.1f} %"
     seed = f"seed {code(state.failed_seed)}" if state.failed_seed is not None else "the seed that failed"
     settles = (
-        "They passed and failed with the same sources and seed, so that no single pass settles it."
+        "The tests passed and failed with the same sources and seed, so no single pass proves the fix."
         if past.comes_and_goes
-        else "No seed on record decides their stimulus, so that no single pass settles it."
+        else "No seed on record decides their stimulus, so no single pass proves the fix."
         if state.failed_seed == UNKNOWN_SEED
-        else "The change may have altered what that seed draws, so that no single pass settles it."
+        else "The change may have altered what that seed draws, so no single pass proves the fix."
         if state.seed_passed
-        else f"A pass with {seed} settles it at once, unless the change altered what it draws."
+        else f"A single pass with {seed} proves the fix, unless the change altered what that seed draws."
     )
     return (
         f"Passes of the newest fix may be chance: its tests failed in {failed} of {count(known, 'run')}{counted}"
-        f"{taken}.{once} Chance explains {needed} passing runs in {chance} of cases, (1 - {failed}/{runs})^{needed}."
+        f"{taken}.{once} {needed} runs would all pass by chance in {chance} of cases: (1 - {failed}/{runs})^{needed}."
         f" {settles}"
     )
 

@@ -1,7 +1,7 @@
 """The region of a bug page: the history of its cause, facts first.
 
-A claim without a source of its own has the source at the end of its section. If all claims of a page have the same
-source, it is given once, in the section Citation.
+A claim that cites no source comes from the source cited at the end of its section. If all claims of a page have the
+same source, only the section Citation gives it.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _LONGEST_COMMAND = 10_000
-"""Maximum number of characters of a command; a command that is cut short would do something else."""
+"""Maximum number of characters of a command, larger than any command: a command cut short would do something else."""
 _UNKNOWN = """\
 No pattern names this failure, so it has no pattern page. `dvwiki patterns why LOG` shows how each line of its log
-is matched. `dvwiki patterns propose` writes a pattern (after one run: `--min-runs 1`); save it in `.agent/patterns/`,
-and check it with `dvwiki patterns test`."""
+is matched. `dvwiki patterns propose` writes a pattern (add `--min-runs 1` if the failure was seen in only one run);
+save it in `.agent/patterns/`, and check it with `dvwiki patterns test`."""
 
 
 class _Sources(NamedTuple):
-    """Cites the sources of a page.
+    """Writes the citations of a page.
 
     Args:
-        tasks: The runs whose records its claims come from.
+        tasks: The runs whose records the page's claims come from.
     """
 
     tasks: frozenset[str]
 
     def cite(self, task: str) -> str:
-        """Return the citation of a claim, with a leading space; empty if the whole page has one source."""
+        """Return the citation of a claim, after a space; empty if the whole page has one source."""
         return f" {cite(task)}" if len(self.tasks) > 1 else ""
 
 
@@ -76,8 +76,8 @@ def regions(
         kind: The page's effective type.
         page_of: Returns the name of the bug page of a fingerprint.
         fix_of: Returns the registry's advice on fixing an occurrence.
-        others: Other pages of this cause, which lead to this page.
-        kin: Lines on other causes of the same check, and on pages with a version 1 fingerprint of this cause.
+        others: Other pages of the cause, which lead to this page.
+        kin: Lines about other causes of the same check, and about pages with the cause's version 1 fingerprint.
     """
     cause = Cause.on_record(history.fingerprint, history)
     links = Style(
@@ -101,8 +101,8 @@ def regions(
 def one_region(*sections: tuple[str, str]) -> dict[str, str]:
     """Return the region of a page with its sections.
 
-    There are no blank lines around the headings. With blank lines, git would match the headings to those of the earlier
-    layout, and merge what people wrote there into this region, where that text would be lost.
+    There are no blank lines around the headings. With blank lines, git would match them to the headings of the earlier
+    layout, and merge people's text from there into this region, where the next run would delete it.
     """
     return {former.RECORDS: "\n".join(f"## {heading}\n{content}" for heading, content in sections)}
 
@@ -113,9 +113,9 @@ def why(page: PageSummary) -> str:
 
 
 def _taken_in(other: PageSummary) -> str:
-    """Return a line for the kept page that names a page leading to it."""
+    """Return a line for the kept page about another page that leads to it."""
     reason = f"merged into this page: {why(other)}" if why(other) else "has the same cause"
-    return f"- [{other.name}]({other.place}.md): {reason}; what people wrote there stays there"
+    return f"- [{other.name}]({other.place}.md): {reason}; what people wrote on that page stays"
 
 
 def _evidence(history: CauseHistory, stated: Sequence[tuple[Statement, str]], sources: _Sources) -> str:
@@ -146,12 +146,12 @@ def _first_cause(newest: Occurrence) -> str:
     """Return the line with the message of a cause as last reported."""
     primary = newest.primary.strip()
     if is_own(primary):
-        return f"- First cause, as the end of the simulation shows it: {own_words(primary)}"
+        return f"- First cause, from how the simulation ended: {own_words(primary)}"
     return f"- First cause: {code(primary)}" if one_line(primary) == primary else f"- First cause:\n{fence(primary)}"
 
 
 def own_words(sentence: str) -> str:
-    """Return a sentence that the capture wrote as plain text; a line of a log is quoted as code instead."""
+    """Return a message as plain text if the capture wrote it, or quoted as code if it is a line of a log."""
     return f"{escape(one_line(sentence))}."
 
 

@@ -22,9 +22,9 @@ _CITED = 20
 
 
 def paths(covergroup: str, bin_name: str) -> tuple[str, str]:
-    """Return the path of a bin's page, and the path to use if another bin's page already has the first path.
+    """Return the path of a bin's page, and the path to use instead if another bin's page has the first one.
 
-    Otherwise the bin `b_c` of `a` and the bin `c` of `a_b` would share a name.
+    The bin `b_c` of `a` and the bin `c` of `a_b` have the same first path.
     """
     plain = file_name(f"{covergroup}_{bin_name}")
     digest = hashlib.sha256(f"{covergroup}\0{bin_name}".encode("utf-8", "surrogatepass")).hexdigest()[:8]

@@ -1,4 +1,4 @@
-"""The reasons why a page is stale: its cause is gone without a fix, or its text cites missing code (drift)."""
+"""The keys that mark a page as stale: its cause is gone without a fix, or its text cites missing code (drift)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 KEYS = ("stale", "stale_reason")
-"""The keys of the mark. Bug pages always have them; other pages get them with their first mark."""
+"""The keys that mark a page as stale. Bug pages always have them; other pages get them when first marked."""
 MARKED = ("bugs", "patterns", "coverage")
 """The categories whose pages are marked; the tool owns nothing on specification and topic pages."""
 _LONGEST = 200
@@ -42,11 +42,11 @@ def left_out_reason(reason: str) -> str:
 
 
 def is_left_out(metadata: Mapping[str, Any]) -> bool:
-    """Tell whether a page with these keys has left index and prompts."""
+    """Tell whether a page with these keys is left out of index and prompts."""
     return is_gone(metadata) and str(metadata.get("stale_reason")).endswith(_LEFT_OUT)
 
 
 def drifted(page: PageSummary) -> str | None:
-    """Return the drift mark of a page; None if it has none."""
+    """Return why a page counts as stale if the reason is missing code that it cites, else None."""
     reason = page.text("stale_reason")
     return reason if page.metadata.get("stale") is True and reason.startswith(_CITES) else None

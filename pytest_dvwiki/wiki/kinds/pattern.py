@@ -38,7 +38,7 @@ EMPTY_KEYS: dict[str, Any] = {
 }
 """Owned keys of a page whose subtype no longer occurs in any record."""
 EMPTY_REGIONS = {
-    "signatures": "No record has this subtype any more: its causes have other subtypes since they were reclassified.",
+    "signatures": "No record has this subtype any more: its causes were reclassified and have other subtypes now.",
     "history": "",
     "citation": "",
 }
@@ -158,12 +158,12 @@ def _result(fingerprint: str | None, fix: Fix) -> str:
 
 
 def _shown(what: str, rows: Sequence[object]) -> str:
-    """Return the caption of a table, which notes whether older rows may be missing."""
+    """Return the caption of a table, which says whether the table has all rows or only the newest."""
     return f"The newest {len(rows)} {what}" if len(rows) >= NEWEST_ROWS else f"{what.capitalize()}, newest first"
 
 
 def _causes(subtype: SubtypeHistory, page_of: Callable[[str], str | None]) -> str:
-    """Return the table of the causes of the newest occurrences; causes that share a page are one row."""
+    """Return the table of the causes of the newest occurrences; causes that share a page share a row."""
     rows: dict[str, tuple[str, ...]] = {}
     for row in subtype.rows:
         cause = _cause(row.fingerprint, page_of)

@@ -1,7 +1,7 @@
 """A specification page: clarifications of a feature that the specification leaves open.
 
-Nothing on it is derived from records. A clarification is added once, below the others, and belongs to people from then
-on.
+Nothing on it is derived from records. A clarification is added once, below the earlier ones, and belongs to people
+from then on.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Clarification:
 
     feature: str
     kind: str
-    """Kind of the open point: ambiguous, missing, contradiction, …"""
+    """What is wrong with the specification: ambiguous, missing, contradiction, …"""
     text: str
     section: str = ""
     """Section of the specification."""
@@ -59,10 +59,10 @@ def new(first: Clarification) -> bytes:
 
 
 def with_further(data: bytes, further: Clarification) -> bytes | Refused:
-    """Add a clarification to a page below the present ones; all present lines stay.
+    """Add a clarification to a page, below the earlier ones; all lines of the page stay.
 
     Returns:
-        The new page; the same bytes if the page has the clarification already; or why it cannot be added.
+        The new bytes of the page, unchanged if the page has the clarification already; or why it cannot be added.
     """
     try:
         text = data.decode()

@@ -1,9 +1,8 @@
-"""A topic page, `topics/{topic}.md`, and the lessons on it; a pattern page has lessons too, under the same headings.
+"""A topic page, `topics/{topic}.md`, and its lessons; lessons on a pattern page are under the same headings.
 
 Nothing on a topic page is derived from records. A lesson is a part of the page with its own heading. Below its text are
 lines that the tool reads: its id, a source for each session in which it was learned, and links to other lessons. How
-often a lesson was confirmed is the number of its sources, so that no count is kept that a merge of two branches could
-get wrong.
+often a lesson was confirmed is the number of its sources: a stored count could be wrong after a merge of two branches.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ OTHERWISE = "gotchas"
 LESSONS, GENERAL, SUPERSEDED = "Lessons", "General", "Superseded"
 SECTIONS = (LESSONS, GENERAL, SUPERSEDED)
 SUMMARY = "Most confirmed"
-"""Heading of the summary that rules make."""
+"""Heading of the summary that the tool makes without a model."""
 REJECTED = "rejected by"
-"""Beginning of the reason on a lesson that a person rejected."""
+"""First words of the reason why a lesson no longer holds, if a person rejected it."""
 _SUMMARY = 5
 _LEVEL = 3
 """The level of a lesson's heading."""
@@ -58,15 +57,15 @@ class Lesson:
 
     id: str
     title: str
-    """Markdown on one line."""
+    """The title in Markdown, on one line."""
     text: str
-    """Markdown."""
+    """The text in Markdown."""
     sources: tuple[str, ...] = ()
-    """The contents of its citations, after `source: `."""
+    """The contents of the lesson's citations, without `source: `."""
     section: str = LESSONS
     supersedes: tuple[str, ...] = ()
     superseded_by: str = ""
-    """The lesson that replaces it; empty if there is none."""
+    """Id of the lesson that replaces this one; empty if there is none."""
     reason: str = ""
     """Why the lesson no longer holds."""
     see_also: tuple[tuple[str, str], ...] = ()
@@ -74,7 +73,7 @@ class Lesson:
     unreviewed: str = ""
     """The author of the lesson, if a model wrote it and no person has accepted it."""
     raw: str = field(default="", compare=False, repr=False)
-    """The text on the page from which it was read."""
+    """The text on the page from which the lesson was read."""
 
     @property
     def is_active(self) -> bool:
@@ -93,12 +92,12 @@ class Lesson:
 
     @property
     def since(self) -> str:
-        """Return the oldest day of its sources; empty if none has one."""
+        """Return the oldest day among the lesson's sources; empty if no source has a day."""
         return min((day for source in self.sources for day in _SEEN.findall(source)), default="")
 
     @property
     def seen(self) -> str:
-        """Return the newest day of its sources; empty if none has one."""
+        """Return the newest day among the lesson's sources; empty if no source has a day."""
         return max((day for source in self.sources for day in _SEEN.findall(source)), default="")
 
     def markdown(self) -> str:
@@ -121,9 +120,9 @@ def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "
     """Return a new lesson from outside text: its code spans stay, all other Markdown is escaped.
 
     Args:
-        title: Its title; a title that is too long is cut, and the text then holds all of it.
-        text: Its text; only the first 150 words are kept.
-        sources: The contents of its citations.
+        title: The title; if it is too long, it is cut, and the text begins with the whole title.
+        text: The text; only the first 150 words are kept.
+        sources: The contents of the lesson's citations.
         unreviewed: The author of the lesson, if a person has to accept it.
     """
     # Only the tool may write citations and the lines that it reads.
@@ -148,7 +147,7 @@ def source(task_id: str, day: str) -> str:
 
 
 def reason(text: str) -> str:
-    """Return a reason, given as outside text, as a page shows it."""
+    """Return why a lesson no longer holds, from outside text, as a page shows the reason."""
     return _shown(text, _REASON)
 
 
@@ -212,7 +211,7 @@ def _read(section: str, chunk: str) -> Lesson:
 
 
 def sections(listed: Sequence[Lesson]) -> str:
-    """Return lessons under the headings of their sections."""
+    """Return the text of these lessons, grouped under the headings of their sections."""
     shown = {name: "\n\n".join(each.markdown() for each in listed if each.section == name) for name in SECTIONS}
     return "\n\n".join(f"## {name}\n\n{text}" for name, text in shown.items() if text)
 
@@ -230,7 +229,7 @@ def new(topic: str) -> bytes:
 
 
 def with_lessons(data: bytes, listed: Sequence[Lesson]) -> bytes:
-    """Return a page with these lessons in place of its present ones; all other text stays.
+    """Return a page with its lessons replaced by these; all other text stays.
 
     Raises:
         UnicodeDecodeError: The page is not UTF-8.
@@ -257,7 +256,7 @@ def with_lessons(data: bytes, listed: Sequence[Lesson]) -> bytes:
 
 
 def with_summary(data: bytes, listed: Iterable[Lesson]) -> bytes:
-    """Return a page with a summary above its lessons: the titles of the most confirmed ones, each with a source."""
+    """Return a page with a summary above its lessons: the titles of the most confirmed lessons, each with a source."""
     known = sorted(
         (each for each in listed if each.is_active and not each.unreviewed), key=lambda each: -len(each.tasks)
     )
@@ -276,7 +275,7 @@ def with_summary(data: bytes, listed: Iterable[Lesson]) -> bytes:
 
 
 def _with_status(data: bytes, listed: Iterable[Lesson]) -> bytes:
-    """Return a topic page whose status shows whether a lesson on it waits for a person; other pages stay."""
+    """Set the status of a topic page, which shows whether a lesson on it awaits review; other pages stay."""
     metadata = pages.read(data).metadata
     wanted = UNREVIEWED if any(each.unreviewed for each in listed) else None
     if metadata.get("type") != "topic" or metadata.get("status") == wanted:

@@ -22,20 +22,20 @@ class Settled(msgspec.Struct, frozen=True):
 
     data: bytes
     open_lines: tuple[int, ...]
-    """Line numbers, in the page before the change, of the conflicts that a person has to settle."""
+    """Line numbers of conflicts that a person has to settle, counted in the page before the change."""
 
 
 def settle(data: bytes, owned: Collection[str]) -> Settled | None:
-    """Settle every conflict whose two sides differ only in owned keys and regions.
+    """Settle the conflicts of a page whose two sides differ only in owned keys and regions.
 
-    One of the sides is kept; the next build corrects it.
+    One side is kept; the next build corrects the keys and regions.
 
     Args:
         data: The page.
-        owned: Keys that the tool owns on it.
+        owned: Keys that the tool owns on the page.
 
     Returns:
-        The page after that; None if it has no conflict.
+        The page without these conflicts; None if the page has no conflict.
     """
     if not may_be_in(data):
         return None
@@ -53,13 +53,13 @@ def settle(data: bytes, owned: Collection[str]) -> Settled | None:
 
 
 def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
-    """Return the lines where conflicts begin, each with whether a person has to settle it.
+    """Return the lines where conflicts begin, each with whether a person has to settle the conflict.
 
-    If a conflict lacks one of its markers, each marker that is left counts.
+    If one marker of a conflict is missing, the lines of its other markers are returned.
 
     Args:
         data: The page.
-        owned: Keys that the tool owns on it.
+        owned: Keys that the tool owns on the page.
     """
     text = data.decode("utf-8", "replace")
     if not _MARKER.search(text):

@@ -1,7 +1,7 @@
 """The conversion of bug pages of the earlier layout, with a region for each section, to pages with one region.
 
-What people wrote stays byte for byte. Their sections stay where they are, and the new region takes the place of the
-first old one. Their text in a section of the tool moves to the section Notes, under the heading of that section.
+What people wrote stays byte for byte. People's sections stay where they are, and the new region takes the place of the
+first old region. People's text in a section of the tool moves to Notes, under that section's heading.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def converted(data: bytes, page: str) -> bytes | pages.Refused:
 
 
 def _sorted(text: str, before: str, after: str) -> tuple[str, list[tuple[str, str]]]:
-    """Split the text between two regions into the part that stays and the pieces that move to Notes.
+    """Split the text between two regions into what stays in place and the pieces that move to Notes.
 
     Args:
         text: The text.
@@ -102,7 +102,7 @@ def _sections(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _noted(text: str, note: str, newline: str) -> str:
-    """Return a page with a note at the end of its Notes, unless it is there already."""
+    """Return a page with a text added at the end of its Notes, unless Notes holds that text already."""
     place = parts.part(text, NOTES)
     assert place is not None  # noqa: S101  # the caller made the section
     section = text[slice(*place)]

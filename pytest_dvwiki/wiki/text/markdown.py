@@ -1,7 +1,7 @@
 """Escaping of outside text for Markdown.
 
-A log may hold anything: backticks, pipes, HTML comments, headings, conflict markers, region markers. None of it may
-end the span, cell or fence that it is put into.
+A log can hold anything: backticks, pipes, HTML comments, headings, conflict markers, region markers. None of these may
+end the code span, table cell or fenced block that quotes the log.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LONGEST_LINE = 300
 _MARKUP = re.compile(r"[\\`*\[\]<>|~&#!$]|(?<!\w)_+|_+(?!\w)")
 _NAMED_XZ = re.compile(r"\bXZ(?= ?=(?!=))")
-"""The mask of a name such as `x2` whose value follows; it does not stand for an unknown value."""
+"""Matches the mask `XZ` where it stands for a name such as `x2` with a value after it, not for an unknown value."""
 _TOKENS = re.compile(r"\b(?:V|T|UUID|DATE)\b")
 _DOTS = re.compile(r"…(?:[\s,]*…)+")
 _PLACES = re.compile(r"\s*(?:\(…\)|@ ?…(?=\W|$))")
@@ -109,7 +109,7 @@ def in_words(primary: str, limit: int = 90) -> str:
 
 
 def masked_in_words(masked: str, limit: int) -> str:
-    """Return what `in_words` returns, for a message that is masked already."""
+    """Return a masked message with `…` for each mask; `in_words` does the same for a message without masks."""
     return one_line(_shown(masked), limit)
 
 

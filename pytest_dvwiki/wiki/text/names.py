@@ -51,7 +51,7 @@ def bug_name(origin: str, date: str, fingerprint: str, is_taken: Callable[[str],
 
 
 def number_of(fingerprint: str) -> int:
-    """Return the number in the name of a cause's page; if another cause has the name, `bug_name` counts up from it."""
+    """Return the number for the name of a cause's page; `bug_name` counts up from there if the name is taken."""
     return int(hashlib.sha256(fingerprint.encode()).hexdigest(), 16) % _SEQUENCE
 
 

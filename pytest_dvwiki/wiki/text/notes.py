@@ -20,7 +20,7 @@ _NOTE = re.compile(rf"- {UNREVIEWED}, by \S+ on [\d-]+:(?: fix proposed with com
 
 
 def note(text: str, role: str, day: date, commit: str = "") -> str:
-    """Return a text as a marked note.
+    """Return a text as a note that is marked as unreviewed.
 
     Args:
         text: The text, of one line or several.
@@ -42,7 +42,7 @@ def is_marked(text: str) -> bool:
 
 
 def confirmed(text: str, is_proven: Callable[[str], bool]) -> str:
-    """Return a text without the notes that nobody confirmed.
+    """Return a text without the notes that neither a person nor a passing run has confirmed.
 
     Args:
         text: The text of a part of a page.

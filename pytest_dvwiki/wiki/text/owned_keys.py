@@ -1,4 +1,4 @@
-"""Editing of the tool's keys in a page's frontmatter, in place: every other byte of the block stays."""
+"""Editing of the tool's keys in a page's frontmatter, in place: every other byte of the frontmatter stays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BOM = "\ufeff"
 
 
 class UneditableError(ValueError):
-    """A page, or a part of it, that cannot be edited with certainty."""
+    """A page or a key that cannot be edited without risk to people's text."""
 
 
 class _Entry(msgspec.Struct, frozen=True):
@@ -32,13 +32,13 @@ class _Entry(msgspec.Struct, frozen=True):
     start: int
     end: int
     reason: str | None
-    """Why its value cannot be replaced; None if it can."""
+    """Why the value cannot be replaced; None if it can."""
     events: list[yaml.Event]
-    """The value that the parser read."""
+    """The parser's events for the value."""
 
 
 def says(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Tell whether all keys are known to have the wanted values."""
+    """Tell whether all wanted keys are known to have the wanted values."""
     return all(key in known and repr(known[key]) == repr(value) for key, value in wanted.items())
 
 
@@ -50,13 +50,13 @@ def flat(value: Any) -> Any:
 
 
 def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping[str, Any] | None) -> str:
-    """Set keys of a block.
+    """Return frontmatter with keys set.
 
     Args:
         block: The frontmatter, between its two lines of dashes.
-        keys: Keys with scalars or lists of scalars; those that are missing are put in.
+        keys: The keys to set, with scalars or lists of scalars; keys that the block lacks are added.
         newline: The page's line end.
-        known: The values that the block is known to have.
+        known: The values that the block has, if they are known.
 
     Raises:
         UneditableError: A key cannot be set with certainty.
@@ -91,10 +91,9 @@ def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping
 
 
 def _with_lines(block: str, keys: Mapping[str, Any], newline: str, known: Mapping[str, Any]) -> str | None:
-    """Return a block with new lines for the changed keys; None unless each of them has a line as this tool writes it.
+    """Replace the lines of the changed keys; return None unless each old line is exactly as the tool writes it.
 
-    This parses the result only once; finding the places of all keys takes two parses. Most pages are as the tool left
-    them.
+    This takes one parse, while finding the places of all keys takes two; most pages are as the tool left them.
     """
     if block.startswith(_BOM):
         return None
@@ -116,7 +115,7 @@ def _with_lines(block: str, keys: Mapping[str, Any], newline: str, known: Mappin
 
 
 def _has_value(block: str, entry: _Entry, value: Any) -> bool:
-    """Tell whether a key has its value already, however it is written."""
+    """Tell whether a key already has a value, in whatever YAML notation."""
     if entry.reason is None and block[entry.start : entry.end] == yamlio.flow(value):
         return True
     if entry.reason == _EXPLICIT:
@@ -132,9 +131,9 @@ def _has_value(block: str, entry: _Entry, value: Any) -> bool:
 
 
 def _place_for_new_key(block: str, key: str, order: Sequence[str], present: Mapping[str, _Entry]) -> int:
-    """Return the place for a new key: after the owned keys that precede it, else at the end of the block.
+    """Return the offset for a new key: after the keys that precede it in `order`, else at the end of the block.
 
-    There the key is far from the keys that people change or add, so that git merges both changes.
+    At this place the key is far from the keys that people change or add, so that git can merge both changes.
     """
     before = [present[name] for name in order[: order.index(key)] if name in present]
     if not before:
@@ -148,7 +147,7 @@ def _check(block: str, before: list[_Entry], set_to: Mapping[str, str]) -> None:
     """Parse an edited block again, to check that the keys are as set and all others as they were."""
     after = _entries(block)
     if _kept(before, set_to) != _kept(after, set_to):
-        raise UneditableError("changing the tool's keys would alter other keys")
+        raise UneditableError("setting the tool's keys would change other keys; correct the YAML around them")
     found = {entry.key: block[entry.start : entry.end] for entry in after if entry.reason is None}
     for key, wanted in set_to.items():
         if found.get(key) != wanted:
@@ -156,7 +155,7 @@ def _check(block: str, before: list[_Entry], set_to: Mapping[str, str]) -> None:
 
 
 def _kept(entries: Iterable[_Entry], set_to: Mapping[str, str]) -> list[tuple[str, tuple[Any, ...]]]:
-    """Return the keys that are not set, each with what the parser read."""
+    """Return the keys that are not in `set_to`, each with the value that the parser read."""
     return [(entry.key, _shape(entry.events)) for entry in entries if entry.key not in set_to]
 
 
@@ -213,7 +212,7 @@ def _end(event: yaml.Event) -> int:
 
 
 def _last(event: yaml.Event) -> int:
-    """Return where an event's text ends; 0 if it has none, such as the end of a block collection."""
+    """Return where an event's text ends; 0 if the event has no text, as at the end of a block collection."""
     return _end(event) if _end(event) > _start(event) else 0
 
 

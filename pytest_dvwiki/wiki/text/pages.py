@@ -6,9 +6,9 @@ the values of owned keys are replaced, at the marks that the parser gives. A reg
     <!-- dvwiki:begin NAME of ID    <!-- dvwiki:end NAME of ID
     ID: three lines of text -->     ID: three lines of text -->
 
-Each is four lines long, because git joins changes with up to three equal lines between them. Each line holds the page's
-id: otherwise git takes two pages for one renamed page, and moves what people wrote on one page to the other. What
-cannot be edited with certainty is refused with a reason, and the page is left as it is.
+Each comment is four lines long, because git joins changes with up to three equal lines between them. Each line holds
+the page's id: otherwise git takes two pages for one renamed page, and moves what people wrote on one page to the other.
+A page that cannot be edited with certainty is left as it is, and the refusal gives the reason.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as it is read."""
+    """A page as read from its file."""
 
     metadata: dict[str, Any]
     body: str
@@ -60,15 +60,15 @@ class PageDraft(NamedTuple):
 
     text: str
     metadata: dict[str, Any]
-    """The keys of its frontmatter."""
+    """The keys and values of the page's frontmatter."""
 
 
 class Filled(NamedTuple):
-    """A new page as it is written."""
+    """A new page, ready to be written."""
 
     data: bytes
     metadata: dict[str, Any] | None
-    """The values that its frontmatter has, as they are read; None if it has to be read."""
+    """The values of the frontmatter, as a parser would read them; None if only a parser can tell."""
 
 
 def begin_marker(name: str, page: str) -> str:
@@ -97,7 +97,7 @@ def region(name: str, page: str) -> str:
 
 
 def comments(page: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the comments before and after the owned keys of a page, each line with its id."""
+    """Return the comments before and after the owned keys of a page, each line with the page's id."""
     return (
         (
             f"# {page}: dvwiki writes the keys from here to",
@@ -129,10 +129,10 @@ def draft(
     Args:
         people: Keys that belong to people from now on, with scalars.
         owned: Keys that the tool writes; if there are none, the page has no comments about them.
-        title: Markdown on one line.
-        sections: Heading and Markdown of each.
-        page: The id that its comments carry, if it has owned keys.
-        ending: The text below the sections.
+        title: The title in Markdown, on one line.
+        sections: Heading and Markdown of each section.
+        page: The page's id, which the comments carry if there are owned keys.
+        ending: The text at the end of the page, below all sections.
         notes: Comments after the values of people's keys.
     """
     notes = notes or {}
@@ -153,7 +153,7 @@ def draft(
 
 
 def read(data: bytes) -> Page:
-    """Read a page; one without frontmatter has no metadata.
+    """Read a page; a page without frontmatter has no metadata.
 
     Raises:
         YamlError: The frontmatter is not readable, has a key twice, or holds a conflict marker.
@@ -182,10 +182,10 @@ def edit(
 
     Args:
         data: The page.
-        keys: Owned keys with scalars or lists of scalars; those that are missing are put in.
+        keys: Owned keys with scalars or lists of scalars; keys that the page lacks are added.
         regions: Markdown of the regions; a region whose marks people took out stays out.
-        known: The values that its frontmatter is known to have; if all keys have their values already, it is not parsed
-        again.
+        known: The values of its frontmatter, if they are known; if no key would change, the frontmatter is not
+            parsed again.
 
     Returns:
         The page's new bytes, equal to the old ones if nothing changed; or why it cannot be edited.
@@ -208,7 +208,7 @@ def edit(
 
 
 def filled(draft: PageDraft, keys: Mapping[str, Any], regions: Mapping[str, str]) -> Filled | Refused:
-    """Return a new page with its owned keys and regions set, as by `edit`, but without parsing it."""
+    """Return a new page with its owned keys and regions set, as `edit` does, but without parsing the page."""
     _, end = _block(draft.text)
     block, metadata = draft.text[:end], dict(draft.metadata)
     for key, value in keys.items():
@@ -223,10 +223,10 @@ def filled(draft: PageDraft, keys: Mapping[str, Any], regions: Mapping[str, str]
 
 
 def values_after(known: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the values that a frontmatter has after `edit`, as they are read; None if it has to be read.
+    """Return the values of a frontmatter after `edit`, as a parser would read them; None if only a parser can tell.
 
     Args:
-        known: Its values before.
+        known: The values before `edit`.
         keys: The keys that were set.
     """
     after = {**known, **{key: flat(value) for key, value in keys.items()}}
@@ -235,12 +235,12 @@ def values_after(known: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str,
 
 
 def _is_shown(text: str) -> bool:
-    """Tell whether YAML reads a text back as it was."""
+    """Tell whether YAML reads a text back unchanged."""
     return text.isascii() and text.isprintable()
 
 
 def _is_plain(value: Any) -> bool:
-    """Tell whether a value is read from YAML as it was written."""
+    """Tell whether YAML reads a value back unchanged."""
     return value is None or (isinstance(value, str) and _is_shown(value))
 
 
@@ -261,7 +261,7 @@ def section(data: bytes, heading: str) -> str:
 
 
 def skeleton(data: bytes, keys: Iterable[str]) -> str | Refused:
-    """Return the page without the values of owned keys and the content of regions: what people wrote, in order."""
+    """Return what people wrote on a page: the page without the values of owned keys and the content of regions."""
     edited = edit(data, dict.fromkeys(keys, _NO_VALUE), dict.fromkeys(region_names(data), ""))
     return edited if isinstance(edited, Refused) else edited.decode()
 
@@ -276,7 +276,7 @@ def regions(data: bytes) -> dict[str, str] | Refused:
 
 
 def extents(text: str) -> dict[str, tuple[int, int]] | Refused:
-    """Return start and end of each region with its marks, by their names, in the order of the page."""
+    """Return start and end of each region, its marks included, by the region's name, in the order of the page."""
     try:
         places = _places(text)
     except UneditableError as error:
@@ -381,7 +381,7 @@ def _places(text: str, body: int = 0) -> dict[str, tuple[int, int]]:
             raise _mark_error(text, mark.start(), f"the region {name} begins a second time")
         close = _CLOSE.search(text, mark.end(), following.start() if following else len(text))
         if close is None:
-            raise _mark_error(text, mark.start(), f"the {kind} mark of {name} is not closed by a line `-->`")
+            raise _mark_error(text, mark.start(), f"the {kind} mark of {name} has no closing --> at the end of a line")
         if opened:
             places[name] = (opened[1], mark.start())
             opened = None

@@ -1,4 +1,4 @@
-"""The parts of a page under its headings, found without moving a byte."""
+"""The parts of a page under its headings, as offsets into the text."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def heading_of(line: str) -> Heading | None:
 def unfenced(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     """Yield the lines outside of fenced blocks, without their line ends, each with its index.
 
-    A fence that is not closed before the next mark of a region, or before the end, does not count: its block would hide
-    all headings.
+    A fence that is still open at the next mark of a region, or at the end, does not count: it would hide all later
+    headings.
     """
     fence = ""
     inside: list[tuple[int, str]] = []
@@ -57,12 +57,12 @@ def unfenced(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 def part(text: str, heading: str) -> tuple[int, int] | None:
     """Return the start and end, in characters, of the text under a heading.
 
-    The part reaches to the next heading of the same level or above, or to the mark of a region: the text between marks
-    does not belong to people.
+    The part ends before the next heading of the same or a higher level, or before a region's mark: the text between
+    marks does not belong to people.
 
     Args:
         text: The whole page.
-        heading: The heading's words; the first of several such headings counts.
+        heading: The words of the heading; of several headings with these words, the first counts.
     """
     start: int | None = None
     own_level = 0
@@ -76,7 +76,7 @@ def part(text: str, heading: str) -> tuple[int, int] | None:
 
 
 def breaks_out(text: str, level: int = 2) -> str | None:
-    """Return the first line of a text that would end the part it is put into: a heading, or a mark of a region.
+    """Return the first heading or region mark in a text that would end the part into which the text is put, if any.
 
     Args:
         text: Markdown.

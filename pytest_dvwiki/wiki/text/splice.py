@@ -10,12 +10,12 @@ _BOM = "\ufeff"
 
 
 def newline_of(text: str) -> str:
-    """Return the line end that a page uses, by its first line."""
+    """Return the line end that a page uses, judged by its first line."""
     return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
 
 
 def cleaned(content: str, present: str) -> str:
-    """Return content to write with its new lines redacted; lines that the page has already stay as they are.
+    """Return the content to write, with secrets redacted except in lines that the page has already.
 
     Args:
         content: The new content of the whole page or a part of it.
@@ -42,14 +42,14 @@ def cleaned(content: str, present: str) -> str:
 
 
 def whole(present: str, content: str) -> str:
-    """Return a page with new content, which keeps its byte order mark and its last line's end."""
+    """Return a page with new content; its byte order mark and the end of its last line stay."""
     if present.startswith(_BOM) and not content.startswith(_BOM):
         content = _BOM + content
     return content if content.endswith("\n") or not present.endswith("\n") else content + newline_of(present)
 
 
 def replaced(text: str, place: tuple[int, int], content: str) -> str:
-    """Return a page with new content in one of its parts, between the blank lines around the old content.
+    """Return a page with new content in one of its parts; the blank lines around the content stay.
 
     Args:
         text: The page.

@@ -48,7 +48,7 @@ class ArchiveResult:
     held: list[str]
     """Causes whose fix counts as held since this run."""
     like: dict[str, tuple[str, str]]
-    """Maps each cause whose new page is similar to an older page to the names of the older and the new page."""
+    """For each cause whose new page is similar to an older page: the names of the older and of the new page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class BuildResult:
     """Problems with the files of records, one line for each."""
     seconds: float
     merged: tuple[RunRecord, ...] = ()
-    """The runs that had no pages yet, such as those of shards."""
+    """The runs that had no pages yet, such as runs of shards."""
 
 
 def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
@@ -94,13 +94,13 @@ def archive(
 ) -> ArchiveResult:
     """Write the record of a run, then the pages of its causes, the indexes and the log.
 
-    The same record again changes nothing. If a process died while it archived the record, its work is completed.
+    Archiving the same record again changes nothing, except that it completes the work of a process that died.
 
     Args:
         layout: Where the wiki is.
         record: The run.
         lists: The lists of tests that `record.suites` names.
-        clarification: A clarification of the specification in the record; it is added to its page unless it is there.
+        clarification: A clarification of the specification in the record; it is added to its page, but only once.
         data: The bytes of the record, if it was read from a file; they are kept unchanged.
         lock_timeout: Seconds to wait for another process that writes.
 
@@ -140,7 +140,7 @@ def archive(
 def write_record_alone(layout: Layout, record: RunRecord, *, lists: Iterable[Iterable[str]] = ()) -> None:
     """Write the record of a run and its lists of tests, but no page; a later `build` makes its pages.
 
-    Each file is new, therefore no lock is needed, and shards that share a folder do not wait for each other.
+    No lock is needed, because each file is new: shards that share a folder do not wait for each other.
 
     Raises:
         WikiError: A file could not be written.
@@ -162,13 +162,13 @@ def build(
 ) -> BuildResult:
     """Rebuild all derived content, byte for byte the same on any machine.
 
-    Conflicts that a merge left in the tool's lines are settled, and two pages of one cause become a page and a pointer.
+    Conflicts that a git merge left in the tool's lines are settled. Of two pages of one cause, one becomes a pointer.
 
     Args:
         layout: Where the wiki is.
         check: Write nothing, and only report what differs.
         restore: Restore deleted pages.
-        reclassified: The reclassification done just before; missing pages of the subtypes in it are made.
+        reclassified: The reclassification done just before; missing pages of its new subtypes are made.
         lock_timeout: Seconds to wait for another process that writes.
         progress: Called from time to time with the name of a step and its count so far.
 
@@ -263,7 +263,7 @@ def undo_merge(
 ) -> BuildResult:
     """Record that two causes are different, and give each its own page again.
 
-    This overrides what is learned from records, and what another branch merges later.
+    This overrides what the records suggest, and any later merge of the pages on another branch.
 
     Args:
         layout: Where the wiki is.
@@ -278,7 +278,7 @@ def undo_merge(
     """
     began = time.monotonic()
     if kept == other:
-        raise MergeError(f"{kept} is the fingerprint of both; name two causes")
+        raise MergeError(f"{kept} is given twice; name the fingerprints of two causes")
     with writing(layout, lock_timeout, scaffolded=False) as writer:
         writer.refresh()
         causes = writer.archive.identities(kept, other)
@@ -296,7 +296,7 @@ def undo_merge(
 def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeout: float = TIMEOUT_S) -> list[str]:
     """Mark pages that cite missing code, and unmark the others.
 
-    The mark is kept on the page only: it follows from no record, so `build` leaves it as it is.
+    The mark is stored only on the page. No record implies it, so `build` leaves it as it is.
 
     Args:
         layout: Where the wiki is.
@@ -320,11 +320,11 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
 def leave_out(layout: Layout, days: int, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
     """Take bug pages out of the index if they have been stale for some days and have no fix that ever held.
 
-    The mark is kept on the page only; it is removed when the cause comes back, or when people set another status.
+    The mark is stored only on the page. It is removed when the cause comes back, or when people set another status.
 
     Args:
         layout: Where the wiki is.
-        days: Number of days, up to the newest record, for which a page must already have been stale.
+        days: Number of days before the newest record for which a page must have been stale.
         lock_timeout: Seconds to wait for another process that writes.
 
     Returns:

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.text.pages import PageDraft
 
 _CITED = re.compile(rb"[A-Za-z0-9_.-]{1,180}_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_[0-9a-f]{12})\b")
-"""A task id in a page."""
+"""Matches a task id on a page."""
 _LINK = re.compile(r"(?<=\]\()(?=[\w./-]+\.md\b)")
-"""The place before the target of a link to a page."""
+"""Matches the place just before the target of a link to a page."""
 _OTHER = (
-    "its comments carry the id of {0}: git took one page for the other, so that people's text may be on the wrong"
-    " one; compare it with the last commit that has {0}.md, then write this page's name into its comments"
+    "its comments carry the id of {0}: git took one page for the other, so people's text may be on the wrong page;"
+    " compare it with the last commit that has {0}.md, then write this page's name into its comments"
 )
 
 
@@ -38,7 +38,7 @@ class Files:
     Args:
         wiki: Its folder.
         page_cache: The frontmatter of its pages.
-        unreadable: Returns the given task ids whose records cannot be read.
+        unreadable: Returns those of the given task ids whose records cannot be read.
         check: Write nothing; changes are only listed, and kept in memory for what depends on them.
     """
 
@@ -66,7 +66,7 @@ class Files:
         """Folders known to be inside the wiki."""
 
     def exists(self, path: str) -> bool:
-        """Tell whether a file exists; a page that a power cut left empty does not count, so that it is made again."""
+        """Tell whether a file exists; an empty page, as after a power cut, counts as missing and is made again."""
         return path in self._written or disk.has_content(self._wiki / path)
 
     def read(self, path: str) -> bytes:
@@ -96,7 +96,7 @@ class Files:
     def edit(self, path: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
         """Bring the tool's keys and regions of a page up to date.
 
-        A page that cites an unreadable record stays as it is, because its new counts would leave out that record's run.
+        A page that cites an unreadable record stays as it is: new counts would be without the run of that record.
         """
         if self.looks_again:
             self._page_cache.look_at((path,))
@@ -159,7 +159,7 @@ class Files:
             self.updated.append(path)
 
     def write(self, path: str, data: bytes, *, sync: bool = True, metadata: dict[str, Any] | None = None) -> bool:
-        """Write a file; return whether it was written: a link that leads out of the wiki is left alone.
+        """Write a file; return False, and write nothing, if it is a link that leads out of the wiki.
 
         Args:
             path: The file.

@@ -27,7 +27,7 @@ def merge(views: Views, kept: str, other: str, reason: str | None) -> None:
     if views.archive.rulings().are_apart(found[0].fingerprints()[:1], found[1].fingerprints()[:1]):
         raise MergeError(
             f"{found[0].name} and {found[1].name} were set apart by `dvwiki merge --undo`;"
-            f" that holds until its file in {views.layout.tasks.name}/verdicts is removed"
+            f" to merge them, first remove the file that says so from {views.layout.tasks.name}/verdicts"
         )
     supersession.check(views.page_cache, found[0], found[1])
     for path, data in supersession.edits(found[0], found[1], reason, views.files.read):
@@ -41,7 +41,7 @@ def merge(views: Views, kept: str, other: str, reason: str | None) -> None:
 
 
 def set_apart(views: Views, causes: Iterable[str]) -> None:
-    """Bring the pages of causes that used to be one up to date, and make the missing ones."""
+    """Update the pages of causes that used to be one cause, and make the missing pages."""
     keep_apart(views)
     let_go(views)
     names = views.archive.present(sorted(causes))
@@ -63,7 +63,7 @@ def keep_apart(views: Views) -> None:
 
 
 def let_go(views: Views) -> None:
-    """Remove the fingerprints of other pages from pages that no longer replace them, as after an undone merge."""
+    """Remove other pages' fingerprints from each page that no longer replaces those pages, as after an undone merge."""
     alone = views.archive.rulings().alone
     for page in views.page_cache.causes.with_aliases():
         own, *aliases = page.fingerprints()

@@ -29,7 +29,7 @@ _PROGRESS_EVERY = 100
 
 
 def rebuild(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) -> list[RunRecord]:
-    """Rebuild everything; return the runs that had no pages yet.
+    """Rebuild everything that is derived; return the runs that had no pages yet.
 
     Args:
         writer: The wiki.
@@ -56,7 +56,7 @@ def sweep(layout: Layout) -> None:
 
 
 def _repair_records(writer: WikiWriter) -> None:
-    """Repair what a git merge left among the records."""
+    """Repair the files of records that a git merge left broken."""
     tasks = writer.layout.tasks
     done = merged.put_right(tasks, check=writer.check)
     writer.files.changed += [f"../{tasks.name}/{name}" for name in done.changed]

@@ -1,7 +1,7 @@
 """Reclassification of the archive with another registry or fingerprint version, by a file of verdicts.
 
-A cause moves as a whole, judged by its newest occurrences with an excerpt. If these occurrences lead to different
-causes, or none of them can be judged, the cause keeps its verdict.
+The newest occurrences of a cause that have an excerpt are judged again, and the verdict on them holds for all its
+occurrences. If they lead to different causes, or none can be judged, the cause keeps its old verdict.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Judge = Callable[[Occurrence, int], Verdict | None]
 
 ASKED = 10
-"""Maximum number of a cause's occurrences that are judged; the newest ones are taken."""
+"""Maximum number of a cause's occurrences that are judged again, the newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Reclassified:
     kept: tuple[str, ...]
     """Fingerprints of the causes that could not be judged again and keep their verdict."""
     subtypes: frozenset[str]
-    """Failure subtypes of the new verdicts, for `build`."""
+    """Failure subtypes of the new verdicts; `build` makes their pages."""
     file: Path | None
     """The file of verdicts; None if no verdict is new."""
 
@@ -59,7 +59,7 @@ def reclassify(
     fingerprint_version: int,
     lock_timeout: float = TIMEOUT_S,
 ) -> Reclassified:
-    """Judge all causes again that another registry or fingerprint version named, and write the changed verdicts.
+    """Judge again all causes that another registry or fingerprint version named, and write the changed verdicts.
 
     The pages follow with the next `build`.
 
@@ -103,7 +103,7 @@ def reclassify(
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """An occurrence as archived, and as it is called after all verdicts so far."""
+    """An occurrence as archived, and with the label and fingerprint that verdicts files give it now."""
 
     moment: str
     version: int
@@ -112,9 +112,9 @@ class _Seen:
 
 
 def _occurrences(records: Iterable[RunRecord], known: verdicts.Verdicts) -> dict[str, list[_Seen]]:
-    """Return, by present fingerprint, the newest occurrences of each cause that have an excerpt, newest first.
+    """Return each cause's newest occurrences with an excerpt, newest first, by the cause's present fingerprint.
 
-    The list of a cause may be empty.
+    A cause without such an occurrence has an empty list.
     """
     causes: dict[str, list[_Seen]] = defaultdict(list)
     for record in records:

@@ -1,4 +1,4 @@
-"""Update the index files by the rows that differ; all other rows are neither parsed nor rebuilt."""
+"""Update the rows of the index files that changed, without parsing or rebuilding the other rows."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _COLUMNS = re.compile(rb"\n\n\|[^\n]*\n\|[^\n]*\n")
 
 
 class _Table(msgspec.Struct, frozen=True):
-    """The table of a category as found in an index file; places are in bytes, each a start and an end."""
+    """The table of a category in an index file; each place is a start and an end in bytes."""
 
     level: str
     category: str
     folder: str
-    """Path from the file to the pages."""
+    """Path from the index file to the pages of the category."""
     heading: tuple[int, int]
     rows: tuple[int, int]
     pages: int
@@ -40,7 +40,7 @@ def renewed(read: Callable[[str], bytes], changes: Changes, top: Top) -> dict[st
 
     Args:
         read: Returns the content of an index file.
-        changes: Maps the path of each page that differs to its cells in the files and its new cells; None for no row.
+        changes: For each outdated row, by page path: the cells in the index files, and the new cells; None for no row.
         top: What to show above the tables.
 
     Returns:
@@ -89,14 +89,14 @@ def _table(data: bytes, level: str, category: str, folder: str, place: tuple[int
 
 
 def _of(category: str, changes: Changes) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yield the pages of a category that differ, by name, each with its old and new cells."""
+    """Yield the pages of a category whose cells changed, by name, each with its old and new cells."""
     for path in sorted(changes):
         if path.startswith(f"{category}/"):
             yield path[len(category) + 1 : -len(".md")], *changes[path]
 
 
 def _more(category: str, changes: Changes) -> int:
-    """Return how many rows a table gains."""
+    """Return the number of rows that a table gains, negative if it loses some."""
     return sum((now is not None) - (before is not None) for _, before, now in _of(category, changes))
 
 
@@ -109,7 +109,7 @@ def _edits(data: bytes, table: _Table | None, changes: Changes) -> list[Edit] | 
     first, end = table.rows
 
     def file_at(place: int) -> bytes:
-        """Return the file name by which the row around an offset is sorted."""
+        """Return the file name in the row around an offset; rows are sorted by file name."""
         start = data.rfind(b"\n", first - 1, place) + 1
         return data[start + len(b"| [") : data.find(b"](", start)] + b".md"
 
@@ -125,7 +125,7 @@ def _edits(data: bytes, table: _Table | None, changes: Changes) -> list[Edit] | 
 
 
 def _edited(data: bytes, edits: Iterable[Edit]) -> bytes:
-    """Return a file with the edits applied, which are in order and do not overlap."""
+    """Return a file with the edits applied; the edits are in order and do not overlap."""
     kept, place = memoryview(data), 0
     parts: list[bytes | memoryview] = []
     for start, end, new in edits:

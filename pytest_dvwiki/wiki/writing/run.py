@@ -37,7 +37,7 @@ class ArchivedRun:
         self._names = {
             each.fingerprint: writer.archive.called_in(record.task_id, each.fingerprint) for each in record.occurrences
         }
-        """Maps each fingerprint in the run to its cause."""
+        """Maps each fingerprint in the run to the present name of its cause."""
         self.archive, self.page_cache, self.files, self.views = (
             writer.archive,
             writer.page_cache,
@@ -157,7 +157,7 @@ def _counts(record: RunRecord, known: int) -> Iterator[str]:
 
 
 def silenced(record: RunRecord) -> set[str]:
-    """Return the fingerprints of the causes of a run whose tests are all waived."""
+    """Return the fingerprints of the causes of a run for which every failing test is waived."""
     waived = Counter(row.fingerprint for row in record.waived for _ in row.tests)
     tests = {each.fingerprint: {test.nodeid for test in each.tests} for each in record.occurrences}
     return {name for name, names in tests.items() if names and waived[name] >= len(names)}

@@ -1,4 +1,4 @@
-"""Merges of a bug page with the earlier layout on one side: convert all sides, then let git merge them."""
+"""Git merges of a bug page that has the earlier layout on one side: both sides are converted, then merged by git."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _MOST_CONFLICTS = 127
-"""The highest exit status that is a number of conflicts; a higher status is an error."""
+"""The highest exit status of `git merge-file` that counts conflicts; a higher status is an error."""
 _BASE_OURS_THEIRS = (1, 2, 3)
 """The numbers of the three versions of a file in git's index during a merge."""
 
@@ -32,7 +32,7 @@ def merged(wiki: Path, path: str) -> bytes | None:
         path: A page in it.
 
     Returns:
-        The page; None if all sides have the present layout, or git does not have all three versions.
+        The page; None if all sides have the present layout, or if git cannot merge them.
     """
     found = [output(wiki, "show", f":{number}:./{path}") for number in _BASE_OURS_THEIRS]
     versions = [data for data in found if data is not None]
@@ -55,7 +55,7 @@ def _with(data: bytes, keys: dict[str, Any]) -> bytes | pages.Refused:
 
 
 def _three_way(wiki: Path, versions: Sequence[bytes | pages.Refused]) -> bytes | None:
-    """Return git's merge of base, ours and theirs; None if one of them cannot be edited."""
+    """Return git's merge of base, ours and theirs; None if one of the three cannot be converted."""
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / name for name in ("base", "ours", "theirs")]
         for file, data in zip(files, versions, strict=True):

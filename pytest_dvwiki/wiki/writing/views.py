@@ -54,7 +54,7 @@ class Views:
         return load_registry(sorted(self.layout.patterns.glob("*.yaml")), problem=lambda _: None)
 
     def bug(self, fingerprint: str, *, may_create: bool) -> None:
-        """Bring the bug page of a cause up to date, or make it if it is due."""
+        """Update the bug page of a cause, or make a missing page if it may be made."""
         listed = self.pages(fingerprint)
         # Of joined causes, the page of the first cause is kept, even if another cause got its page earlier.
         is_headless = bool(listed) and all(map(self.page_cache.causes.is_joined, listed))
@@ -87,9 +87,9 @@ class Views:
             self.update_bug(self.pages(fingerprint))
 
     def part(self, formers: Iterable[str]) -> None:
-        """Give separate pages to causes that version 1 took for one cause; the old page keeps what was known then.
+        """Give separate pages to causes that version 1 took for one; the old page keeps the history up to then.
 
-        If people merged that page with another one, all of these causes count on the page that was kept.
+        If people merged the old page with another one, all these causes are counted on the page that was kept.
 
         Args:
             formers: Fingerprints of version 1.
@@ -110,7 +110,7 @@ class Views:
             self.bug(former, may_create=False)
 
     def update_bug(self, listed: list[PageSummary], more: Iterable[str] = ()) -> None:
-        """Bring the pages of a cause up to date; the first page is kept, and takes in the causes in `more`."""
+        """Update the pages of a cause; the first page is kept, and also counts the causes in `more`."""
         keeper, *rest = listed
         if keeper.problem:
             self.files.refused.append((keeper.path, f"it cannot be read: {keeper.problem}"))
@@ -148,7 +148,7 @@ class Views:
         return gone or marks.drifted(page)
 
     def leave_out(self, days: int) -> None:
-        """Mark the bug pages that have been stale for some days and had no fix that held; they leave the index."""
+        """Mark bug pages that have been stale for some days and had no fix that held, so that the index omits them."""
         for page in self.page_cache.all("bugs"):
             if marks.is_gone(page.metadata) and not marks.is_left_out(page.metadata):
                 cause = aggregate.cause(self.archive, page.fingerprints())
@@ -156,14 +156,14 @@ class Views:
                     self.files.edit(page.path, {"stale_reason": marks.left_out_reason(page.text("stale_reason"))}, {})
 
     def link_to(self, causes: Iterable[str]) -> None:
-        """Update the bug pages that mention one of these causes, because the pages of these causes have changed."""
+        """Update the bug pages that mention one of these causes, after the pages of these causes have changed."""
         causes = set(causes)
         of_one_check = {name for each in causes for name in self.archive.family(each)}
         for fingerprint in sorted(of_one_check | proposals.naming(self.archive.db, causes)):
             self.bug(fingerprint, may_create=False)
 
     def point(self, listed: list[PageSummary]) -> None:
-        """Make all pages of a cause except the first refer to the first."""
+        """Make all pages of a cause except the first refer to the first page."""
         keeper, *rest = listed
         for page in rest:
             self.files.edit(page.path, bug.pointer_keys(page, keeper), bug.pointer_regions(page, keeper))
@@ -177,7 +177,7 @@ class Views:
         return listed
 
     def pattern(self, name: str, *, may_create: bool) -> None:
-        """Bring the page of a subtype up to date, or make it if it is due."""
+        """Update the page of a failure subtype, or make a missing page if it may be made."""
         path = f"patterns/{file_name(name)}.md"
         exists = self.files.exists(path)
         subtype = subtype_history.history_of(self.archive, name, self._merged)
@@ -193,11 +193,11 @@ class Views:
 
     @cached_property
     def _merged(self) -> list[tuple[str, ...]]:
-        """Return the fingerprints of each bug page that has more than one; pattern pages come after all bug pages."""
+        """Return the fingerprints of each bug page that has several; used only after all bug pages are written."""
         return [page.fingerprints() for page in self.page_cache.causes.with_aliases()]
 
     def hole(self, covergroup: str, bin_name: str, *, may_create: bool) -> None:
-        """Bring the page of a coverage bin up to date, or make it if it is due."""
+        """Update the page of a coverage bin, or make a missing page if it may be made."""
         path, other = coverage.paths(covergroup, bin_name)
         there = self.page_cache.get(path)
         if there and not there.problem and not coverage.is_of(there, covergroup, bin_name):
@@ -232,7 +232,7 @@ class Views:
 
 
 def _kin(archive: Archive, page_of: Callable[[str], str | None], fingerprints: Sequence[str]) -> list[str]:
-    """Return lines on the other causes of a check, and on the page that used to hold several causes."""
+    """Return lines about the other causes of a check, and about the page that counted several causes as one."""
     held = [name for each in archive.formers(*fingerprints) if (name := page_of(each))]
     holds = [name for each in archive.heirs(*fingerprints) if (name := page_of(each))]
     family = archive.family(fingerprints[0])
@@ -246,7 +246,7 @@ def _kin(archive: Archive, page_of: Callable[[str], str | None], fingerprints: S
             if (name := page_of(each))
         ),
         *(
-            f"- [{name}]({name}.md): held this cause together with others under a version 1 fingerprint"
+            f"- [{name}]({name}.md): counted this cause together with others under a version 1 fingerprint"
             for name in held
         ),
         *(f"- [{name}]({name}.md): was counted on this page under a version 1 fingerprint" for name in holds),
@@ -254,7 +254,7 @@ def _kin(archive: Archive, page_of: Callable[[str], str | None], fingerprints: S
 
 
 def _gone(archive: Archive, cause: aggregate.CauseHistory) -> str | None:
-    """Return a text that says since when a cause has been gone without a fix on record; None if it is not gone."""
+    """Return the stale reason of a cause that is gone without a fix on record; None if it is not gone."""
     if not absence.is_gone(archive, cause):
         return None
     return marks.gone_reason(cause.last_seen, absence.DAYS)

@@ -64,7 +64,7 @@ class WikiWriter:
         self.page_cache.causes.join(self.archive)
 
     def learn(self) -> set[str]:
-        """Write down which causes are the same, as far as that follows from the records.
+        """Write a verdicts file for the causes that the records show to be the same.
 
         Returns:
             Causes whose fixes are judged differently now.
@@ -93,7 +93,7 @@ class WikiWriter:
         self.files.looks_again = True
 
     def write_indexes(self, *, anew: bool = False) -> None:
-        """Write the index files and the page of flaky tests, where they are out of date.
+        """Write those of the index files and the page of flaky tests that are out of date.
 
         Args:
             anew: Make the files from all pages, even if only a few rows changed.

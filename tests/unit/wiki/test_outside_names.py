@@ -81,7 +81,7 @@ def test_a_log_that_leads_out_of_the_wiki_stops_a_write_before_it_begins(tmp_pat
         lambda: build(place),
         lambda: add_line(place, "log.md", "Log", lambda _: "status | - | words"),
     ):
-        with pytest.raises(WikiError, match="it is a link that leads out of the wiki; replace it by a file"):
+        with pytest.raises(WikiError, match="it is a link that leads out of the wiki; replace it with a file"):
             write()
     assert files(place.agent) == before
     assert (tmp_path / "outside.txt").read_text() == "mine\n"

@@ -213,9 +213,12 @@ def test_a_block_that_cannot_be_edited_is_refused_with_the_reason(block: str, re
             "line 4: the region evidence has no end mark",
         ),
         (pages.end_marker("evidence", "RTL_1"), "line 4: the end mark of evidence has no begin mark"),
-        ("<!-- dvwiki:begin evidence\n", "is not closed"),
-        (pages.region("evidence", "RTL_1").replace(" -->", "", 1), "line 4: the begin mark of evidence is not closed"),
-        (pages.region("evidence", "RTL_1").removesuffix(" -->"), "line 9: the end mark of evidence is not closed"),
+        ("<!-- dvwiki:begin evidence\n", "has no closing -->"),
+        (
+            pages.region("evidence", "RTL_1").replace(" -->", "", 1),
+            "line 4: the begin mark of evidence has no closing -->",
+        ),
+        (pages.region("evidence", "RTL_1").removesuffix(" -->"), "line 9: the end mark of evidence has no closing -->"),
         ("<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs", "conflict marker"),
     ],
 )
