@@ -279,9 +279,9 @@ def test_what_cannot_be_merged_is_refused_and_nothing_written(place: Layout) -> 
     merge(place, first, second)
     before = files(place.wiki)
     refused = [
-        (first, first, "is one page"),
+        (first, first, "cannot be merged with itself"),
         (first, "patterns/scoreboard_fail.md", "different categories"),
-        ("patterns/scoreboard_fail.md", "patterns/scoreboard_fail.md", "is one page"),
+        ("patterns/scoreboard_fail.md", "patterns/scoreboard_fail.md", "cannot be merged with itself"),
         (second, first, "is already superseded by .*, and one of the two has to remain"),
         (second, third, f"is already superseded by {name_of(place)}; merge into that one"),
         (third, second, f"is already superseded by {name_of(place)}; merge that one"),
@@ -356,7 +356,7 @@ def test_the_command_counts_a_run_of_both_once_and_warns_of_two_kinds(
     [
         (("RTL_20261121_20573", "aaaa"), "no page has this name or fingerprint; nearest: RTL_"),
         (("9b1f", "nothing"), "no page has this name or fingerprint; index.md lists all pages"),
-        (("9b1f", "9b1f03c2a7d4"), "is one page"),
+        (("9b1f", "9b1f03c2a7d4"), "cannot be merged with itself"),
     ],
 )
 def test_a_mistake_in_the_call_is_told_in_one_line(
