@@ -189,7 +189,8 @@ def test_a_late_record_moves_an_occurrence_and_the_page_that_loses_it_leads_on(t
     assert {cause: each["hit_count"] for cause, each in keys(tmp_path).items()} == {CAUSE: 3}
     text = mine.read_text()
     assert "Said by a person." in text
-    assert f"before: [{keys(tmp_path)[CAUSE]['id']}]" in text
+    keeper = keys(tmp_path)[CAUSE]["id"]
+    assert f"[{keeper}]({keeper}.md) already keeps this cause" in text
     assert build(layout(tmp_path), check=True).changed == []
 
 
