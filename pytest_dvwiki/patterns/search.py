@@ -117,7 +117,7 @@ class _Gap(msgspec.Struct, frozen=True):
 def _gap(source: str, at: int) -> _Gap | None:
     """Return the first gap of an expression, at which it can be split.
 
-    Return None if the expression is a choice between alternatives, or if its first part that can repeat that often is
+    Return None if the expression is a choice between alternatives, or if its first part that can repeat `WIDE` times is
     not a `.` between two other parts, outside of groups.
     """
     depth = 0

@@ -1,7 +1,8 @@
 """Charts of values over runs, drawn by pygal as SVG elements of a page.
 
-The policy of the pages forbids styles and scripts in them. Therefore the style that pygal puts into each picture is
-written once, as a file, with the colours of the page. Its script is left out, and each shape has its value as a title.
+The content security policy of the site forbids styles and scripts inside a page. Therefore the style that pygal puts
+into each picture is written once, as a file, with the colours of the page. The script of pygal is left out, and each
+shape has its value as a title.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class Share:
     known: Known
     value: float
     cumulated: float
-    """Share of all causes up to this one, from 0 to 1."""
+    """Share that this cause and the causes before it have of the ranking's total, from 0 to 1."""
     width: float
     """Length of the cause's bar, from 0 to 100."""
 

@@ -139,7 +139,7 @@ class _Site:
 
     @cached_property
     def _base(self) -> str:
-        """Return a key made from everything that all pages depend on."""
+        """Return a key made from everything that every page depends on."""
         parts = [TOOL, *(path.read_text(encoding="utf-8") for path in sorted((TEMPLATES / "site").iterdir()))]
         return _hash(*parts)
 
@@ -379,7 +379,7 @@ def _wiki_url(page: PageSummary) -> str:
 
 
 def _chunks(base: str, rows: Sequence[_Row], most: int) -> list[tuple[str, list[_Row], list[tuple[str, str]]]]:
-    """Return rows on pages of bounded size: path, rows, and the name of each page with its number."""
+    """Return the pages of bounded size that rows fill: path, rows, and, for links, name and number of each page."""
     parts = [list(rows[at : at + most]) for at in range(0, len(rows), most)] or [[]]
     paths = [f"{base}{f'-{number}' if number else ''}.html" for number in range(len(parts))]
     names = [(path.rpartition("/")[2], str(number + 1)) for number, path in enumerate(paths)]

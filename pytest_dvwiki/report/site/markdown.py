@@ -96,7 +96,7 @@ def render(path: str, data: bytes, known: Collection[str], run_url: Callable[[st
 
 
 def _in_frame(number: Iterator[int], found: re.Match[str]) -> str:
-    """Return the start or end tag of a table with that of a frame, which scrolls if the screen is too narrow."""
+    """Return the start or end tag of a table, and with it the tag of a frame that scrolls on a narrow screen."""
     if found[0].startswith("</"):
         return f"{found[0]}</div>"
     return f'<div class="wide" tabindex="0" role="region" aria-label="Table {next(number)}">{found[0]}'
