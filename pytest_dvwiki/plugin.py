@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class _PlainImports:
     """Imports the modules of this package as Python does, without pytest's rewriting of assertions.
 
-    pytest imports all modules of a plugin's package itself, to rewrite their assertions. That takes longer. If
-    pytest cannot store the compiled modules, because somebody else owns the installation, it compiles all of them in
-    each run.
+    pytest imports all modules of a plugin's package itself, to rewrite their assertions. That takes longer than a
+    plain import. If pytest cannot store the compiled modules, because somebody else owns the installation, it compiles
+    all of them in each run.
     """
 
     @staticmethod

@@ -363,7 +363,7 @@ def _random(value: _Value) -> bool:
 
 
 def _is_mixed(text: str) -> bool:
-    """Tell whether a text has lower-case letters, and an upper-case letter after one of them or after a digit."""
+    """Tell whether a text has lower-case letters, and an upper-case letter after a lower-case letter or a digit."""
     return re.search(r"[a-z]", text) is not None and re.search(r"[a-z0-9][A-Z]", text) is not None
 
 

@@ -309,8 +309,8 @@ class Settings:
         flag="--dvwiki-gate",
         metavar="none|unwaived|new",
         check=_check_gate,
-        help="Turn exit status 1 into 0 if every failure is waived (`unwaived`), or is waived, `wont_fix` or of a "
-        "known cause that has not returned (`new`). Needs --dvwiki.",
+        help="Turn exit status 1 into 0 if every failure is accepted: `unwaived` accepts waived failures; `new` also "
+        "accepts `wont_fix` and known causes that have not come back. Needs --dvwiki.",
     )
     gate_base: str = option(
         "string",
@@ -325,8 +325,8 @@ class Settings:
         default="",
         flag="--dvwiki-ip-type",
         metavar="NAME",
-        help="Kind of design under test, for records and pages (axi, pcie, ddr, …). Empty: the one in the list "
-        "`ip_types` of the block `composition`; if there are several, the one in the test's name.",
+        help="Kind of design under test, for records and pages (axi, pcie, ddr, …). Empty: the entry of "
+        "the list `ip_types` in the block `composition`; of several entries, the one that the test's name contains.",
     )
     ip_types: tuple[str, ...] = ()
     """`ip_type`, else the list `composition.ip_types` of project.yaml."""

@@ -76,7 +76,7 @@ class YamlError(ValueError):
 
 
 class _NotPlainError(Exception):
-    """Raised for a document with more than plain mappings, lists and scalars; the library then constructs it."""
+    """Raised for a document with more than plain mappings, lists and scalars; PyYAML then builds its values."""
 
 
 class _Loader(yaml.CSafeLoader):

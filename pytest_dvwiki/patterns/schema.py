@@ -62,8 +62,8 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     unless: tuple[str, ...] = ()
     """Expressions; if one of them matches the same message, the pattern does not count."""
     together_with: tuple[str, ...] = ()
-    """Expressions; the pattern counts only if one of them matches some line of the same text (a warning that the
-    tool raised to an error)."""
+    """Expressions; the pattern counts only if one of them matches some line of the same text, such as the line that
+    says that the tool turned a warning into an error."""
     noise: bool = False
     """Whether such a line also occurs in tests that pass, and alone therefore does not prove a failure."""
     cancelled_by: Canceller | None = None

@@ -117,7 +117,7 @@ def least(literals: Iterable[str]) -> list[str]:
 
 @functools.cache
 def _heads() -> tuple[str, ...]:
-    """Return words that a scan looks for anyway, so that literals that contain one cost nothing more."""
+    """Return words that a scan looks for anyway; a literal that contains one of these words adds no cost."""
     return (*_COMMON, *(word for tool in simulators.tools() for word in tool.scan_words))
 
 

@@ -125,7 +125,7 @@ class Archivist:
             masked = tuple(map(self._masks.failure, run.failures))
             archived = pipeline.process(replace(run, failures=masked), self._services)
         else:
-            # It was killed after its record was written. A record never changes; missing pages are made from it.
+            # The run was killed after its record was written. A record never changes; missing pages are made from it.
             archived = pipeline.adopt(record, self._settings)
             self._services.history.refresh()
         if archived.written or not (archived.record and archived.record.occurrences):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class BrokenFixtures:
-    """The failures of fixtures that failed, by fixture."""
+    """For each fixture that failed, the failures that its setup gave."""
 
     def __init__(self) -> None:
         self._failures: WeakKeyDictionary[pytest.FixtureDef[Any], tuple[Failure, ...]] = WeakKeyDictionary()
