@@ -146,8 +146,8 @@ _Keywords = dict[str, list[tuple[str, list[int]]]]
 def _filters() -> tuple[tuple[re.Pattern[str], _Keywords], ...]:
     """Return two pairs: an expression that finds keywords, and the keywords with the positions of their rules.
 
-    The expression finds only a keyword that does not begin with another keyword; it maps to all keywords that begin
-    with it. The first pair has the keywords of tokens, the second has all others.
+    The expression finds only a keyword that does not begin with another keyword; that keyword maps to all keywords that
+    begin with it. The first pair has the keywords of tokens, the second has all others.
     """
     tokens: dict[str, list[int]] = {}
     others: dict[str, list[int]] = {}

@@ -377,7 +377,7 @@ class Settings:
         bare="yes",
         check=_check_branch,
         help="Commit the records and pages that the tool wrote, and nothing else: to the branch that is checked out, "
-        "or to another one, which leaves work tree, index and HEAD as they are.",
+        "or to another branch, without touching work tree, index and HEAD.",
     )
     """The branch that gets a commit; `HEAD` means the branch that is checked out, an empty text no commit."""
     html: str = option(

@@ -342,7 +342,7 @@ def dump(value: Any) -> str:
 
 
 class _OtherStyleError(Exception):
-    """Raised for a value that libyaml has to write, in a style that does not occur in records and pages."""
+    """Raised for a value whose style does not occur in records and pages; libyaml then writes the document."""
 
 
 def _lines(mapping: Mapping[Any, Any], indent: str, lead: str = "") -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Kinds of lines: a log repeats itself, so the result for one line serves all lines of its kind.
 
-Two lines are of the same kind if they differ in their numbers only, zero stays zero, and numbers that are equal in one
-line are equal in the other (`exp=5 act=0x05` and `exp=5 act=0x06` are two kinds).
+Two lines are of the same kind if only their numbers differ, both have zeros at the same places, and numbers that are
+equal in one line are equal in the other (`exp=5 act=0x05` and `exp=5 act=0x06` are two kinds).
 """
 
 from __future__ import annotations
