@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_dvwiki.causes.passed import Passed
-    from pytest_dvwiki.model import Fix, Gate, Gated, GateReason, Waived
+    from pytest_dvwiki.model import FirstBad, Fix, Gate, Gated, GateReason, Waived
 
 _SHORT = 7
 _SUBJECTS = 3
@@ -158,9 +158,7 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     owners = f"; owners {' '.join(map(style.name, found.owners))}" if found.owners else ""
     where = f" in {files}{more}" if files and not found.log_count else ""
     if found.passed_with != "same":
-        edits = f" with uncommitted changes{where}" if found.dirty else ""
-        seed = "with another seed at" if found.passed_with == "other" else "maybe by chance at"
-        return f"first seen at {bad}{edits}, last passed before that {seed} {good}{owners}"
+        return f"{_first_seen(found, good, bad, where)}{owners}"
     if found.dirty:
         uncommitted = f"came with uncommitted changes{where} at {bad}"
         if found.good == found.bad:
@@ -179,6 +177,15 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
         return f"came after {good}, with {bad} or before it{owners}{later}"
     things = "changes" if found.good.startswith("@") else "commits"
     return f"came with one of {found.log_count} {things} after {good} up to {bad}: {named}{owners}{later}"
+
+
+def _first_seen(found: FirstBad, good: str, bad: str, where: str) -> str:
+    """Return when a cause was first seen, and its test's last pass before that, which does not prove its absence."""
+    how = "with another seed" if found.passed_with == "other" else "maybe by chance"
+    if found.good == found.bad and not found.dirty:
+        return f"first seen at {bad}, where it passed before {how}"
+    edits = f" with uncommitted changes{where}" if found.dirty else ""
+    return f"first seen at {bad}{edits}, last passed before that {how} at {good}"
 
 
 @text.register

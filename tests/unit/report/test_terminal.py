@@ -383,6 +383,8 @@ def test_where_no_commit_is_certain_none_is_named() -> None:
     assert said(passed_with="unknown").startswith(
         "first seen at fffffff, last passed before that maybe by chance at aaaaaaa "
     )
+    here = "first seen at aaaaaaa, where it passed before with another seed "
+    assert said(passed_with="other", bad=CAME.good).startswith(here)
     dirty = "with uncommitted changes in rtl/regs.v at fffffff, or with what was committed since aaaaaaa, where it was"
     assert said(dirty=True).startswith(dirty)
     # A record of an earlier version has both.
