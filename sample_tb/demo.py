@@ -253,7 +253,7 @@ def regression(scratch: Scratch) -> Promises:
     scratch.archive()
     return {
         "the cause that returns is a regression": "1 regressed" in text,
-        "its last fix is named": re.search(rf"last fixed by \w{{7}} {REPAIRED}", " ".join(text.split())) is not None,
+        "its last fix is named": re.search(rf"fixed by \w{{7}} {REPAIRED}", " ".join(text.split())) is not None,
     }
 
 

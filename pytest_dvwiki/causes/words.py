@@ -89,9 +89,7 @@ def _fixed_by(statement: of.FixedBy, style: Style = PLAIN) -> str:
     fix = statement.fix
     fix_and_date = ", ".join(filter(None, (fix_text(fix, style), fix.date[:10])))
     words = {
-        "held": f"last fixed by {fix_and_date}, {_held(fix, statement.until)}"
-        if statement.is_back
-        else f"fixed by {fix_and_date}, held",
+        "held": f"fixed by {fix_and_date}, {_held(fix, statement.until) if statement.is_back else 'held'}",
         "elsewhere": f"other tests or simulators were fixed by {fix_and_date}",
         "passing": f"fixed by {fix_and_date}: {passed_of(fix)} to call it held",
         "chance": f"maybe fixed by {fix_and_date}: {passed_of(fix)}, which may be chance",
@@ -185,7 +183,7 @@ def _first_seen(found: FirstBad, good: str, bad: str, where: str) -> str:
     if found.good == found.bad and not found.dirty:
         return f"first seen at {bad}, where it passed before {how}"
     edits = f" with uncommitted changes{where}" if found.dirty else ""
-    return f"first seen at {bad}{edits}, last passed before that {how} at {good}"
+    return f"first seen at {bad}{edits}, passed before that {how} at {good}"
 
 
 @text.register

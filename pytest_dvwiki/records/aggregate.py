@@ -162,7 +162,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     task_ids, seeds = _newest_in(rows) if len(rows) < NEWEST_ROWS else _newest_of(archive, asked)
     states = tuple(archive.fix_states(fingerprints))
     # If a cause is back, the commits that introduced it before its fix no longer matter.
-    outlived = [state.moment for state in states if (state.fix.counts or state.seed_passed) and state.returned]
+    outlived = [state.moment for state in states if (state.fix.counts or _may_part_faults(state)) and state.returned]
     came, came_task = _first_bad(archive, fingerprints, outlived[-1] if outlived else "")
     is_fixed = fixes.is_fixed(states)
     first = next(row for row in rows if row.task_id == rows[-1].task_id)
@@ -310,8 +310,7 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     states = archive.fix_states(fingerprints)
     newest = next((state for state in reversed(states) if state.fix.counts), None)
     fixed, fix = (newest.moment, newest.fix) if newest is not None else ("", None)
-    later = (state.moment for state in states if state.seed_passed or state.fix.in_place is not None)
-    passed = max(later, default=fixed)
+    passed = max((state.moment for state in states if _may_part_faults(state)), default=fixed)
     passed_at = fix.commits[-1] if fix is not None and fix.by == "git" and fix.log and fix.commits else None
     asked = {"causes": tables.json_list(archive.present(fingerprints)), "fixed": fixed, "passed": max(fixed, passed)}
     occurrences = (
@@ -337,6 +336,11 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
         passes_to_hold=_passes_to_hold(newest),
         since={nodeid: (rate.failed, rate.runs) for nodeid, rate in rates.items()},
     )
+
+
+def _may_part_faults(state: fixes.FixState) -> bool:
+    """Tell whether the failures before and after a fix may be two faults, even if its passes may be chance."""
+    return state.seed_passed or state.fix.in_place is not None
 
 
 def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:

@@ -132,7 +132,8 @@ def side_of_fix(fix: Fix, reads: Collection[str]) -> OriginType | None:
 
     Args:
         fix: The fix.
-        reads: Files that the failing simulation read; other sources of their language do not count.
+        reads: Files that the failing simulation read; other sources of their language do not count. Of a language
+            of which no file is known, any source may matter, but proves nothing.
     """
     if fix.file_count > len(fix.files) or MAYBE_LATER in fix.note:
         return None
@@ -140,12 +141,15 @@ def side_of_fix(fix: Fix, reads: Collection[str]) -> OriginType | None:
     # If it is unknown what was read, a file counts only if its side does not depend on the language of the testbench.
     ways = (in_python,) if reads else (True, False)
     files = _counted(fix, reads)
+    if reads and not all(is_among(file, reads) for file in files):
+        return None  # such as Python, for a build of which only the HDL is known
     sides = {side_of(file, reads if way else (), python_bench=way) for file in files for way in ways}
     return sides.pop() if len(sides) == 1 else None
 
 
 def _counted(fix: Fix, reads: Collection[str]) -> list[str]:
-    return [file for file in fix.files if not is_prose(file, reads) and concerns(file, reads)]
+    mattering = (file for file in fix.files if not is_prose(file, reads))
+    return [file for file in mattering if concerns(file, reads) or is_among(file, reads)]
 
 
 def of_held_fix(fix: Fix, side: OriginType, reads: Collection[str]) -> str:

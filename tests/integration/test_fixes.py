@@ -181,7 +181,7 @@ def test_a_fix_that_held_makes_a_return_a_regression(design: Project) -> None:
     commit(design, "design: back", 2)
     text = run(design, *NAMED)
     assert "REGRESSED  python_error / assertion_error" in text
-    assert f"last fixed by {fix[:7]} design: right value (design.txt)" in " ".join(text.split())
+    assert f"fixed by {fix[:7]} design: right value (design.txt)" in " ".join(text.split())
     prompt = design.pytester.run("dvwiki", "context", "--test", "test_it.py::test_value").stdout.str()
     assert f"Fix: {fix[:7]} `design: right value` (held, but it returned 20" in prompt
     checked = design.pytester.run("dvwiki", "build", "--check")

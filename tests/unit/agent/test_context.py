@@ -99,7 +99,7 @@ def test_the_fix_that_held_is_named(place: Layout) -> None:
         archived(place, record(number), [TEST])
     assert "Fixed by `reset the pointer`, 2026-11-21, held." in context(place, test=TEST)
     archive(place, record(7, occurrence()))
-    back = "Last fixed by `reset the pointer`, 2026-11-21, held, back since 2026-11-21."
+    back = "Fixed by `reset the pointer`, 2026-11-21, held, back since 2026-11-21."
     assert back in context(place, test=TEST)
     archive(place, passing(8))
     assert back in context(place, test=TEST), "a young fix"

@@ -176,7 +176,7 @@ def test_a_cause_that_nobody_wants_fixed_is_told_in_short() -> None:
 def test_a_regressed_cause_shows_what_fixed_it_last() -> None:
     text = " ".join(" ".join(shown(REGRESSED)).split())
     assert "seen in 7 runs since 2026-04-20, closed, 3 fixes held" in text
-    assert "last fixed by 1f0c2aa regs: ack in same cycle (rtl/regs.v, rtl/axi.v, rtl/a.v, +4), 2026-11-02" in text
+    assert "fixed by 1f0c2aa regs: ack in same cycle (rtl/regs.v, rtl/axi.v, rtl/a.v, +4), 2026-11-02" in text
     dated = shown(REGRESSED, archived=Archived(causes=(REGRESSED,), record=RECORD))
     assert ", 2026-11-02, held 19 days" in " ".join(" ".join(dated).split())
     again = replace(REGRESSED, history=on_record.history(replace(HELD, returned="2026-11-12T03:00:00Z")))
@@ -378,10 +378,10 @@ def test_where_no_commit_is_certain_none_is_named() -> None:
         return text.partition(" came ")[2]
 
     assert said(passed_with="other").startswith(
-        "first seen at fffffff, last passed before that with another seed at aaaaaaa "
+        "first seen at fffffff, passed before that with another seed at aaaaaaa "
     )
     assert said(passed_with="unknown").startswith(
-        "first seen at fffffff, last passed before that maybe by chance at aaaaaaa "
+        "first seen at fffffff, passed before that maybe by chance at aaaaaaa "
     )
     here = "first seen at aaaaaaa, where it passed before with another seed "
     assert said(passed_with="other", bad=CAME.good).startswith(here)
@@ -413,12 +413,12 @@ def test_causes_that_came_with_one_commit_stand_together() -> None:
         ({}, "came with one of the same commits: 2 causes, after aaaaaaa up to fffffff"),
         (
             {"passed_with": "other"},
-            "first seen at the same commit: 2 causes, fffffff, last passed before that at aaaaaaa",
+            "first seen at the same commit: 2 causes, fffffff, passed before that at aaaaaaa",
         ),
         (
             {"dirty": True},
             (
-                "first seen at the same commit with uncommitted changes: 2 causes, fffffff, last passed before that at "
+                "first seen at the same commit with uncommitted changes: 2 causes, fffffff, passed before that at "
                 "aaaaaaa"
             ),
         ),

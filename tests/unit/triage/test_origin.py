@@ -177,6 +177,10 @@ def test_a_fix_that_held_is_told_with_the_files_that_count() -> None:
     assert side_of_fix(fix, reads) == "TB_BUG"
     said = of_held_fix(fix, "TB_BUG", reads)
     assert said.endswith("touched only the testbench: tb/test_fifo.py, of the files that its simulation reads")
+    assert side_of_fix(fix, ("rtl/fifo.vhd", "Makefile")) is None, "the build may not have read the Python file"
+    with_makefile = replace(fix, files=("Makefile", "tb/test_fifo.py"))
+    assert side_of_fix(with_makefile, (*reads, "Makefile")) is None
+    assert side_of_fix(with_makefile, reads) == "TB_BUG"
     alone = of_held_fix(replace(fix, files=("README.md", "tb/test_fifo.py")), "TB_BUG", reads)
     assert alone.endswith("touched only the testbench: tb/test_fifo.py")
 

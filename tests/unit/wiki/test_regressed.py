@@ -90,9 +90,7 @@ def test_the_return_after_a_fix_that_held_needs_no_closing(place: Layout) -> Non
     assert keys(place)["regressed"] == "2026-11-22"
     assert "| held, returned 2026-11-22 |" in (place.wiki / "patterns" / "scoreboard_fail.md").read_text("utf-8")
     assert "- Came back on 2026-11-22: its fix had held.\n" in told
-    fixed = (
-        "- Last fixed by `0000000` fifo: reset the read pointer, 2026-11-21, held 1 day, back since 2026-11-22. (source"
-    )
+    fixed = "- Fixed by `0000000` fifo: reset the read pointer, 2026-11-21, held 1 day, back since 2026-11-22. (source"
     assert fixed in told
 
 

@@ -195,7 +195,7 @@ def test_after_a_pass_with_another_seed_the_edited_files_are_named(project: Proj
     found = project.first_bad(seed="2")
     assert found is not None
     assert (found.passed_with, found.dirty, found.log, found.files) == ("other", True, (), ("rtl/fifo.sv",))
-    assert "with uncommitted changes in `rtl/fifo.sv`, last passed before that with another seed at " in project.page()
+    assert "with uncommitted changes in `rtl/fifo.sv`, passed before that with another seed at " in project.page()
 
 
 def test_a_cause_first_seen_with_edits_is_not_first_seen_at_the_commit_after_them(project: Project) -> None:
@@ -224,8 +224,7 @@ def test_of_an_old_fault_that_few_seeds_show_no_commit_is_named(project: Project
     assert found is not None
     assert (found.passed_with, found.log, found.files) == ("other", (), ())
     assert (
-        f"- First seen at `{project.head[:7]}`, last passed before that with another seed at `{good[:7]}`."
-        in project.page()
+        f"- First seen at `{project.head[:7]}`, passed before that with another seed at `{good[:7]}`." in project.page()
     )
     project.commit("docs: night 6", "docs.md")
     again = project.run(fails=True, seed="7")
@@ -286,7 +285,7 @@ def test_a_pass_whose_seed_is_not_on_record_begins_none(project: Project) -> Non
     found = project.first_bad(seed="1")
     assert found is not None
     assert (found.passed_with, found.log) == ("unknown", ())
-    assert "last passed before that maybe by chance at" in project.page()
+    assert "passed before that maybe by chance at" in project.page()
 
 
 def test_a_failure_whose_seed_is_not_on_record_begins_no_range(project: Project) -> None:
