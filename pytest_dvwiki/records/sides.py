@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import simulators
@@ -37,6 +38,7 @@ _WRAPPER = re.compile(
 )
 """An HDL file of a testbench in Python; a folder name `tests` does not count, as such folders hold designs as well."""
 _LANGUAGES = tuple(re.compile(suffix, re.IGNORECASE) for suffix in (r"\.py$", r"\.s?vh?$", r"\.vhdl?$"))
+_MAKEFILE = re.compile(r"(?:^|/)(?:GNUm|[Mm])akefile$")
 _LOADED = re.compile(r"(?:^|/)(?:conftest|__init__)\.py$")
 """Python files that are loaded without being imported by name."""
 _LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|uvm-?1\.\d\w?|uvm_1_\d|uvm-core)[\\/]", re.IGNORECASE)
@@ -75,15 +77,21 @@ def concerns(file: str, sources: Collection[str]) -> bool:
 def is_unread(file: str, reads: Collection[str]) -> bool:
     """Tell whether a simulation did not read a source, as its reads of files in the same language show.
 
-    Files of other kinds, such as data and scripts, may always have been read, and so may files that pytest loads
-    automatically.
+    A Makefile was not read if another one was, unless one's folder is within the other's. Files of other kinds, such as
+    data and scripts, may always have been read, and so may files that pytest loads automatically.
 
     Args:
         file: Name in git.
         reads: Files that the simulation read, named as in git.
     """
+    if file in reads:
+        return False
+    if _MAKEFILE.search(file):
+        folders = {PurePosixPath(each).parent for each in reads if _MAKEFILE.search(each)}
+        own = PurePosixPath(file).parent
+        return bool(folders) and not any(own.is_relative_to(each) or each.is_relative_to(own) for each in folders)
     language = next((each for each in _LANGUAGES if each.search(file)), None)
-    if language is None or file in reads or not any(map(language.search, reads)):
+    if language is None or not any(map(language.search, reads)):
         return False
     return not file.endswith(".py") or bool(TESTBENCH.search(own_name(file)) and not _LOADED.search(file))
 

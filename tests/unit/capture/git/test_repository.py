@@ -323,7 +323,7 @@ def test_commits_that_touch_what_the_simulation_read_come_first(project: Project
     assert subjects(unknown) == ["docs 2", "docs 1", "docs 0", "fifo: reset", "regs: ack"]
 
 
-READ = ("rtl/fifo.v", "bench/test_fifo.py", "Makefile")
+READ = ("rtl/fifo.v", "bench/test_fifo.py", "sim/a/Makefile")
 TEXTS = {
     "rtl/fifo.v": (
         "module fifo(input i, output reg regs);\n// depth\nparameter D = 8;\n"
@@ -338,7 +338,7 @@ TEXTS = {
     "bench/test_regs.py": "y = 1\n",
     "scripts/make_regs.py": "z = 1\n",
     "bench/gen.py": "z = 1\n",
-    "Makefile": "VERILOG_ARGS = -y cells\nall:\n\tpython bench/gen.py\n",
+    "sim/a/Makefile": "VERILOG_ARGS = -y cells\nall:\n\tpython bench/gen.py\n",
 }
 
 
@@ -362,7 +362,9 @@ TEXTS = {
         ("conftest.py", "x = 1\n", False),
         ("bench/__init__.py", "x = 1\n", False),
         ("data/rom.hex", "00\n", False),
-        ("Makefile", "all:\n", False),
+        ("sim/a/Makefile", "all:\n", False),
+        ("sim/b/Makefile", "all:\n", True),
+        ("sim/Makefile", "all:\n", False),
         ("rtl/regs.vhd", "entity regs is\n", False),
     ],
 )
