@@ -264,11 +264,17 @@ def _state(group: list[Step], presence: _Since, returned: Return | None, records
     """
     first = group[0]
     tests = tuple(sorted({step.test for step in group if step.test}))
-    tests = tests or tuple(records.failed_before(first.moment))
+    failing = records.failed_before(first.moment)
+    # Where a repair changed the build, a test passes in another configuration than the one that failed.
+    tests = _with_failing(tests, failing) if tests else tuple(failing)
     deterministic = records.is_deterministic(first.moment)
     # Later passes, for example on another simulator, do not change how often these tests failed.
-    at_first = tuple(sorted({step.test for step in group if step.test and step.moment == first.moment})) or tests
-    past = None if deterministic else _past(at_first, presence, group, records)
+    at_first = {step.test for step in group if step.test and step.moment == first.moment}
+    past = (
+        None
+        if deterministic
+        else _past(_with_failing(at_first, failing) if at_first else tests, presence, group, records)
+    )
     seeds = [step.failed_seed for step in group if step.failed_seed is not None]
     needed = 1 if deterministic else _needed(group, past.rate if past else None)
     runs = records.passing_runs(tests, first.moment, returned.moment if returned else None, needed, past)
@@ -289,6 +295,13 @@ def _state(group: list[Step], presence: _Since, returned: Return | None, records
         seed_passed=any(step.seed_passed for step in group),
     )
     return _with_passes(state, runs, records, returned, _stated(group))
+
+
+def _with_failing(tests: Iterable[Target], failing: Iterable[Target]) -> tuple[Target, ...]:
+    """Return the targets of passes, and the targets on which the same tests failed on the same simulators."""
+    passed = {*tests}
+    places = {test[:2] for test in passed}
+    return tuple(sorted(passed.union(test for test in failing if test[:2] in places)))
 
 
 def _past(tests: Sequence[Target], presence: _Since, group: list[Step], records: CauseRecords) -> Past | None:

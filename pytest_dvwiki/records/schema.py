@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 29
+VERSION = 30
 """Incremented with every change of the tables or of their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.

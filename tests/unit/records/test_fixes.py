@@ -95,6 +95,19 @@ def test_with_another_seed_it_holds_after_as_many_passes_as_leave_out_chance(tmp
     assert (state.fix.result, state.fix.counts, state.fix.held_in) == ("held", True, last.task_id)
 
 
+def test_a_repair_that_changed_the_build_keeps_the_rate_of_the_build_that_failed(tmp_path: Path) -> None:
+    def fails(number: int) -> RunRecord:
+        test = replace(failed(seed=str(100 + number)), config="aaaaaaaa0000")
+        return record(number, occurrence(tests=(test,)))
+
+    (again,) = _other_seed(4).passed_again
+    built = replace(again, config="bbbbbbbb0000")
+    (state,) = _judged(tmp_path, fails(1), fails(2), fails(3), _other_seed(4, passed_again=(built,)))
+    assert state.past is not None
+    assert (state.past.rate.failed, state.past.rate.runs, state.fix.counts) == (3, 3, True)
+    assert {test.config for test in state.tests} == {"aaaaaaaa0000", "bbbbbbbb0000"}
+
+
 def test_a_pass_with_the_sources_that_then_failed_counts_in_the_rate(tmp_path: Path) -> None:
     """A nightly job with a fixed seed that passes and one with a seed of its own that fails."""
     same = Vcs(commit=f"{3:040x}", branch="main")
