@@ -60,7 +60,7 @@ CREATE TABLE index_files (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER)
 class PageCache(contextlib.AbstractContextManager["PageCache"]):
     """The frontmatter of one wiki's pages, in database tables.
 
-    This class has a method for each question about pages; most methods are a query of a few lines.
+    This class has many methods, one for each question about pages; most are a query of a few lines.
 
     Args:
         wiki: The wiki's folder; it need not exist.
