@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.tokens import Count
 
 MANY = 1000
-"""Number of left-out pages from which on the note says `or more` instead of the exact number."""
+"""If at least this many pages are left out, the note says `1000 or more` instead of the exact number."""
 _GAP = 2  # two line feeds between blocks
 _STEP = 8  # number of characters cut at a time from a header that is too long
 _SPAN = re.compile(r"(?s)(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")

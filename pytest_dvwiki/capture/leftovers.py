@@ -482,7 +482,7 @@ class _RunReader:
         return found
 
     def _in_folder(self, log: Artefact, folder: Path) -> Artefact:
-        """Return an artefact that stands for the part of a log in another folder."""
+        """Return an artefact for the part of a log about another folder, as if that part were a log in that folder."""
         path = folder / log.path.name
         return Artefact(
             path=path,

@@ -54,7 +54,8 @@ def failures_by_model(text: str, model: Model) -> list[dict[str, str]]:
             found.append(kept)
         else:
             _logger.warning(
-                "left out a failure named by %s: the report does not mention it, or says that it passed", answer.backend
+                "left out a failure that %s named: the report does not mention it, or says that the test passed",
+                answer.backend,
             )
     return found
 

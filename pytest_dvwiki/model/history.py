@@ -109,7 +109,7 @@ class Onset:
     comes_and_goes: bool = False
     """Whether a test failed with the cause and passed with the same sources and seed."""
     passes_needed: dict[str, int] = field(default_factory=dict)
-    """Number of passes with other seeds, by test, that show that the cause was absent before the failure."""
+    """How many passes with other seeds it takes, by test, to show that the cause was absent before the failure."""
     passes_to_hold: dict[str, int] = field(default_factory=dict)
     """Number of passes, by test, that made the fix hold; later, as many passes show that the cause was absent."""
     since: dict[str, tuple[int, int]] = field(default_factory=dict)

@@ -94,7 +94,7 @@ def _listed(name: str) -> str:
 
 
 def seed_mark(seed: str | None) -> str | None:
-    """Return digits that mark a seed; None for one that is not on record."""
+    """Return a short hash of a seed; None for a seed that is not on record."""
     return None if seed is None else hashlib.sha256(seed.encode("utf-8", "backslashreplace")).hexdigest()[:MARK]
 
 

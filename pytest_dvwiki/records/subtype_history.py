@@ -1,4 +1,4 @@
-"""Sum up all records of a failure subtype, in the terms of `aggregate`."""
+"""Sum up all records of a failure subtype, as `records/aggregate.py` does for a cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder in which a test was built, from the test's name: a folder that failed to build stands for its tests."""
+"""The folder in which a test was built, from the test's name. If the build fails, records name the folder instead."""
 
 from __future__ import annotations
 

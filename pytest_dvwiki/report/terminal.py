@@ -251,7 +251,7 @@ def _next_steps(
 
 
 def _pages(cause: Cause) -> Iterator[Line]:
-    """Yield the lines for the page to read and for a similar page; add the fingerprint if the first is no bug page."""
+    """Yield the lines for the page to read and for a similar page; add the fingerprint if it is not a bug page."""
     page = cause.page_to_read
     if page is not None:
         yield Line(f"  page   {page}")

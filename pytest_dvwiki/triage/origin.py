@@ -82,11 +82,11 @@ _KINDS = {
     "simulation_ended_early": "no progress",
 }
 _SAME_HDL = "same HDL"
-"""Kind of the clue that no HDL file changed: then no change of the design explains a mismatch in it."""
+"""Clue kind: no HDL file changed, so no change of the design explains a mismatch in it."""
 _ASKS = "asks for a top"
-"""Kind of the clue that the Makefile of a build changed: if nothing else did, the design did not lose the top level."""
+"""Clue kind: the Makefile of a build changed; if nothing else did, the design did not lose the top level."""
 _LIST = "source list"
-"""Kind of the clue that a list of sources changed: a missing file may be the fault of whoever keeps the list."""
+"""Clue kind: a source list changed, so a missing file may be the fault of whoever maintains the list."""
 _REPLACES = {_SAME_HDL: "mismatch", _LIST: "build", _ASKS: "top level"}
 """Maps kinds of clues to the kinds that they refute; a clue with nothing to refute does not count."""
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail", "timing_offset", "protocol_violation", "coverage_miss"})

@@ -35,7 +35,7 @@ def test_a_cause_came_with_and_was_fixed_by_a_changelist(project: Project) -> No
 def test_where_the_order_is_not_known_the_run_says_so(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     run(project, "drop_b", passes=False, log=False)
     text = run(project, "drop_a", passes=True, log=False)
-    assert "the order of @drop_b and @drop_a is not known" in text
+    assert "it is not known which of @drop_b and @drop_a is older" in text
     (project.path / "results.xml").write_text(
         '<testsuite name="a" timestamp="2026-11-24T10:00:00+00:00"><testcase classname="a" name="b">'
         '<failure message="x is 3"/></testcase></testsuite>'

@@ -385,7 +385,7 @@ class Repository:
         is_older = self._revisions.is_older(before, now)
         if is_older is None:
             short = [name if is_revision(name) else name[:_SHORT] for name in (before, now)]
-            note = f"a change that is not on record: the order of {' and '.join(short)} is not known"
+            note = f"a change that is not on record: it is not known which of {' and '.join(short)} is older"
             return Difference(change="unrecorded", note=note)
         if not is_older:
             return Difference(change="older")

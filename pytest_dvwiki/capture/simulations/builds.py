@@ -45,6 +45,7 @@ class Build:
     includes: tuple[str, ...] = ()
     artefact: str | None = None
     places: tuple[str, ...] = ()
+    """The files and folders by which a run of the design can be recognised as one of this build."""
     stamp: tuple[int, int] | None = None
     """Time in nanoseconds and size of the artefact; None if there is no such file."""
     defined: tuple[str, ...] | None = None
@@ -259,7 +260,7 @@ class Watch:
         return None
 
     def _only(self, call: ToolCall) -> Build | None:
-        """Return the item's only build, for a tool whose build and run name their place differently."""
+        """Return the item's only build, for a tool whose build and run commands have no place in common."""
         mine = [build for build, _ in self._open[self._of_item :]]
         same = len(mine) == 1 and call.artefact is None and call.simulator in {None, mine[0].simulator}
         return mine[0] if same else None

@@ -121,13 +121,14 @@ def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
     """Return the folder in which make was started; None if that folder matters but is unknown.
 
     With `make -C`, that is not `folder`. It matters where the Makefile reads `$(PWD)`, the folder of the shell. The
-    log shows it in paths that begin with `$(PWD)`. If the log has no such path, the files that exist at them decide.
+    log shows it in paths that begin with `$(PWD)`. If the log has no such path, it is the folder
+    in which the files exist that the Makefile names with `$(PWD)`.
 
     Args:
         folder: Folder of the Makefile.
         text: Text of the Makefile.
         log: Log of the run.
-        top: The folder above which nobody starts make.
+        top: The highest folder in which make can have been started.
     """
     if "PWD" not in _REFERENCE.findall(text):
         return folder

@@ -151,7 +151,7 @@ def _check(block: str, before: list[_Entry], set_to: Mapping[str, str]) -> None:
     found = {entry.key: block[entry.start : entry.end] for entry in after if entry.reason is None}
     for key, wanted in set_to.items():
         if found.get(key) != wanted:
-            raise UneditableError(f"the value of {key} cannot be set with certainty")
+            raise UneditableError(f"{key} cannot be set reliably; correct the YAML around it")
 
 
 def _kept(entries: Iterable[_Entry], set_to: Mapping[str, str]) -> list[tuple[str, tuple[Any, ...]]]:

@@ -42,10 +42,10 @@ def test_a_revision_takes_the_place_of_the_commit(tmp_path: Path, text: str) -> 
         (P4, "@105", "@105", "nothing", (), ""),
         (NAMES, "@sync-a", "@sync-c", "commit", ("@sync-c third", "@sync-b second"), ""),
         (NAMES, "@sync-c", "@sync-a", "older", (), ""),
-        ("", "@sync-a", "@sync-c", "unrecorded", (), "the order of @sync-a and @sync-c is not known"),
-        (NAMES, "@sync-a", "@7", "unrecorded", (), "the order of @sync-a and @7 is not known"),
-        (P4, "1" * 40, "@105", "unrecorded", (), f"the order of {'1' * 12} and @105 is not known"),
-        (P4, "@105", "1" * 40, "unrecorded", (), f"the order of @105 and {'1' * 12} is not known"),
+        ("", "@sync-a", "@sync-c", "unrecorded", (), "it is not known which of @sync-a and @sync-c is older"),
+        (NAMES, "@sync-a", "@7", "unrecorded", (), "it is not known which of @sync-a and @7 is older"),
+        (P4, "1" * 40, "@105", "unrecorded", (), f"it is not known which of {'1' * 12} and @105 is older"),
+        (P4, "@105", "1" * 40, "unrecorded", (), f"it is not known which of @105 and {'1' * 12} is older"),
     ],
 )
 def test_what_lies_between_two_runs(  # noqa: PLR0917
