@@ -268,7 +268,7 @@ def fix_text(fix: Fix, style: Style = PLAIN) -> str:
     if MAYBE_LATER in fix.note:
         described += f"; {MAYBE_LATER}"
     # Uncommitted changes come first, because outputs cut long lists of commits at their end.
-    edits = fix.note.removesuffix(MAYBE_LATER).removesuffix("; ").removeprefix("or ")
+    edits = "; ".join(part for part in fix.note.split("; ") if part != MAYBE_LATER)
     edits = f"{style.quote(edits)}, or " if edits else ""
     if not fix.commits or fix.commits[0] == fix.commits[1]:
         return f"{edits}{described}"

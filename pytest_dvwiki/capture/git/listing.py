@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.capture.git.command import DIFF, PATCH, Git, clean_text
-from pytest_dvwiki.model import MOST_READ
 from pytest_dvwiki.records.sides import is_unread
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ _IN_HDL = rf"""
       | (?<![\w$.]) (?= (?:NAMES) (?: \s*(?:\#|$) | \s+[\w\\] | :: | {_SUFFIX} | (?<=\.py)\b ) )  # fifo #(8) u_fifo (
     ) (NAMES)\b"""
 """Where HDL or a Makefile may give the name of a module or file, one of `NAMES`; a signal's name does not match."""
+_FLAGS = re.IGNORECASE | re.VERBOSE
 _HDL_COMMENT = re.compile(r"(?://|--\s).*")
 
 
@@ -62,10 +63,21 @@ class Listing:
         span: The range, as `git log` takes it.
         sources: The files that count, as `git log` takes them.
         changed: The files that differ between the ends.
+        reads: All files that the failing simulation read; empty if that is unknown.
+        failed: The commit of the failing run.
     """
 
-    def __init__(self, git: Git, span: Sequence[str], sources: Sequence[str], changed: Collection[str]) -> None:
-        self._git = git
+    def __init__(
+        self,
+        git: Git,
+        span: Sequence[str],
+        sources: Sequence[str],
+        changed: Collection[str],
+        *,
+        reads: Collection[str],
+        failed: str,
+    ) -> None:
+        self._git, self._reads, self._failed = git, reads, failed
         self.span, self.sources = span, sources
         text = self._log(*DIFF, "--raw", "-z", *span, *sources)
         found = [
@@ -94,49 +106,39 @@ class Listing:
         others = {name for each in self.commits if each.line not in lines for name in each.touched}
         return {*self.files} - others
 
-    def unread(
-        self, known: Collection[str], reads: Collection[str], failed: str, absent: str, edited: Collection[str] = ()
-    ) -> set[str]:
+    @cached_property
+    def _unread_files(self) -> set[str]:
+        return unread_files(self._git, self.files, self._reads, self._failed)
+
+    def unread(self, known: Collection[str], absent: str, edited: Collection[str]) -> set[str]:
         """Return the lines of the commits that change no code that the failing simulation is known to have read.
 
         A commit is left out if it touches a file whose kind leaves open whether it was read, such as a data file. It is
         also left out if it touches a file that the failing run did not have, because nobody knows whether that file
-        would have been read. No lines are returned if they would cover all commits, or if `reads` is given and no
-        commit changes the code of a known file.
+        would have been read. No lines are returned if they would cover all commits, or if it is known what was read and
+        no commit changes the code of a known file.
 
         Args:
             known: Files that were read or that the evidence names.
-            reads: All files that were read; empty if that is unknown.
-            failed: The commit of the failing run.
             absent: git's letter for a change to a file that the failing run did not have: `A` or `D`.
             edited: Files with uncommitted changes; they count like the files of a commit.
         """
-        gone = self.changed(absent, _SPECIAL)
-        others = [name for name in self.files if name not in known and name not in gone]
-        unread = unread_files(self._git, others, reads, failed)
+        unread = self._unread_files - {*known} - self.changed(absent, _SPECIAL)
         comments = self._only_comments([name for name in self.files if name not in unread])
         code = {each.line: each.touched.keys() - unread - comments.get(each.name, set()) for each in self.commits}
         changed = (*code.values(), {*edited})
-        is_known = not reads or any(not names.isdisjoint(known) for names in changed)
+        is_known = not self._reads or any(not names.isdisjoint(known) for names in changed)
         found = {line for line, names in code.items() if not names}
         return found if is_known and len(found) < len(code) else set()
 
-    def has_unread_only(
-        self, files: Collection[str], named: Collection[str], reads: Collection[str], failed: str
-    ) -> bool:
-        """Tell whether a failing simulation is known to have read none of some files, and lacked none of them.
+    def has_unread_only(self, files: Collection[str], named: Collection[str]) -> bool:
+        """Tell whether the failing simulation is known to have read none of some files, and lacked none of them.
 
         Args:
-            files: The files.
+            files: Files that the commits touch.
             named: Files that the evidence names.
-            reads: All files that were read; empty if that is unknown.
-            failed: The commit of the failing run.
         """
-        if not 0 < len(reads) < MOST_READ:
-            return False
-        gone = self.changed("A", "D", _SPECIAL)
-        left = {name for name in files if name not in named and name not in gone}
-        return left == {*files} <= unread_files(self._git, left, reads, failed)
+        return bool(files) and {*files} <= self._unread_files - {*named} - self.changed("A", "D", _SPECIAL)
 
     def _only_comments(self, names: Iterable[str]) -> dict[str, set[str]]:
         """Return a map from each commit to the files in which the commit changed only comments and white space."""
@@ -168,21 +170,18 @@ def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed:
     words = {_called(name) for name in names} - {_called(name) for name in reads}  # another file of the same name
     if len(words) > _MOST:
         return {*names}
-    python = [name for name in reads if name.endswith(".py")]
-    said = _used(git, words, python, failed, _IN_PYTHON) | _used(git, words, {*reads} - {*python}, failed, _IN_HDL)
-    return {name for name in names if _called(name) in words and _called(name).lower() in said}
-
-
-def _used(git: Git, words: Collection[str], files: Iterable[str], failed: str, form: str) -> set[str]:
-    """Return the words, in lower case, that some files contain at a place for the name of a module or file."""
-    paths = [f":(top,literal){name}" for name in files]
-    if not words or not paths:
+    if not words:
         return set()
+    paths = (f":(top,literal){name}" for name in reads)
     wanted = (part for word in words for part in ("-e", word))
-    lines = git.ask("grep", "-hiwF", "--no-color", *wanted, failed, "--", *paths) or ""
-    names = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-    named = re.compile(form.replace("NAMES", names), re.IGNORECASE | re.MULTILINE | re.VERBOSE)
-    return {name.lower() for name in named.findall(_HDL_COMMENT.sub("", lines))}
+    lines = git.ask("grep", "-izwF", "--no-color", *wanted, failed, "--", *paths) or ""
+    joined = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    in_python, in_hdl = (re.compile(form.replace("NAMES", joined), _FLAGS) for form in (_IN_PYTHON, _IN_HDL))
+    said: set[str] = set()
+    for file, _, line in (each.partition("\0") for each in lines.split("\n")):
+        found = in_python.findall(line) if file.endswith(".py") else in_hdl.findall(_HDL_COMMENT.sub("", line))
+        said.update(map(str.lower, found))
+    return {name for name in names if _called(name) in words and _called(name).lower() in said}
 
 
 def _parts(text: str) -> Iterable[tuple[str, str, str]]:

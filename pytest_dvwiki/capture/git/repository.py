@@ -200,9 +200,8 @@ class Repository:
 
     def _has_unread_edits_only(self, before: Vcs, now: Vcs, reads: Sequence[str]) -> bool:
         """Tell whether all uncommitted changes of two states are known, and the simulation read none of their files."""
-        edited = {*before.edited, *now.edited}
         is_known = all(state.edited for state in (before, now) if state.dirty)
-        return is_known and edited <= unread_files(self._git, edited, reads, str(before.commit))
+        return is_known and self._are_unread((*before.edited, *now.edited), reads, str(before.commit))
 
     def _are_beside(self, failed: str, files: Sequence[str], edited: Sequence[str], reads: Sequence[str]) -> bool:
         """Tell whether commits cannot matter, because the simulation read edited files but none that the commits touch.
@@ -213,10 +212,14 @@ class Repository:
             edited: Files with uncommitted changes.
             reads: Files that the failing simulation read; if they are unknown, only prose counts as unread.
         """
-        others = [name for name in files if not is_prose(name, reads)]
-        if others and set(edited).isdisjoint(reads):
+        if set(edited).isdisjoint(reads) and not all(is_prose(name, reads) for name in files):
             return False
-        return set(others) <= unread_files(self._git, others, reads, failed)
+        return self._are_unread(files, reads, failed)
+
+    def _are_unread(self, files: Iterable[str], reads: Sequence[str], failed: str) -> bool:
+        """Tell whether a failing simulation read none of some files; if its reads are unknown, only prose is unread."""
+        code = [name for name in files if not is_prose(name, reads)]
+        return set(code) <= unread_files(self._git, code, reads, failed)
 
     def changed_since(self, commit: str, until: str | None = None) -> tuple[str, ...]:
         """Return the files that changed since a commit; empty if git does not answer in time.
@@ -423,8 +426,7 @@ class Repository:
             reads: Files that the simulation read; if they are unknown, only prose counts as unread.
         """
         names = self._edited()
-        code = [name for name in names if not is_prose(name, reads)]
-        return bool(names) and set(code) <= unread_files(self._git, code, reads, failed)
+        return bool(names) and self._are_unread(names, reads, failed)
 
     def _missing_history(
         self, before: Vcs, now: Vcs, files: Sequence[str] = (), suspects: _Suspects | None = None
@@ -463,9 +465,10 @@ class Repository:
             if count:
                 break
         failed = first if suspects.absent == "A" else last
-        listing = Listing(self._git, [*span, *merges], sources, files)
+        reads = suspects.reads if len(suspects.reads) < MOST_READ else ()
+        listing = Listing(self._git, [*span, *merges], sources, files, reads=reads, failed=failed)
         edited = self._edited() if now.dirty else ()
-        log, unread = self._ordered(listing, code, suspects, failed, (*before.edited, *edited))
+        log, unread = self._ordered(listing, code, suspects, (*before.edited, *edited))
         # Files that only the unread commits touch are not part of what the other commits did.
         theirs = listing.only_of(unread)
         kept = [name for name in (*code, *same) if name not in prose and name not in theirs]
@@ -474,9 +477,9 @@ class Repository:
         left, made = ([name for name in names if name not in unread_edits] for names in (before.edited, edited))
         note = ""
         if now.dirty and (made or not edited):
-            note = f"with {_edits(suspects.first(made), len(made))}"
+            note = _edits(suspects.first(made), len(made))
         elif before.dirty and (left or not before.edited):
-            note = f"or dropping the failing run's {_edits(suspects.first(left), len(left))}"
+            note = f"dropping the failing run's {_edits(suspects.first(left), len(left))}"
         return Difference(
             change="commit",
             log=log,
@@ -485,12 +488,12 @@ class Repository:
             files=suspects.first([name for name in kept if name in code], kept),
             file_count=len({*kept}),
             all_files=tuple(dict.fromkeys((*(name for name in code if name not in theirs), *before.edited))),
-            is_unread=not note and listing.has_unread_only(code, {*suspects.named(code)}, suspects.reads, failed),
+            is_unread=not note and listing.has_unread_only(code, suspects.named(code)),
             note=note if log else f"a change between {first[:_SHORT]} and {last[:_SHORT]}",
         )
 
     def _ordered(
-        self, listing: Listing, files: Sequence[str], suspects: _Suspects, failed: str, edited: Sequence[str]
+        self, listing: Listing, files: Sequence[str], suspects: _Suspects, edited: Sequence[str]
     ) -> tuple[tuple[str, ...], set[str]]:
         """Return the newest commits in order, and the set of commits that change no code that was read.
 
@@ -526,8 +529,7 @@ class Repository:
             if each in newest
         ]
         known = {*suspects.named(listing.files), *suspects.reads}
-        reads = suspects.reads if len(suspects.reads) < MOST_READ else ()
-        unread = listing.unread(known, reads, failed, suspects.absent, edited) - {*wrote}
+        unread = listing.unread(known, suspects.absent, edited) - {*wrote}
         found = sorted(dict.fromkeys([*wrote, *found]), key=lambda line: line in unread)
         return tuple(found[:MOST_COMMITS]), unread
 

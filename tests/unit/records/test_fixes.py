@@ -617,8 +617,8 @@ def test_a_damaged_row_is_told_with_its_place_and_the_other_runs_count(
         ({}, "bbbbbbb regs: ack"),
         ({"commits": ("a" * 40, "a" * 40)}, "regs: ack"),
         ({"commits": None}, "regs: ack"),
-        ({"note": "with uncommitted changes in tb.py"}, "with uncommitted changes in tb.py, or bbbbbbb regs: ack"),
-        ({"note": f"or dropping a.v; {MAYBE_LATER}"}, f"dropping a.v, or bbbbbbb regs: ack; {MAYBE_LATER}"),
+        ({"note": "uncommitted changes in tb.py"}, "uncommitted changes in tb.py, or bbbbbbb regs: ack"),
+        ({"note": f"dropping a.v; {MAYBE_LATER}"}, f"dropping a.v, or bbbbbbb regs: ack; {MAYBE_LATER}"),
         ({"note": MAYBE_LATER}, f"bbbbbbb regs: ack; {MAYBE_LATER}"),
     ],
 )

@@ -529,7 +529,7 @@ def test_changes_on_top_of_commits_are_named(project: Project) -> None:
     project.commit("fifo: reset", rtl__fifo_v="module fifo(input rst);")
     project.write("tb/test.v", "module tb2;")
     found = project.since(before)
-    assert (found.text, found.note) == ("fifo: reset", "with uncommitted changes in tb/test.v")
+    assert (found.text, found.note) == ("fifo: reset", "uncommitted changes in tb/test.v")
 
 
 @pytest.mark.parametrize(
@@ -588,10 +588,10 @@ def test_edits_of_sources_that_were_not_read_are_not_told_beside_commits(project
     project.write("rtl/cim.v", "module cim3;")
     read = ("rtl/fifo.v", "tb/test.v")
     assert (project.since(failed, reads=read).text, project.since(failed, reads=read).note) == ("fifo: reset", "")
-    assert project.since(failed).note == "with uncommitted changes in rtl/cim.v"
+    assert project.since(failed).note == "uncommitted changes in rtl/cim.v"
     git(project.root, "checkout", "-q", "--", ".")
     assert project.since(failed, reads=read).note == ""
-    assert project.since(failed).note == "or dropping the failing run's uncommitted changes in rtl/cim.v"
+    assert project.since(failed).note == "dropping the failing run's uncommitted changes in rtl/cim.v"
 
 
 def test_beside_edits_of_what_was_read_commits_that_cannot_matter_are_counted(project: Project) -> None:
@@ -603,7 +603,7 @@ def test_beside_edits_of_what_was_read_commits_that_cannot_matter_are_counted(pr
     project.commit("cim: more", rtl__cim_v="module cim2;")
     found = project.since(failed, reads=("rtl/fifo.v", "tb/test.v"))
     assert (found.text, found.unread_count) == ("words", 1)
-    assert found.note == "or dropping the failing run's uncommitted changes in rtl/fifo.v"
+    assert found.note == "dropping the failing run's uncommitted changes in rtl/fifo.v"
 
 
 def test_edits_of_sources_that_were_not_read_are_no_change(project: Project) -> None:
@@ -628,7 +628,7 @@ def test_of_a_failure_with_uncommitted_changes_a_later_commit_alone_is_not_told(
     found = project.since(before)
     assert (found.text, found.note) == (
         "tb: more",
-        "or dropping the failing run's uncommitted changes in rtl/fifo.v",
+        "dropping the failing run's uncommitted changes in rtl/fifo.v",
     )
     assert found.all_files == ("tb/test.v", "rtl/fifo.v"), "the edit that is gone differs, too"
 
