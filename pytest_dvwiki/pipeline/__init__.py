@@ -15,11 +15,10 @@ from pytest_dvwiki.causes.passed import passed
 from pytest_dvwiki.causes.statements import Flaky, statements
 from pytest_dvwiki.model import Gate, Run, Vcs
 from pytest_dvwiki.nodeids import stored_run
-from pytest_dvwiki.pipeline.causes import causes_of, with_changes, with_onset
+from pytest_dvwiki.pipeline.causes import causes_of, ranges_of, with_changes, with_onset
 from pytest_dvwiki.pipeline.passes import is_reported, passed_again, passing, with_owners
 from pytest_dvwiki.pipeline.recording import lists_of, record_of
 from pytest_dvwiki.pipeline.returns import CauseOfRun, Returns
-from pytest_dvwiki.records.kinds import is_beyond_sources
 from pytest_dvwiki.runs import utc
 from pytest_dvwiki.settings import ip_type_of
 from pytest_dvwiki.triage.settle import settle
@@ -96,18 +95,6 @@ def process(run: Run, services: Services) -> Archived:
     return replace(_processed(stored_run(run), services), seconds=time.monotonic() - began)
 
 
-def _has_returned(cause: Cause) -> bool:
-    """Tell whether a cause had already returned after its newest fix in an earlier run."""
-    return cause.newest_fix is not None and cause.newest_fix.returned is not None
-
-
-def _is_another_return(cause: Cause) -> bool:
-    """Tell whether the newest fix was undone or made again since the cause returned: another fault may fail now."""
-    fix = cause.newest_fix
-    known = {cause.fix_in_place, fix.in_place if fix is not None and fix.returned is not None else None}
-    return known == {True, False}
-
-
 def _processed(run: Run, services: Services) -> Archived:
     settings, classifier, history = services.settings, services.classifier, services.history
     repository = Repository.of(settings)
@@ -125,16 +112,7 @@ def _processed(run: Run, services: Services) -> Archived:
     present = {cause.name for cause in causes}
     present |= {cause.history.fingerprint for cause in causes if cause.history is not None}
     again, fixes = passed_again(failing, present, run.simulators, vcs, repository)
-    named = [
-        replace(cause.occurrence, fingerprint=cause.name)
-        for cause in causes
-        if not is_beyond_sources(cause.occurrence) and not _is_another_return(cause)
-    ]
-    in_place = {cause.name: cause.fix_in_place for cause in causes}
-    came, first_bad = onset.known_or_new(named, vcs, history, repository, in_place)
-    # What fails again after a fix may be another fault than the one that came with an older range.
-    again_now = {each.name for each in causes if each.changed_since_fix and not _has_returned(each)}
-    came = {name: found for name, found in came.items() if name not in again_now or found in first_bad}
+    came, first_bad = ranges_of(causes, vcs, history, repository)
     judged_failures = sorted(zip(run.failures, verdicts, strict=True), key=lambda member: not member[1].follower)
     members = {member[1].fingerprint: member for member in judged_failures}
     causes = tuple(

@@ -6,9 +6,15 @@ import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_dvwiki.capture.git.onset import known_or_new
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.model import MOST_READ, FailedTest, LogReference, Occurrence, Onset
-from pytest_dvwiki.records.kinds import DETERMINISTIC_CLASSES, is_deterministic_kind, seed_is_unknown
+from pytest_dvwiki.records.kinds import (
+    DETERMINISTIC_CLASSES,
+    is_beyond_sources,
+    is_deterministic_kind,
+    seed_is_unknown,
+)
 from pytest_dvwiki.redact import shorten_paths
 from pytest_dvwiki.runs import EVER
 from pytest_dvwiki.triage.origin import FEWEST_SEEDS, knows_changes, of_changes, with_clues
@@ -19,7 +25,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.model import Clue, Command, Failure, Fix, News, Origin, Place, Vcs, Verdict
+    from pytest_dvwiki.model import Clue, Command, Failure, FirstBad, Fix, News, Origin, Place, Vcs, Verdict
     from pytest_dvwiki.pipeline.returns import CauseOfRun
 
 _DIFFS = 5
@@ -114,6 +120,44 @@ def with_changes(
         return with_clues(verdict, clues)
 
     return tuple(map(weighed, failures, verdicts))
+
+
+def ranges_of(
+    causes: Sequence[Cause], vcs: Vcs, history: History, repository: Repository
+) -> tuple[dict[str, FirstBad], tuple[FirstBad, ...]]:
+    """Return the ranges of commits that introduced the causes of a run, and the ranges that this run adds or narrows.
+
+    A range on record is left out if the failure after it may be another fault.
+
+    Args:
+        causes: The causes.
+        vcs: The repository during the run.
+        history: The archive before this run.
+        repository: Lists the commits between two runs.
+    """
+    named = [
+        replace(cause.occurrence, fingerprint=cause.name)
+        for cause in causes
+        if not is_beyond_sources(cause.occurrence) and not _is_another_return(cause)
+    ]
+    in_place = {cause.name: cause.fix_in_place for cause in causes}
+    came, first_bad = known_or_new(named, vcs, history, repository, in_place)
+    # What fails again after a fix may be another fault than the one that came with an older range.
+    again_now = {each.name for each in causes if each.changed_since_fix and not _has_returned(each)}
+    came = {name: found for name, found in came.items() if name not in again_now or found in first_bad}
+    return came, first_bad
+
+
+def _has_returned(cause: Cause) -> bool:
+    """Tell whether a cause had already returned after its newest fix in an earlier run."""
+    return cause.newest_fix is not None and cause.newest_fix.returned is not None
+
+
+def _is_another_return(cause: Cause) -> bool:
+    """Tell whether the newest fix was undone or made again since the cause returned: another fault may fail now."""
+    fix = cause.newest_fix
+    known = {cause.fix_in_place, fix.in_place if fix is not None and fix.returned is not None else None}
+    return known == {True, False}
 
 
 def with_onset(

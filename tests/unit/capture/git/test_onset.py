@@ -792,12 +792,18 @@ def test_after_a_pass_with_the_seed_that_failed_no_older_range_is_told(project: 
     assert "fifo: rework" not in " ".join(map(text, archived.statements(cause)))
 
 
-def test_what_fails_after_changes_of_other_files_that_it_read_names_no_older_commits(project: Project) -> None:
+def failing_rework(project: Project) -> tuple[str, ...]:
+    """Let a test of two sources pass, and fail after a change of one; return the sources."""
     reads = ("rtl/fifo.sv", "rtl/regs.sv")
     project.commit("regs", "rtl/regs.sv")
     project.run(seed="1")
     project.commit("fifo: rework")
     project.run(fails=True, seed="1", reads=reads)
+    return reads
+
+
+def test_what_fails_after_changes_of_other_files_that_it_read_names_no_older_commits(project: Project) -> None:
+    reads = failing_rework(project)
     assert "fifo: rework" in project.page()
     project.commit("fifo: repair")
     project.run(seed="2", named=True)  # may be chance
@@ -832,11 +838,7 @@ def test_a_pass_with_another_seed_after_changes_of_what_was_not_read_names_no_co
 
 
 def test_with_an_undone_fix_back_in_place_the_commits_that_undid_it_are_not_told(project: Project) -> None:
-    reads = ("rtl/fifo.sv", "rtl/regs.sv")
-    project.commit("regs", "rtl/regs.sv")
-    project.run(seed="1")
-    project.commit("fifo: rework")
-    project.run(fails=True, seed="1", reads=reads)
+    reads = failing_rework(project)
     project.commit("fifo: repair")
     project.run(seed="1", named=True)
     git(project.root, "revert", "--no-edit", "HEAD")
