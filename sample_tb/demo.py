@@ -219,7 +219,7 @@ def repair(scratch: Scratch) -> Promises:
 
 def hold(scratch: Scratch) -> Promises:
     """Three more runs pass; what no seed can change was held at its first pass."""
-    scene("Three quick runs of the repaired tests", "HELD in the third: now it is more than a chance")
+    scene("Three quick runs of the repaired tests", "HELD in the third: the fix has lasted for three more runs")
     texts = [scratch.run("pytest", "--dvwiki", "--dvwiki-task", "quick", *REPAIRED_TESTS) for _ in range(3)]
     scratch.archive()
     return {"the fix of the FIFO holds after three more runs": [text.count("HELD ") for text in texts] == [0, 0, 1]}
