@@ -1,4 +1,4 @@
-"""Find causes that are gone although no fix is on record: not seen for a long time while their tests pass."""
+"""Find causes that are gone without a fix on record: not seen for a long time while their tests pass."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DAYS = 90
 
 
 def is_gone(archive: Archive, cause: CauseHistory) -> bool:
-    """Tell whether a test of a cause passed 90 days or more after the cause was last seen, and no fix of it holds.
+    """Tell whether a cause is gone: one of its tests passed 90 days or more after the cause was last seen.
 
     A cause whose fix holds counts as fixed, not as gone. A test that no longer runs proves nothing.
     """
@@ -85,7 +85,7 @@ def _passing(archive: Archive, record: RunRecord) -> set[str]:
 
 
 def _run_before(archive: Archive, record: RunRecord) -> tuple[int, str] | None:
-    """Return the number and moment of the previous run with one of the same lists of tests, else with any list."""
+    """Return number and moment of the previous run with one of the same lists of tests, else of any previous run."""
     suites = [row.suite for row in tables.suites_of(record)]
     if not suites:
         return None

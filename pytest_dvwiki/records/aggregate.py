@@ -62,7 +62,7 @@ class UnprovenPass(NamedTuple):
     simulator: str
     """Empty if the simulator is not on record."""
     changed: str
-    """What was changed between failure and pass: a `model.Change`."""
+    """What changed between failure and pass: a `model.Change`."""
     seed: str | None
     failed_seed: str | None
     """Seed of the failure; `UNKNOWN_SEED` if it is not on record."""
@@ -89,13 +89,13 @@ class CauseHistory:
     newest: Occurrence
     fixes: tuple[fixes.FixState, ...]
     unproven: tuple[UnprovenPass, ...]
-    """The newest passes that are not a fix, newest first."""
+    """The newest passes that no fix explains, newest first."""
     first_bad: FirstBad | None
-    """The range of commits that introduced the cause when it last appeared."""
+    """The range of commits that introduced the cause the last time it appeared or came back."""
     first_bad_task: str
     """The run that found `first_bad`."""
     regressed: tuple[str, str] | None
-    """Time and id of the run in which the cause returned after its page was closed or a fix held; None once fixed."""
+    """Time and id of the run in which the cause returned after its page was closed or its fix held; None once fixed."""
     waived: tuple[Waived, ...]
     """The waivers of the cause's newest occurrence."""
     proposal: ProposedFix | None
@@ -103,11 +103,11 @@ class CauseHistory:
     same_commits: tuple[str, ...]
     """Other causes that were fixed by the commits of this cause's newest fix."""
     jobs: tuple[str, ...] = ()
-    """For a cause of infrastructure, the ids of the jobs that it hit; for a job without an id, the id of its run."""
+    """For an infrastructure cause, the ids of the jobs that it hit; for a job without an id, the id of its run."""
     hosts: tuple[str, ...] = ()
-    """For a cause of infrastructure, the machines that it hit, as far as they are on record."""
+    """For an infrastructure cause, the machines that it hit, as far as they are on record."""
     reports: int = 0
-    """Number of runs that are known only from a report."""
+    """Number of runs in which only a report mentions the cause."""
     matrix: tuple[matrix.Split, ...] = ()
     """The matrix axes that separate failures at the commit of the newest occurrence from passes of the same tests."""
 
@@ -145,7 +145,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
 
     Args:
         archive: The records.
-        fingerprints: The cause's fingerprint, and others that it has or had.
+        fingerprints: All fingerprints that the cause has or had.
 
     Returns:
         The cause's history; None if no record has any of the fingerprints.
@@ -196,7 +196,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
 
 
 class _OccurrenceCounts(NamedTuple):
-    """How many runs and failing tests a cause had, and how many of the runs are known only from a report."""
+    """How many runs and failing tests a cause had, and in how many of the runs only a report mentions the cause."""
 
     runs: int
     tests: int
@@ -221,7 +221,7 @@ def _counts_of(rows: Sequence[OccurrenceRow]) -> _OccurrenceCounts:
 
 
 def _jobs(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the jobs and the hosts of the runs of a cause."""
+    """Return the jobs and the hosts in which a cause occurred."""
     rows = archive.db.execute(
         "SELECT DISTINCT r.task_id, r.run_id FROM occurrences o JOIN runs r ON r.id = o.run"
         " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) ORDER BY r.moment",
@@ -254,7 +254,7 @@ def _regressed(
 ) -> tuple[str, str] | None:
     """Return the time and id of the run in which an open cause came back; None if it has not regressed.
 
-    Fixes whose passes may be chance are left out: only occurrences after the newest other fix count.
+    Only occurrences after the newest fix count, leaving out fixes whose passes may be chance.
     """
     lasting = [state for state in states if state.fix.counts or state.seed_passed or not state.fix.passes]
     row = archive.db.execute(
@@ -292,7 +292,7 @@ class Caught(NamedTuple):
 
 
 def caught(archive: Archive) -> dict[str, Caught]:
-    """Return, by the id of each waiver, the failures that the waiver matched last."""
+    """Map the id of each waiver to the failures that the waiver matched last."""
     rows = archive.db.execute(
         "SELECT json_extract(w.row, '$.id') waiver, r.task_id, r.finished, SUM(json_array_length(w.row, '$.tests')),"
         " COUNT(*), MAX(r.moment) FROM waived w JOIN runs r ON r.id = w.run GROUP BY waiver, r.id ORDER BY r.moment"
@@ -304,8 +304,8 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     """Return where a cause first appeared since its last fix whose passes count; None if no record has the cause.
 
     A range of commits is left out if it lies before a pass with the seed that failed, whether or not that pass proves a
-    fix. It is also left out if it lies before a fix that, when the check failed again, is known to have been undone or
-    still in place. The failures after such a pass or fix may be another fault.
+    fix. It is also left out if it lies before a fix of which the sources show, when the check failed again, that it was
+    undone or still in place. The failures after such a pass or fix may be another fault.
     """
     states = archive.fix_states(fingerprints)
     newest = next((state for state in reversed(states) if state.fix.counts), None)
@@ -344,7 +344,7 @@ def _may_part_faults(state: fixes.FixState) -> bool:
 
 
 def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
-    """Return, by test, the number of passes after which a fix held.
+    """Map each test to the number of passes after which a fix held.
 
     The same number of passes before the cause returned shows that the cause was absent then.
     """
@@ -354,11 +354,11 @@ def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
 
 
 def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
-    """Return, by test, how many passes before the first failure show that the cause was not there yet.
+    """Map each test to the number of passes before the first failure that show that the cause was not there yet.
 
     The first failure itself does not count for the rate, because it prompted the question.
     """
-    # The present failure is one more run; one pass is added, because the runs are few.
+    # The current failure is one more run; one pass is added, because the runs are few.
     return {
         nodeid: Rate(failed=rate.failed, runs=rate.runs + 2).runs_needed
         for nodeid, rate in rates.items()

@@ -120,7 +120,7 @@ class Archive(CauseNames):
         return [line for (text,) in rows for line in text.split("\n")]
 
     def unreadable(self, task_ids: Iterable[str]) -> list[str]:
-        """Return which of the given runs have no readable record; none if every file of records can be read."""
+        """Return the given runs that have no readable record; none if every file of records can be read."""
         if (
             self.db.execute("SELECT 1 FROM files WHERE problem != '' AND folder != ?", (verdicts.FOLDER,)).fetchone()
             is None
@@ -143,7 +143,7 @@ class Archive(CauseNames):
         return self.db.execute("SELECT 1 FROM verdicts WHERE state != ''").fetchone() is not None
 
     def causes_at(self, commit: str) -> set[str]:
-        """Return the causes of all runs at a commit; another run at the commit may have passed their tests."""
+        """Return the causes of all runs at a commit, even if another run at that commit passed their tests."""
         rows = self.db.execute(
             "SELECT DISTINCT o.fingerprint FROM runs r JOIN occurrences o ON o.run = r.id WHERE r.vcs_commit = ?",
             (commit,),
@@ -171,7 +171,7 @@ class Archive(CauseNames):
         return same_check.cause_of(self.db, self.passes, check, seen)
 
     def commit_since(self, standing: same_check.Standing) -> tuple[str, str] | None:
-        """Return task id and commit of the first run that passed with a fix and without uncommitted changes."""
+        """Return task id and commit of the first run without uncommitted changes that passed with a fix."""
         runs = self.passes.passing_runs(standing.state.tests, standing.state.moment, EVER)
         for _, task_id, *_ in itertools.islice(runs, _MOST_RUNS):
             query = "SELECT vcs_commit FROM runs WHERE task_id = ? AND vcs_commit IS NOT NULL AND NOT dirty"
@@ -212,7 +212,7 @@ class Archive(CauseNames):
         return self.judge.states(present)
 
     def runs_of_sources(self, hashes: Iterable[str]) -> dict[str, list[SourceRun]]:
-        """Return, by content hash, the runs that read or wrote an artefact, oldest first; omit unknown hashes."""
+        """Map content hashes to the runs that read or wrote the artefact, oldest first; omit unknown hashes."""
         rows = self.db.execute(
             "SELECT s.sha256, r.task_id, s.written, r.run_id, r.vcs_commit FROM sources s JOIN runs r ON r.id = s.run"
             " WHERE s.sha256 IN (SELECT value FROM json_each(?)) ORDER BY r.moment",
@@ -229,7 +229,7 @@ class Archive(CauseNames):
         return self.judge.comes_and_goes(self.present(fingerprints))
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
-        """Return, by test, the rate at which the test failed with a cause since a moment."""
+        """Map each test to the rate at which it failed with a cause since a moment."""
         return self.judge.rates(self.present(fingerprints), since)
 
     def is_deterministic(self, *fingerprints: str) -> bool:
@@ -237,7 +237,7 @@ class Archive(CauseNames):
         return self.judge.is_deterministic(self.present(fingerprints))
 
     def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> FixState | None:
-        """Return the newest fix after which the present failures show that a cause is back; None if there is none."""
+        """Return the newest fix after which, as the current failures show, a cause is back; None if there is none."""
         return self.judge.undone(self.present(fingerprints), failing)
 
     def records(self) -> Iterator[RunRecord]:
@@ -267,7 +267,7 @@ class Archive(CauseNames):
         ).fetchone()
         if kept:
             return replace(msgspec.json.decode(kept[0], type=Occurrence), fingerprint=fingerprint)
-        # The newest run was removed, and the details with it: the occurrence that is newest now is read from its file.
+        # The details went when the newest run was removed: the occurrence that is newest now is read from its file.
         record = verdicts.read(self.tasks).applied(self._read_run(run, task_id))
         names = dict(self.db.execute("SELECT fingerprint, became FROM names"))
         record = verdicts.renamed(record, lambda name: names.get(name, name))

@@ -41,7 +41,7 @@ class Hole:
 
     @property
     def since(self) -> str:
-        """Return since when the bin has been filled, or open, as far back as the rows show."""
+        """Return the time since which the bin has been filled, or open, as far back as the rows show."""
         same = itertools.takewhile(lambda row: row.state.filled == self.rows[0].state.filled, self.rows)
         return list(same)[-1].finished
 

@@ -1,7 +1,7 @@
 """A disposable database file, rebuilt whenever it is missing, broken or of another version.
 
-A lost file costs only the time to rebuild it. If no file can be written, the database lives in memory for as long as
-the process does.
+A lost file costs only the time to rebuild it. If no file can be written, the database lives in memory until the process
+ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def open_cache(path: Path | None, schema: str, version: int) -> sqlite3.Connecti
     Args:
         path: The file of the cache; None for a cache in memory.
         schema: The SQL statements that create its tables.
-        version: Version of the schema and of its content; a file of another version is deleted.
+        version: Version of the schema and the content; a file of another version is deleted.
     """
     if path is not None:
         for _ in range(2):
@@ -50,7 +50,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        # After some errors, such as a full disk, SQLite has rolled back already; only the original error matters.
+        # After errors such as a full disk, SQLite has already rolled back; only the original error matters.
         with contextlib.suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise

@@ -1,4 +1,4 @@
-"""The names of causes: present and former fingerprints, and the names of several causes of one check."""
+"""The names of causes: current and former fingerprints, and the names that tell several causes of one check apart."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class CauseNames:
 
     @cached_property
     def _empty(self) -> frozenset[str]:
-        """Return the names of empty tables, so that looking up a cause need not query these."""
+        """Return the names of empty tables, so that no look-up of a cause queries them."""
         asked = "UNION ALL".join(f" SELECT '{name}' WHERE NOT EXISTS (SELECT 1 FROM {name}) " for name in _MOSTLY_EMPTY)  # noqa: S608
         return frozenset(name for (name,) in self.db.execute(asked))
 
     def has_rows(self, table: str) -> bool:
-        """Tell whether a table may have rows; only a table of `_MOSTLY_EMPTY` is ever known to have none."""
+        """Return False if a table is known to be empty; only the tables in `_MOSTLY_EMPTY` are checked."""
         return table not in self._empty
 
     def forget(self) -> None:
@@ -35,7 +35,7 @@ class CauseNames:
         self.__dict__.pop("_empty", None)
 
     def present(self, fingerprints: Sequence[str]) -> tuple[str, ...]:
-        """Return the present names of causes; a fingerprint that was never replaced stays as it is."""
+        """Return the current names of causes; a fingerprint that was never replaced stays as it is."""
         names = fingerprints
         if self.has_rows("aliases"):
             rows = self.db.execute(
@@ -50,7 +50,7 @@ class CauseNames:
         )
 
     def identities(self, *fingerprints: str) -> tuple[str, ...]:
-        """Return the present names of causes, then the fingerprints that they had before."""
+        """Return the current names of causes, then the fingerprints that they had before."""
         present = self.present(fingerprints)
         if not self.has_rows("aliases"):
             return present
@@ -67,11 +67,11 @@ class CauseNames:
         )
 
     def further(self) -> frozenset[str]:
-        """Return the causes whose check had already reported another cause."""
+        """Return the causes that are not the first cause that their check reported."""
         return frozenset(name for (name,) in self.db.execute("SELECT fingerprint FROM further"))
 
     def reference(self, name: str) -> str:
-        """Return a name for a cause that stays valid even if its check reports other causes later."""
+        """Return a name for a cause that stays unambiguous even if its check reports other causes later."""
         if tables.SLASH in name or not self.family(name):
             return name
         (task_id,) = self.db.execute(
@@ -90,7 +90,7 @@ class CauseNames:
         return frozenset(name for (name,) in self.db.execute("SELECT fingerprint FROM names WHERE learned"))
 
     def starting_with(self, digits: str) -> list[str]:
-        """Return the present and former fingerprints that begin with the given digits."""
+        """Return the current and former fingerprints that begin with the given digits."""
         rows = self.db.execute(
             "SELECT fingerprint FROM causes WHERE fingerprint GLOB ? UNION SELECT fingerprint FROM aliases"
             " WHERE fingerprint GLOB ? ORDER BY fingerprint",

@@ -40,7 +40,7 @@ def stated(db: sqlite3.Connection, causes: Sequence[str]) -> list[fixes.Step]:
 
     Args:
         db: The tables.
-        causes: The present and former names of the cause.
+        causes: The current and former names of the cause.
     """
     found = [(*rest, fixes.ROW.decode(row)) for *rest, row in db.execute(_ROWS, (json_list(causes),))]
     taken_back = {row.takes_back for *_, row in found}
@@ -54,12 +54,12 @@ def stated(db: sqlite3.Connection, causes: Sequence[str]) -> list[fixes.Step]:
 class CauseRecords:
     """The records of one cause, as `fixes` needs them to judge its fixes.
 
-    This class is long because each method is a separate query, and all share what has been read of the cause.
+    This class is long because each method is a separate query, and all share what has been read about the cause.
 
     Args:
         db: The tables.
         passes: Which tests passed.
-        fingerprints: The present and former names of the cause.
+        fingerprints: The current and former names of the cause.
         until: Sort key of a run: this run and later ones do not count.
     """
 
@@ -70,7 +70,7 @@ class CauseRecords:
         self._until = until
 
     def came(self) -> str:
-        """Return the moment since which the cause is known to be present; empty if it never occurred."""
+        """Return the moment of the cause's first occurrence that counts for its fixes; empty if there is none."""
         row = self._db.execute(
             "SELECT MIN(moment) FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND NOT without_fix",
@@ -81,7 +81,7 @@ class CauseRecords:
     def since_sources(self, moment: str) -> str:
         """Return the moment of the first run that had the same sources as a given run.
 
-        A cause that fails with these sources was already present when a test passed with them.
+        A cause that occurs with these sources was already there when a test passed with them.
         """
         row = self._db.execute(
             "SELECT MIN(e.moment) FROM runs r JOIN runs e ON e.vcs_commit = r.vcs_commit AND e.moment <= r.moment"
@@ -122,7 +122,7 @@ class CauseRecords:
         return None
 
     def _had_passed(self, fixed: str, back: str) -> bool:
-        """Tell whether a test fails in a run with the seed with which it passed in the first run of a fix."""
+        """Tell whether a test fails with the same seed with which it passed in the first run of a fix."""
         row = self._db.execute(
             "SELECT 1 FROM passed_again p JOIN failed f ON f.nodeid = p.nodeid AND f.simulator = p.simulator"
             " AND f.config = p.config AND f.seed = p.seed AND f.fingerprint = p.fingerprint"
@@ -142,7 +142,7 @@ class CauseRecords:
         return row is not None, bool(row[0]) if row and row[0] is not None else None
 
     def _have_other_sources(self, one: str, other: str) -> bool:
-        """Tell whether two runs are known to differ in their commits or in their uncommitted changes."""
+        """Tell whether two runs are known to differ in their commits or uncommitted changes."""
         rows = self._db.execute("SELECT vcs_commit, changes FROM runs WHERE moment IN (?, ?)", (one, other)).fetchall()
         return len(set(rows)) > 1 and all(commit for commit, _ in rows)
 
@@ -156,9 +156,9 @@ class CauseRecords:
     def _is_back(self, failing: Target, tests: Sequence[Target], moment: str, when: str) -> bool:
         """Tell whether a failure of another test shows that a cause is back after a fix of `tests` at a moment.
 
-        It does if that test failed with the cause before the fix, and next passed with the fix or later. It does not if
-        none of the fixed tests ran on its simulator. A test that never failed with the cause before the fix counts only
-        if it is a fixed test with different parameters.
+        It does if that test failed with the cause before the fix, and its next pass came with the fix or later. It does
+        not if none of the fixed tests ran on the failing test's simulator. A test that never failed with the cause
+        before the fix counts only if it is a fixed test with different parameters.
         """
         if not any(ANY in (test.simulator, failing.simulator) or test.simulator == failing.simulator for test in tests):
             return False
@@ -193,7 +193,7 @@ class CauseRecords:
         return [Target(*row) for row in rows]
 
     def is_deterministic(self, before: str) -> bool:
-        """Tell whether the cause occurs with any seed, judging by its kind and its record before a moment."""
+        """Tell whether the cause occurs with any seed, judging by its kind and its occurrences before a moment."""
         row = self._db.execute(
             "SELECT deterministic FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND moment < ? ORDER BY moment DESC LIMIT 1",
@@ -209,7 +209,7 @@ class CauseRecords:
 
     @cached_property
     def _first_failures(self) -> list[tuple[Target, str]]:
-        """Return each test that failed with the cause, with its first failure; cached, because each fix needs these."""
+        """Return each test that failed with the cause, with the moment of its first failure; cached for all fixes."""
         rows = self._db.execute(
             "SELECT nodeid, simulator, config, MIN(moment) FROM failed"
             " WHERE fingerprint IN (SELECT value FROM json_each(?)) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
@@ -265,7 +265,7 @@ class CauseRecords:
     def passing_runs(
         self, tests: Sequence[Target], since: str, before: str | None, most: int, past: fixes.Past | None = None
     ) -> list[fixes.PassingRun]:
-        """Return the first `most` runs between two moments that passed one of the tests.
+        """Return the first `most` runs between two moments in which one of the tests passed.
 
         If the runs have to rule out chance (`past`), a run that repeats a seed on the same sources does not count.
         """
@@ -280,8 +280,8 @@ class CauseRecords:
     def rate(self, tests: Sequence[Target], since: str, before: str) -> Rate:
         """Return the rate at which tests failed in the newest runs between two moments.
 
-        A repeated failure with a seed that had failed before does not count, nor does a pass that repeats a seed on the
-        same sources, unless the tests come and go with one seed. If no seed decides the stimulus, each failure counts.
+        Unless the tests come and go with one seed, a seed that fails again counts once, and so does a seed that passes
+        again with the same sources. If no seed decides the stimulus, each failure counts.
         """
         seed = f"CASE WHEN o.unseeded AND f.seed = '{UNKNOWN_SEED}' THEN '' ELSE f.seed END"
         rows = self._db.execute(

@@ -15,20 +15,20 @@ FEWEST_RUNS = 2
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
-    """The share of a test's known runs in which it failed with a cause."""
+    """How often a test failed with a cause: the failures, and all known runs of the test."""
 
     failed: int
     runs: int
 
     @property
     def taken(self) -> tuple[int, int]:
-        """Return failures and runs as used in the estimate: at least one failure and `FEWEST_RUNS` runs."""
+        """Return failures and runs as the estimate takes them: at least one failure and `FEWEST_RUNS` runs."""
         failed = max(1, self.failed)
         return failed, max(FEWEST_RUNS, failed, self.runs)
 
     @property
     def runs_needed(self) -> int:
-        """Return the smallest number of passing runs that chance explains in fewer than one of twenty cases."""
+        """Return the smallest number of passing runs that chance explains in fewer than one in twenty cases."""
         failed, runs = self.taken
         passing, all_pass, all_runs, count = runs - failed, runs - failed, runs, 1
         while all_pass * _CHANCE >= all_runs:
@@ -40,7 +40,7 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
         return Rate(failed=self.failed, runs=self.runs + self.runs_needed - 1)
 
     def chance_of_passing(self, passes: int) -> float:
-        """Return the probability, to three decimals, that this many runs pass although nothing was fixed."""
+        """Return the probability, to three decimals, that this many runs pass by chance although nothing was fixed."""
         failed, runs = self.taken
         per_mille: int = (2000 * (runs - failed) ** passes // runs**passes + 1) // 2
         return per_mille / 1000

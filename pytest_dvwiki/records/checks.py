@@ -1,4 +1,4 @@
-"""What is compared between occurrences to learn which causes the same statement reports; see `learned`."""
+"""Rows of the table `checks`, by which `learned` finds causes that the same statement reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOKEN = re.compile(r"\w+|[^\w\s]", re.ASCII)
 
 
 def checked(record: RunRecord, occurrence: Occurrence) -> tuple[object, ...] | None:
-    """Return the row of `checks` by which an occurrence is compared with others; None if it cannot be compared."""
+    """Return an occurrence's row for the table `checks`; None if it cannot be compared with others."""
     place = occurrence.place
     vcs = record.vcs
     is_check = occurrence.error_class in SIMULATION_CLASSES or occurrence.failure_subtype in _CHECKS

@@ -1,4 +1,4 @@
-"""Records as YAML: the order of their keys, their end mark, and the checks that a document is a record.
+"""Records as YAML: the order of their keys, their end mark, and the checks whether a document is a record.
 
 A record of schema 2 ends with a line that holds a hash of all bytes before that line. A record with a missing or wrong
 end mark is torn: it was cut off or changed after it was written.
@@ -21,7 +21,7 @@ SCHEMA = 2
 _END = re.compile(rb'^end: "([0-9a-f]{16})"\n\Z', re.MULTILINE)
 _ORDER = ("schema", "task_id", "caller_task")
 _encoded: dict[bytes, bytes] = {}
-"""Maps the YAML of the last encoded record to its document as MessagePack, which has lists in place of tuples."""
+"""Maps the YAML of the last encoded record to its document in MessagePack, which has lists in place of tuples."""
 _KEYS = (*_ORDER, *(field.name for field in fields(RunRecord) if field.name not in _ORDER))
 
 
@@ -54,7 +54,7 @@ def encode(record: RunRecord) -> bytes:
     document = {key: values[key] for key in _KEYS if key in values and key != "suite"}
     data = seal(dump(document).encode())
     _encoded.clear()
-    # MessagePack cannot hold all that YAML can: text that is not Unicode, and very large numbers.
+    # MessagePack cannot hold text that is not Unicode, nor very large numbers; YAML can.
     with contextlib.suppress(UnicodeEncodeError, OverflowError):
         _encoded[data] = msgspec.msgpack.encode(document)
     return data
@@ -63,7 +63,7 @@ def encode(record: RunRecord) -> bytes:
 def last_document(data: bytes) -> dict[str, Any] | None:
     """Return the YAML document of the record that was encoded last, given its bytes; None for other bytes.
 
-    The archives of a session read its record right after it was written, and parsing YAML takes most of that time.
+    A session reads its record right after writing it, and parsing the YAML would take most of that time.
     """
     packed = _encoded.get(data)
     return None if packed is None else msgspec.msgpack.decode(packed)

@@ -1,4 +1,4 @@
-"""Print the command that runs a failing test again: from the user's folder, or from anywhere in the repository.
+"""Print the command that reruns a failing test: from the user's folder, or from anywhere in the repository.
 
 This is the only place that formats a `Command`.
 """

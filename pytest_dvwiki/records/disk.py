@@ -47,7 +47,7 @@ def explained(path: Path) -> Iterator[None]:
     """Turn the system's errors into a `WikiError` that names the file and a remedy.
 
     Args:
-        path: The file that is being worked on, in case the error names none.
+        path: The file to name if the error names none.
 
     Raises:
         WikiError: For any `OSError` from the body.
@@ -141,18 +141,18 @@ def _is_same(path: Path, data: bytes) -> bool:
 
 
 def is_settled(mtime_ns: int) -> bool:
-    """Tell whether a folder's modification time, read before listing it, will differ after any later addition.
+    """Tell whether any later addition to a folder will change its modification time.
 
     Args:
-        mtime_ns: The time in nanoseconds.
+        mtime_ns: The modification time in nanoseconds, read before the folder was listed.
     """
     return time.time_ns() - mtime_ns > _SETTLED_NS
 
 
 def append_line(path: Path, line: str) -> None:
-    """Append one line with one write, on a line of its own even if the last line has no end.
+    """Append one line with one write, after a line feed if the file does not end with one.
 
-    The caller holds the wiki's lock: if the disk takes only a part of the line, the part is cut off again.
+    The caller holds the wiki's lock: if the disk takes only a part of the line, that part is cut off again.
 
     Raises:
         WikiError: The file cannot be written.
@@ -208,7 +208,7 @@ def _temporary(target: Path, data: bytes, mode: int | None, *, sync: bool = True
 
 
 def _sync_folder(folder: Path) -> None:
-    """Sync the entries of a folder to the disk; on a file system that cannot do this, a power cut may lose them."""
+    """Sync a folder's entries to the disk; where the file system cannot do this, a power cut may lose new files."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""Find the passing tests that had failed and whose passes so far do not prove the failure fixed."""
+"""Find passing tests that failed before, and whose passes so far do not prove that failure fixed."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _LAST_FAILURES = (
     " WHERE p.nodeid = last.nodeid AND p.fingerprint = last.fingerprint AND p.moment > last.moment"
     " AND last.simulator IN (p.simulator, '*')), 0) AS proof FROM last WHERE proof < ? ORDER BY 1, 2, 3, 4"
 )
-"""Query for the last failure of each given test with each cause, and the best proof of a pass since then."""
+"""Query for the last failure of each given test with each cause, and the strongest proof by a pass since then."""
 
 
 def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFailing]:
-    """Return the passing tests that had failed and whose passes so far do not prove the failure fixed.
+    """Return the passing tests that failed before, and whose passes so far do not prove that failure fixed.
 
-    A pass counts for a failure on the same simulator only, unless the test failed before a simulator was chosen.
+    A pass counts only for a failure on the same simulator, unless the test failed before a simulator was chosen.
 
     Args:
         archive: The records.
@@ -104,7 +104,7 @@ def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: S
         archive: The records.
         failed: The folder; its configuration is empty if it is unknown which of its designs failed.
         moment: The moment when the folder failed.
-        passing: The passes of the folder in the present run.
+        passing: The passes of the folder in the current run.
     """
     if build_of(failed.config) or not is_folder(failed.nodeid):
         return False

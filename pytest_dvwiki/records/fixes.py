@@ -1,9 +1,9 @@
 """The outcomes of the fixes of a cause, judged by the runs that followed them.
 
 A fix begins with the first run in which a test passes after it failed with the cause, or with the row in which somebody
-states what was done. All passes and statements until the cause returns belong to the same fix. The one exception is a
-pass of a test that failed after the fix began: another fix made that test pass. Only a pass of the same test on the
-same simulator in the same build configuration counts (`targets`). A fix is
+states what was done. All passes and statements until the cause returns belong to the same fix, except a pass of a test
+that failed after the fix began: another fix made that test pass. Only a pass of the same test on the same simulator in
+the same build configuration counts (`targets`). A fix is
 
 * `open` at first;
 * `held` once three later runs passed one of its tests, the cause is absent from all of them, and the passes count; for
@@ -19,9 +19,9 @@ at the rate at which the test failed before (`chance`). A seed that passes again
 unless the test comes and goes with it. A seed that is not on record counts as another seed.
 
 The rate is taken over the runs since the first one with the sources in which the cause was first seen, or in which it
-returned after a fix that had held or whose passes count; a seed that fails again counts once. The cause
-may have been there before that without a failure. So only as many of the earlier passes count as chance explains at
-that rate; more passes than these show that the cause came in later.
+returned after a fix that had held or whose passes count; a seed that fails again counts once. The cause may have been
+there before that without a failure. So only as many of the earlier passes count as chance explains at that rate; more
+passes than these show that the cause came in later.
 
 `held` and `failed` are final: a cause that returns after its fix had held has regressed, and the fix stays `held`. A
 row that states a result (`held`, `failed`) keeps it. The commits of a fix are those that git names at the first pass
@@ -82,7 +82,7 @@ class Step:
     failed_seed: str | None = None
     """The seed of the failure before the pass; `UNKNOWN_SEED` if it is not on record."""
     same_seed: bool = False
-    """Whether the pass had the seed that failed, or no seed can change the failure."""
+    """True if the pass had the seed and stimulus that failed, or if no seed can change the failure."""
     seed_passed: bool = False
     """Whether the pass had the seed that failed, even if the stimulus generator may have changed."""
     is_dirty: bool = False
@@ -96,9 +96,9 @@ class Return(NamedTuple):
     moment: str
     time: str
     same_test: bool
-    """Whether a test failed on the simulator on which it had passed after the fix."""
+    """Whether one of the fixed tests itself failed, on the simulator on which it had passed after the fix."""
     other_sources: bool = False
-    """Whether the failure was at another commit than the pass, or with other uncommitted changes."""
+    """True if the failure was at another commit than the pass, or if the uncommitted changes differ."""
     seed_had_passed: bool = False
     """Whether a test failed with the seed with which it had passed after the fix."""
     is_dirty: bool = False
@@ -122,7 +122,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassingRun:
-    """A run that passed a test of a cause, after the cause was fixed."""
+    """A run in which a test of a cause passed, after the cause was fixed."""
 
     task_id: str
     moment: str
@@ -141,7 +141,7 @@ class FixState:
     moment: str
     tests: tuple[Target, ...] = ()
     past: Past | None = None
-    """The basis for the number of passes that the fix needs; None if a pass with the seed that failed settles it."""
+    """The basis for the number of passes that the fix needs; None if a pass with the seed that failed is enough."""
     failed_seed: str | None = None
     """The seed of the failure before the fix's newest pass; `UNKNOWN_SEED` if it is not on record."""
     seed_passed: bool = False
@@ -183,7 +183,7 @@ def judge(steps: Iterable[Step], records: CauseRecords) -> list[FixState]:
         if step.test:
             passing.setdefault(step.moment, []).append(step.test)
     for step in steps:
-        # The commits that git names belong to the tests that passed then, which need not be those that failed last.
+        # Git names commits for the tests that passed then; other tests may have failed last.
         tests = [step.test] if step.test else passing.get(step.moment) or list(records.failed_before(step.moment))
         back = records.returns(step.moment, tests)
         group = _group_of(step, tests, groups, records)
@@ -215,7 +215,7 @@ class _FixSteps:
 def _group_of(
     step: Step, tests: Sequence[Target], groups: Sequence[_FixSteps], records: CauseRecords
 ) -> _FixSteps | None:
-    """Return the fix of a step: the fix of the step's test, else the newest; None if `tests` failed in between."""
+    """Return the fix that a step belongs to: that of the step's test, else the newest; None if `tests` failed since."""
     last = [
         group
         for group in groups
@@ -234,20 +234,20 @@ def _earlier(one: Return | None, other: Return | None) -> Return | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Since:
-    """The moments since which a cause has been present."""
+    """When a cause came in, as far as the records show."""
 
     came: str
-    """Moment of the first run with the sources with which the cause was first seen or, after a fix, returned."""
+    """Moment of the first run with the sources in which the cause was first seen or, after a fix, returned."""
     absent: str = ""
     """The moment from which the cause was absent until `came`."""
     possible: str = ""
-    """The moment since which the cause may have been present all the time, seen or not."""
+    """The moment since which the cause may have been there all the time, seen or not."""
 
 
 def _after_return(before: _Since, state: FixState, came: str) -> _Since:
-    """Return since when a cause has been present that returned although its fix had held or was certain."""
+    """Return when a cause came in that returned although its fix had held or was certain."""
     if state.past is None:
-        # The fix was certain, so the cause was absent until then: passes before then say nothing about its rate.
+        # A certain fix shows that the cause was absent until `came`: earlier passes say nothing about its rate.
         return _Since(came=came, absent=came, possible=came)
     # A fix that held by the number of its passes may have been chance after all.
     return _Since(came=came, absent=state.moment, possible=before.came)
@@ -258,14 +258,14 @@ def _state(group: list[Step], presence: _Since, returned: Return | None, records
 
     Args:
         group: The steps that belong to it.
-        presence: The moments since which the cause was there.
+        presence: When the cause came in.
         returned: The occurrence with which it returned.
         records: The records of the cause.
     """
     first = group[0]
     tests = tuple(sorted({step.test for step in group if step.test}))
     failing = records.failed_before(first.moment)
-    # Where a repair changed the build, a test passes in another configuration than the one that failed.
+    # If a repair changed the build, a test passes in another configuration than the one that failed.
     tests = _with_failing(tests, failing) if tests else tuple(failing)
     deterministic = records.is_deterministic(first.moment)
     # Later passes, for example on another simulator, do not change how often these tests failed.
@@ -298,7 +298,7 @@ def _state(group: list[Step], presence: _Since, returned: Return | None, records
 
 
 def _with_failing(tests: Iterable[Target], failing: Iterable[Target]) -> tuple[Target, ...]:
-    """Return the targets of passes, and the targets on which the same tests failed on the same simulators."""
+    """Return the targets of passes, and the targets in which the same tests failed on the same simulators."""
     passed = {*tests}
     places = {test[:2] for test in passed}
     return tuple(sorted(passed.union(test for test in failing if test[:2] in places)))
@@ -319,7 +319,7 @@ def _past(tests: Sequence[Target], presence: _Since, group: list[Step], records:
 
 
 def continued(states: list[FixState], records: CauseRecords) -> list[FixState]:
-    """Return the fixes of a cause, with the passes of later runs added to open ones; there is no other news."""
+    """Return the fixes of a cause with the passes of later runs added to open fixes, if nothing else happened."""
     return [state if state.fix.result != "open" or state.returned else _continued(state, records) for state in states]
 
 
@@ -335,7 +335,7 @@ def _with_passes(
 
     Args:
         state: The fix.
-        runs: The runs that passed one of its tests until the cause returned, at most as many as it needs.
+        runs: The runs that passed one of the fix's tests until the cause returned, at most as many as the fix needs.
         records: The records of the cause.
         returned: The occurrence with which the cause returned.
         stated: The result that somebody stated.
@@ -375,7 +375,7 @@ def _with_passes(
 
 
 def _needed(group: list[Step], rate: Rate | None) -> int:
-    """Return how many passing runs a fix needs to hold: the first, three later ones, and enough to rule out chance."""
+    """Return how many passing runs a fix needs to hold: the first and three more, or more to rule out chance."""
     first = 1 if any(step.test and step.moment == group[0].moment for step in group) else 0
     return max(first + PASSES_TO_HOLD, rate.runs_needed if rate else 0)
 
@@ -387,7 +387,7 @@ def _stated(group: list[Step]) -> Result | None:
 
 
 def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
-    """Return the fix as its best source describes it: a person before an agent before git; the newest of several."""
+    """Return the fix as its best source describes it: a person, else an agent, else git; the newest of several."""
     stated = [step.fix for step in group if step.fix]
     span = _by_git(group, held_at, deterministic=deterministic)
     if not stated:
@@ -420,7 +420,7 @@ def _by_git(group: list[Step], held_at: str | None, *, deterministic: bool) -> F
     """Return the fix that git names at the first pass that proves it, else at the first pass.
 
     Passes after the fix held are left out: they could only add commits that are not part of it. If the fix was a set of
-    uncommitted changes, the commits that brought the same files in later are named.
+    uncommitted changes, git names the commits that later brought in the same files.
     """
     rows = [(step.moment, step.fix) for step in group if step.fix and step.fix.by == "git"]
     proven = {step.moment for step in group if step.test and (deterministic or step.same_seed) and not step.is_dirty}
@@ -437,7 +437,7 @@ def proof(again: PassedAgain, *, dirty: bool) -> int:
 
     Args:
         again: The pass.
-        dirty: Whether the passing run had uncommitted changes: the fix may be among them.
+        dirty: Whether the passing run had uncommitted changes; the fix may be among these.
     """
     if again.changed not in PROVES:
         return 1
@@ -472,7 +472,7 @@ def success_rate(held: int, failed: int) -> float | None:
 
 
 def stated_fix(row: FixRow, date: str) -> Fix:
-    """Return the fix that a row of a record states; values that this version does not know count as missing."""
+    """Return the fix that a row of a record states; values unknown to this version count as missing."""
     log, files = row.log or (), row.files or ()
     return Fix(
         text=row.text or "",

@@ -37,7 +37,7 @@ class FlakyTest(NamedTuple):
     last: str
     """Time of the newest run in which the test was flaky; empty if there is none."""
     failures: tuple[tuple[int, Attempt], ...]
-    """The failed attempts of the test, each with the number of the run, oldest first."""
+    """The test's failed attempts, each with the number of its run, oldest first."""
 
     @property
     def rate(self) -> float:
@@ -81,7 +81,7 @@ def flaky_tests(archive: Archive, names: Collection[str] = (), runs: int = RUNS)
 
 
 def _runs_of(archive: Archive, asked: dict[str, str]) -> dict[str, set[int]]:
-    """Return, by test, the runs in which the test is known to have run, from lists of tests and recorded outcomes."""
+    """Map each test to the runs in which it is known to have run, from lists of tests and recorded outcomes."""
     tests = archive.db.execute("SELECT value FROM json_each(:tests)", asked)
     found: dict[str, set[int]] = {nodeid: set() for (nodeid,) in tests}
     for run, names in ran(archive, asked["runs"], found.keys()).items():

@@ -1,4 +1,4 @@
-"""Parse git's conflicts in a text, in the styles merge, diff3 and zdiff3."""
+"""Parse git's conflict markers in a text, in the styles merge, diff3 and zdiff3."""
 
 from __future__ import annotations
 

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def names(db: sqlite3.Connection, known: Verdicts) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the present names of fingerprints, and the former fingerprints that stood for several causes.
+    """Return the current names of fingerprints, and the former fingerprints that stood for several causes.
 
-    A fingerprint of version 1 becomes the fingerprint of version 2 that occurred under it. If several did, the history
-    under version 1 belongs to none of these: it stays a cause of its own.
+    A fingerprint of version 1 is replaced by the fingerprint of version 2 that has it on record as its former name. If
+    several have it, the history under version 1 belongs to none of these: it stays a cause of its own.
 
     Args:
         db: The tables.
         known: What was learned, and what people corrected.
 
     Returns:
-        The present name of each renamed fingerprint, and pairs of a former fingerprint and a cause that it stood for.
+        The current name of each renamed fingerprint, and pairs of a former fingerprint and a cause that it stood for.
     """
     learned = {name: head for head, *others in known.groups for name in others}
     heirs: dict[str, set[str]] = defaultdict(set)
@@ -45,7 +45,7 @@ def names(db: sqlite3.Connection, known: Verdicts) -> tuple[dict[str, str], list
 
 
 def are_new(db: sqlite3.Connection, task_ids: Sequence[str]) -> bool:
-    """Tell whether runs that were just added may change the present names of fingerprints.
+    """Tell whether runs that were just added may change the current names of fingerprints.
 
     Args:
         db: The tables, with these runs.

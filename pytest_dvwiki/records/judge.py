@@ -1,4 +1,4 @@
-"""Judge the fixes of all causes and store the results in the tables; the fix rate of a subtype needs every cause."""
+"""Judge the fixes of causes and store the results in the tables, because a subtype's fix rate needs every cause."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Judge:
         Args:
             fingerprints: Causes with any news; None for all.
             seen: Causes that occurred in runs newer than all others, without other news.
-            ran: Tests that ran in runs newer than all others: their open fixes may hold now.
+            ran: Tests that ran in runs newer than all others; open fixes of these tests may hold now.
             late: The moment of the first run with news, if other runs came after it.
 
         Returns:
-            The causes that are judged differently than before, those that got another proposed fix, and those whose fix
-            now shares commits with other causes than before.
+            The causes whose fixes are judged differently, whose proposed fix is another one, or whose fix shares
+            commits with other causes than before.
         """
         more: set[str] = set()
         if fingerprints is None:
@@ -147,12 +147,12 @@ class Judge:
         )
 
     def _final_from(self, fingerprint: str, state: fixes.FixState) -> str:
-        """Return the moment after which no run without the cause can change the verdict on a fix; `~` for never."""
+        """Return the last moment at which a run without the cause can change the verdict on a fix; `~` for no end."""
         if state.fix.held_in is None:
             return f"{state.returned or ''}{EVER}"
         query = "SELECT 1 FROM causes WHERE fingerprint = ? AND newest > ?"
         if state.returned is None and self._db.execute(query, (fingerprint, state.moment)).fetchone():
-            # Another test still fails with the cause: if it passed in between, that shows that the cause came back.
+            # Another test still fails with the cause. If that test passed in between, the cause came back.
             return EVER
         (moment,) = self._db.execute("SELECT moment FROM runs WHERE task_id = ?", (state.fix.held_in,)).fetchone()
         return str(moment)
@@ -172,7 +172,7 @@ class Judge:
         return records.comes_and_goes(records.all_tests(EVER), "", EVER)
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
-        """Return, by test, the rate at which the test failed with a cause since a moment."""
+        """Map each test to the rate at which it failed with a cause since a moment."""
         records = CauseRecords(self._db, self.passes, fingerprints)
         by_test: dict[str, list[Target]] = {}
         for test in records.all_tests(EVER):
@@ -180,7 +180,7 @@ class Judge:
         return {nodeid: records.rate(tests, since, EVER) for nodeid, tests in by_test.items()}
 
     def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> fixes.FixState | None:
-        """Return the newest fix after which the present failures show that a cause is back; None if there is none."""
+        """Return the newest fix after which, as the current failures show, a cause is back; None if there is none."""
         states = self.states(fingerprints)
         records = CauseRecords(self._db, self.passes, fingerprints)
         fixed_later: set[Target] = set()

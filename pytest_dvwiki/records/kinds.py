@@ -46,7 +46,7 @@ INFRASTRUCTURE_PATTERNS = frozenset(
 def is_infrastructure(cause: Occurrence | Verdict) -> bool:
     """Tell whether a failure comes from a licence, a limit of memory or run time, a host or a file system.
 
-    A signal or crash whose sender is not on record does not count.
+    A crash, or a signal from an unknown sender, does not count.
     """
     return cause.error_class == "tool_error" and (
         cause.failure_subtype in INFRASTRUCTURE_SUBTYPES or cause.pattern in INFRASTRUCTURE_PATTERNS
@@ -54,9 +54,9 @@ def is_infrastructure(cause: Occurrence | Verdict) -> bool:
 
 
 def is_beyond_sources(cause: Occurrence) -> bool:
-    """Tell whether nothing shows that a change of sources can repair a failure.
+    """Tell whether nothing shows that a change to the sources can repair a failure.
 
-    A lack of memory can be repaired in the sources. Whether a killed run had hung is not known.
+    A lack of memory can be repaired in the sources. Nothing shows whether a killed run had hung.
     """
     if cause.pattern == _RUN_KILLED:
         return True
@@ -69,7 +69,7 @@ def is_deterministic(occurrence: Occurrence) -> bool:
 
 
 def is_deterministic_kind(cause: Occurrence | Verdict, tests: Sequence[FailedTest | Failure]) -> bool:
-    """Tell whether tests that fail with this verdict fail with any seed."""
+    """Tell whether tests that fail with this cause or verdict fail with any seed."""
     if cause.error_class == "tool_error":
         return False
     return (
@@ -83,7 +83,7 @@ def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
     """Tell whether a test failed with a seed that is not on record.
 
     If this is False, a failure without a seed does not depend on one. A results file of another tool gives neither seed
-    nor simulator: there the error class tells whether a simulator ran.
+    nor simulator; for such a file the error class tells whether a simulator ran.
     """
     in_simulator = failure.in_simulator or cause.error_class in SIMULATION_CLASSES
     return (failure.seed is None or bool(failure.unseeded)) and failure.seeded and in_simulator

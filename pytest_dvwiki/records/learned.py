@@ -1,9 +1,9 @@
-"""Learn from recorded occurrences which fingerprints differ only by a printed name, and are therefore one cause.
+"""Learn from recorded occurrences which fingerprints differ only in a printed name, and are therefore one cause.
 
 Fingerprints of version 2 keep words. So a line of code that prints an operation, a channel, a state or the name of a
 transaction gives a different fingerprint for each name. They are one cause if the same line of code (file, function,
 line, source and callers) reported them in runs of the same sources, and the messages differ at exactly one position,
-where at least three different words were seen. Once three are known, another word at that position is accepted in one
+where at least three different words were seen. Once three are known, another word at that position is accepted in any
 of three cases: the line reported it in runs of the same sources; the line's source and callers are on record and
 unchanged; or the line reported it together with two of the known words.
 
@@ -37,12 +37,12 @@ _FAULT = re.compile(
     r"|timeout|timed|overflow(?:ed)?|underflow(?:ed)?|overrun|underrun|deadlock|livelock|parity|crc|ecc|checksum"
     r"|corrupt(?:ed|ion)?|unknown|unstable|glitch|reordered"
 )
-"""Words that say what is wrong; such a word, or the word right before it, names a check and not a value."""
+"""Words that say what is wrong; such a word, or the word just before it, names a check, not a value."""
 _NAMED = re.compile(
     r"(?i)op|opcode|operation|cmd|command|instr|instruction|channel|chan|ch|port|state|txn|transaction|packet|pkt|type"
     r"|kind|mode|lane|bank|worker|agent|master|slave|core|seq|sequence|item|req|request|resp|response|burst|phase"
 )
-"""Nouns that are followed by a name as their value."""
+"""Nouns after which a printed name is a value: `op ADD`."""
 
 
 def new_merges(db: sqlite3.Connection, known: Verdicts) -> list[Merge]:
@@ -63,11 +63,11 @@ def new_merges(db: sqlite3.Connection, known: Verdicts) -> list[Merge]:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The first occurrence of a cause at one spot: a statement in one version of the sources."""
+    """The first occurrence of a cause at a spot, which is a statement in one version of the sources."""
 
     fingerprint: str
     spot: str
-    """Names the statement together with the version of the sources."""
+    """Hash of the statement and the version of the sources."""
     statement: str
     sources: str
     tokens: tuple[str, ...]
@@ -170,7 +170,7 @@ def _merge(rows: Sequence[_Row], at: int, form: tuple[str, ...]) -> Merge | None
 
 
 def _is_value(form: Sequence[str], at: int) -> bool:
-    """Tell whether a position of a report without a traceback must hold a value: among values, or after a noun."""
+    """Tell whether a position in a report without a traceback must hold a value: it is among values or after a noun."""
     before = form[at - 1] if at else ""
     after = form[at + 1] if at + 1 < len(form) else ""
     if _FAULT.fullmatch(after):

@@ -1,7 +1,7 @@
-"""The matrix axes of a cause: on which values it was seen, and on which its tests passed at the same commit.
+"""The matrix axes of a cause: the values with which it was seen, and those with which its tests passed at that commit.
 
-Values are compared where all other axes are the same: a pass with another simulator and another Python proves nothing
-about either. A value on which a test both passed and failed is not an axis of the cause.
+Two values of an axis are compared only if all other axes are the same: a pass with another simulator and another Python
+proves nothing about either. An axis with a value on which a test both passed and failed does not count.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Split(NamedTuple):
     passed: tuple[str, ...]
     commit: str
     seeds: Literal["same", "other", "unknown"]
-    """Whether a pass had the seed of a failure; `unknown` if that is not on record."""
+    """Whether a pass had the seed of a failure; `unknown` if the records do not tell."""
 
 
 class _Result(NamedTuple):
@@ -44,11 +44,11 @@ class _Result(NamedTuple):
 
 
 def splits(archive: Archive, fingerprints: Sequence[str], commit: str) -> tuple[Split, ...]:
-    """Return the axes that divide the runs of a cause at a commit from passes of its tests there.
+    """Return the axes that divide the failures with a cause at a commit from the passes of its tests at that commit.
 
     Args:
         archive: The records.
-        fingerprints: The present names of the cause.
+        fingerprints: The current names of the cause.
         commit: The commit of the cause's newest occurrence.
     """
     runs = archive.db.execute(

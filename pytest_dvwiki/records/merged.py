@@ -1,8 +1,8 @@
-"""Repair the records after git merged branches, when one branch or both had rolled a month up into one file.
+"""Repair the records after git merged two branches, if one or both had rolled a month up into one file.
 
 * If both did, the monthly file is in conflict: each side has its own records in it, and all of them are kept.
-* If one did and the month had few records, git mistakes the monthly file for the renamed folder of the month, and moves
-  the records that the other branch added out of that folder. Here they are moved back.
+* If one did and the month had few records, git mistakes the monthly file for the renamed folder of the month. It then
+  moves the records that the other branch added out of that folder. Here they are moved back.
 
 No byte of a record changes. A file that cannot be repaired with certainty stays as it is, and the reason is reported.
 """
@@ -25,7 +25,7 @@ _TASK_ID = re.compile(r"^task_id: *[\"']?([\w.-]+)", re.MULTILINE)
 
 @dataclass(slots=True)
 class Repairs:
-    """The repairs that were made, or would be; names are relative to the folder of the records."""
+    """The repairs that were made, or would be made; names are relative to the folder of the records."""
 
     changed: list[str] = field(default_factory=list)
     left: list[tuple[str, str]] = field(default_factory=list)
@@ -37,7 +37,7 @@ def put_right(tasks: Path, *, check: bool = False) -> Repairs:
 
     Args:
         tasks: The folder of the records.
-        check: Only report what would be done.
+        check: Change nothing, and only report what would be done.
     """
     done = Repairs()
     for folder in store.folders(tasks):
@@ -96,7 +96,7 @@ def _move_home(path: Path, name: str, tasks: Path, *, check: bool) -> bool:
     data = reading.read_records(path)
     records, _ = store.read_records(path, data, name)
     if len(records) != 1:
-        # Not one of our files.
+        # The file is not one of ours.
         return True
     if not check:
         disk.create(store.record_path(tasks, records[0]), data)

@@ -48,7 +48,7 @@ def newest_run(archive: Archive) -> RunRecord | None:
 
 
 def causes_since(archive: Archive, since: str) -> list[str]:
-    """Return the causes that made tests fail since a time, or whose newest fix began or held since then."""
+    """Return the causes that made tests fail since a time, and those whose newest fix began or held since then."""
     rows = archive.db.execute(
         "SELECT fingerprint FROM causes WHERE newest >= :since"
         " UNION SELECT fingerprint FROM fix_states"
@@ -77,7 +77,7 @@ class CauseInRun(NamedTuple):
     tests: int
     """Number of failing tests."""
     seconds: float
-    """How long the failing tests ran."""
+    """Run time of the failing tests in seconds."""
     regressed: bool
     waived: bool
     """Whether people accept all failures of the cause."""
@@ -108,9 +108,9 @@ class RunRow:
 
     @property
     def ended(self) -> int:
-        """Return the number of tests that passed or failed; skipped tests and expected failures do not count.
+        """Return the number of tests that passed or failed.
 
-        Tests that failed because of infrastructure alone do not count either.
+        Skipped tests, expected failures, and tests that failed because of infrastructure alone do not count.
         """
         totals = self.totals
         return self.passed + totals.failed + totals.errors + totals.waived - totals.infrastructure
@@ -154,7 +154,7 @@ def causes_in(archive: Archive) -> list[CauseInRun]:
 
 
 def _all_waived(archive: Archive) -> Iterator[tuple[int, str]]:
-    """Yield each run and cause for which all failing tests of the cause in the run are waived."""
+    """Yield each pair of run and cause in which every failing test is waived."""
     rows = archive.db.execute("SELECT run, fingerprint, row FROM waived ORDER BY run, fingerprint").fetchall()
     for key, group in itertools.groupby(rows, key=lambda row: (row[0], row[1])):
         accepted = {test for *_, row in group for test in msgspec.json.decode(row, type=Waived).tests}
@@ -187,11 +187,11 @@ class TestRow:
     states: tuple[State, ...]
     """The state in each run, in the order of the runs."""
     causes: tuple[str, ...]
-    """The causes with which the test failed, the one seen in most runs first."""
+    """The test's causes, the one seen in most runs first."""
 
 
 def tests_by_runs(archive: Archive, shown: Sequence[RunRow], most: int) -> list[TestRow]:
-    """Return the tests that failed most often in some runs, with their outcome in each."""
+    """Return the tests that failed most often in some runs, with their outcome in each run."""
     asked = json_list(str(row.number) for row in shown)
     of_runs = "run IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
     failed: dict[str, dict[int, set[str]]] = {}
@@ -281,7 +281,7 @@ def failing_tests(archive: Archive, first: str, last: str) -> list[FailedInPerio
 
 
 def content(archive: Archive) -> dict[str, str]:
-    """Return, by cause, a text that changes whenever the cause's history changes."""
+    """Map each cause to a text that changes whenever the cause's history changes."""
     parts: dict[str, list[str]] = {}
     for query in (
         "SELECT fingerprint, COUNT(*), SUM(tests), MAX(moment), SUM(regressed) FROM occurrences GROUP BY 1",

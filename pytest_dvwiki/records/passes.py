@@ -1,4 +1,4 @@
-"""Which tests passed in which runs: lists say which tests ran, records which of these tests did not simply pass."""
+"""Which tests passed in which runs: lists name the tests that ran, records name those that did not simply pass."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ class Passes:
         names = {row.nodeid for run in runs for row in run.passed_again}
         for suite in {row.suite for run in runs for row in suites_of(run)}:
             names.update(self._names(suite))
-        # A unit that could not be built or imported is listed as a test; later, the tests inside it take its place.
+        # A unit that cannot be built or imported is listed as a test; once it can, the tests inside are listed instead.
         return {each for name in names for each in (name, *parents_of(name))}
 
     def passing_runs(
         self, tests: Sequence[Target], since: str, before: str, *, independent: bool = False
     ) -> Iterator[tuple[str, str, str | None, str | None]]:
-        """Yield the runs between two moments that passed one of the tests: moment, task id, branch and sources.
+        """Yield moment, task id, branch and sources of the runs between two moments in which one of the tests passed.
 
         Args:
             tests: The tests.
             since: Only runs from this moment on count.
             before: Only runs before this moment count.
-            independent: Leave out runs that prove nothing new: those in which each test that passed has a seed, sources
-                and configuration with which it passed before.
+            independent: Leave out runs that prove nothing new: each test that passed in them had already passed with
+                the same seed, sources and configuration.
         """
         run = f"r.moment, r.task_id, r.branch, r.vcs_commit || {_CHANGES}"
         again = self._db.execute(
@@ -105,7 +105,7 @@ class Passes:
     def _evidence(
         self, listed: SuiteOfRun, marks: str, asked: Iterable[Sequence[Target]]
     ) -> Iterator[tuple[str, str, str, str | None]]:
-        """Yield the simulator, the configuration, the name and the mark of the seed of each test that passed."""
+        """Yield simulator, configuration, name and seed mark of each test that passed."""
         for tests in asked:
             for name in self._passed(listed, tests):
                 yield listed.simulator, listed.config, name, self._mark(listed.suite, marks, name)
@@ -126,11 +126,11 @@ class Passes:
         return having[test]
 
     def before(self, test: Target, moment: str = EVER) -> list[Pass]:
-        """Return the newest runs before a moment that passed a test on its simulator, newest first.
+        """Return the newest runs before a moment in which a test passed on its simulator, newest first.
 
         Only the last `LOOKED_BACK` runs at a commit, without uncommitted changes, count. A test that failed before any
-        simulator was chosen may have passed on any simulator. A folder in which several designs are built has passed
-        only if the same design was built.
+        simulator was chosen may have passed on any simulator. A folder in which several designs are built passed only
+        if the same design was built.
         """
         build = build_of(test.config) if is_folder(test.nodeid) else ""
         if is_folder(test.nodeid) and not build and len(self.builds(test.nodeid, "", moment)) > 1:
@@ -151,8 +151,8 @@ class Passes:
     def built_before(self, test: Target, moment: str = EVER) -> list[Pass]:
         """Return the newest runs before a moment that built a test's design on its simulator, newest first.
 
-        In these runs a test inside the given one failed in the simulation: the given test did not pass, but its build
-        did. A build whose parameters are on record is the same build only with the same parameters.
+        In these runs a test inside the given test failed in the simulation, so the given test did not pass, but its
+        build did. A build whose parameters are on record is the same build only with the same parameters.
         """
         rows = self._db.execute(
             "SELECT r.moment, r.task_id, r.vcs_commit, f.nodeid, o.error_class FROM failed f"
@@ -172,7 +172,7 @@ class Passes:
         return found
 
     def _seeds_of_passes(self, run: int, test: Target, build: str) -> Iterator[tuple[str | None, str | None]]:
-        """Yield the seeds (with marks) of a run's passes of a test on its simulator, in any configuration of a build.
+        """Yield seed and seed mark of each pass of a test in a run, on its simulator, in any configuration of a build.
 
         If a list of tests ran with several seeds, only the mark of a seed is known.
         """
@@ -210,7 +210,7 @@ class Passes:
         }
 
     def passed_since(self, tests: Sequence[Target], moment: str, before: str = EVER) -> bool:
-        """Tell whether a run between two moments passed one of the tests and failed none."""
+        """Tell whether, in a run between two moments, one of the tests passed and none failed."""
         rows = self._db.execute(
             f"SELECT DISTINCT f.moment FROM json_each(?) t JOIN failed f ON {meets('f')} AND f.moment >= ?",  # noqa: S608
             (targets.json_targets(tests), moment),
@@ -220,7 +220,7 @@ class Passes:
 
     def _all_suites(self) -> Sequence[str]:
         """Return all lists of tests that runs refer to. A wiki has few lists: runs rarely add one."""
-        # The number alone is not enough: SQLite gives the number of a removed run to the next run.
+        # The number alone is not enough: SQLite reuses the number of a removed run.
         newest = self._db.execute("SELECT id, task_id FROM runs ORDER BY id DESC LIMIT 1").fetchone()
         if self._listed[0] != newest:
             # Steps from each list to the next: SELECT DISTINCT would read the rows of all runs.
@@ -235,8 +235,8 @@ class Passes:
     def _in_suite(self, suite: str, nodeid: str) -> list[str]:
         """Return the test itself, or the tests inside it, as far as a list contains them.
 
-        A runner that failed to build is listed as a test; later, its cocotb tests take its place. The same holds for a
-        module that could not be imported.
+        A runner that failed to build is listed as a test; once it builds, its cocotb tests are listed instead. The same
+        is true of a module that could not be imported.
         """
         names = self._names(suite)
         place = bisect.bisect_left(names, nodeid)
@@ -261,7 +261,7 @@ class Passes:
         return any(True for _ in self._passed(listed, [test]))
 
     def _passed(self, listed: SuiteOfRun, tests: Iterable[Target]) -> Iterator[str]:
-        """Yield the given tests that passed in a list; one with tests inside passed if all of these passed."""
+        """Yield the given tests that passed in a list; a test with others inside passed if all of these passed."""
         inside = {
             test: names
             for test in tests

@@ -1,7 +1,7 @@
-"""Where else a fix helps: causes fixed by the same commits, and causes of the same pattern that get it as a proposal.
+"""Where else a fix helps: for causes that the same commits fixed, and for causes of the same pattern, as a proposal.
 
-A fix that held is proposed to the causes of its pattern that were seen since the fix, and to those last seen before it.
-A cause keeps its proposal however many other causes follow, so a new cause changes no page but its own.
+A fix that held is proposed to the causes of its pattern that were seen after it, and to those that were seen last
+before it. A cause keeps its proposal however many causes follow, so a new cause changes no page but its own.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class ProposedFix:
 def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixState]) -> None:
     """Store the commits of a cause's newest fix, as one name, if these commits are known to have ended the cause.
 
-    Any one of several commits may have ended the cause. So only a cause with the same commits counts as fixed with it.
+    Any one of several commits may have ended the cause. So another cause counts as fixed with it only if all commits
+    are the same.
     """
     db.execute("DELETE FROM fix_commits WHERE fingerprint = ?", (fingerprint,))
     state = states[-1] if states else None
@@ -52,7 +53,7 @@ def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixS
 
 
 def commits(db: sqlite3.Connection, causes: Iterable[str] | None) -> set[tuple[str, str]]:
-    """Return the commits of the newest fixes of some causes, each with its cause; None stands for all causes."""
+    """Return the commits of the causes' newest fixes, each with its cause; of all causes if `causes` is None."""
     if causes is None:
         return set(db.execute("SELECT name, fingerprint FROM fix_commits"))
     query = "SELECT name, fingerprint FROM fix_commits WHERE fingerprint IN (SELECT value FROM json_each(?))"
@@ -94,12 +95,12 @@ def naming(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
 def renew_proposals(
     db: sqlite3.Connection, judged: set[str] | None, seen: set[str], late: str | None = None
 ) -> set[str]:
-    """Renew the proposals: for each cause with news, find the fix that is proposed to this cause.
+    """Renew the proposals: find the fix that is proposed to each cause with news.
 
     Args:
         db: The tables.
         judged: Causes whose fixes are judged differently than before; None for all.
-        seen: Causes that occurred.
+        seen: Causes that occurred in the added runs.
         late: The moment of the first run in which `seen` causes occurred, if other runs came after it.
 
     Returns:
@@ -126,7 +127,7 @@ def renew_proposals(
 
 
 def _proposed(db: sqlite3.Connection, cause: str) -> tuple[str, str] | None:
-    """Return the cause and moment of the fix that is proposed to a cause: the newest within reach."""
+    """Return the cause and moment of the fix that is proposed to a cause: the newest fix within reach."""
     row = db.execute("SELECT pattern, newest FROM causes WHERE fingerprint = ?", (cause,)).fetchone()
     pattern, newest = row or (None, "")
     found = _newest_that_held(db, pattern, EVER)
@@ -146,7 +147,7 @@ def _newest_that_held(db: sqlite3.Connection, pattern: str | None, before: str) 
 
 
 def _end_of_reach(db: sqlite3.Connection, pattern: str | None, newest: str) -> str:
-    """Return the moment at which a cause stops being one of the last seen of its pattern."""
+    """Return the moment at which `LAST_SEEN` other causes of a pattern were seen after a cause; `~` for never."""
     rows = db.execute(
         "SELECT fingerprint, moment FROM occurrences WHERE pattern = ? AND moment > ? ORDER BY moment",
         (pattern, newest),
@@ -175,7 +176,7 @@ def _in_reach_of_fixes(db: sqlite3.Connection, fixed: set[str]) -> set[str]:
 
 
 def _in_reach_of_runs(db: sqlite3.Connection, seen: set[str], since: str) -> set[str]:
-    """Return the causes that may no longer be among the last seen, as others occurred in a run that was added late."""
+    """Return the causes that may no longer be among the last seen, because others occurred in a run added late."""
     rows = db.execute(
         "SELECT DISTINCT pattern FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
         " AND moment >= ? AND pattern IS NOT NULL",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PROGRESS_EVERY = 100
 _SPEAKING = ("occurrences", "passed_again", "fix_rows", "waived", "first_bad")
-"""Tables whose rows name a cause."""
+"""Tables in which rows name a cause."""
 
 
 def _checks(record: RunRecord) -> set[str]:
@@ -130,10 +130,10 @@ class Refresh:
             self._read_file(self._tasks / place / name, place, _file(self._db, place, name), again=True)
 
     def _tell_apart(self, newest: str | None) -> set[str]:
-        """Decide which cause each occurrence belongs to, for the checks that may have several causes.
+        """Decide which cause each occurrence belongs to, if its check may have several causes.
 
         Args:
-            newest: Sort key of the newest run before the added ones; None if any run may be the newest now.
+            newest: Sort key of the run that was newest before others were added; None to decide again for all runs.
 
         Returns:
             All causes of those checks in which an occurrence moved to another cause.
@@ -215,7 +215,7 @@ class Refresh:
         may_differ = known if self._verify or holds_months else _with_problem(self._db, place)
         for name in sorted(names - known | names & may_differ):
             self._read_file(folder / name, place, _file(self._db, place, name) if name in known else None)
-        # A monthly or unreadable file can change without changing its folder's modification time.
+        # A monthly or unreadable file can change without a change to its folder's modification time.
         settled = settled and not (holds_months and names) and not _with_problem(self._db, place)
         self._db.execute("INSERT OR REPLACE INTO folders VALUES (?, ?, ?)", (place, mtime_ns, settled))
 

@@ -21,7 +21,7 @@ HELD = 1.0
 """Weight, in log-odds, of a fix that held for a cause and touched one side only. Not measured."""
 SIDES: dict[OriginType, str] = {"RTL_BUG": "the design", "TB_BUG": "the testbench"}
 MAYBE_LATER = "or a later commit, since its first passes may be chance"
-"""Note on a fix that a later commit may have brought."""
+"""Note on a fix if a later commit may have been the fix."""
 WOULD_DECIDE = "what would decide: "
 """The beginning of the last reason for an unknown origin."""
 _PROSE = re.compile(
@@ -36,7 +36,7 @@ TESTBENCH = re.compile(rf"(?:^|[\\/_.-])(?:{_BENCH_WORDS})(?=[\\/_.-]|\d*\.)", r
 _WRAPPER = re.compile(
     r"(?:^|[\\/_.-])(?:tbs?|testbench(?:es)?|bench)(?=[\\/_.-]|\d*\.)|(?:^|[\\/])test_[^\\/]*$", re.IGNORECASE
 )
-"""An HDL file of a testbench in Python; a folder name `tests` does not count, as such folders hold designs as well."""
+"""An HDL file of a testbench in Python; a folder name `tests` does not count: such folders hold designs, too."""
 _LANGUAGES = tuple(re.compile(suffix, re.IGNORECASE) for suffix in (r"\.py$", r"\.s?vh?$", r"\.vhdl?$"))
 _MAKEFILE = re.compile(r"(?:^|/)(?:GNUm|[Mm])akefile$")
 _LOADED = re.compile(r"(?:^|/)(?:conftest|__init__)\.py$")
@@ -75,10 +75,10 @@ def concerns(file: str, sources: Collection[str]) -> bool:
 
 
 def is_unread(file: str, reads: Collection[str]) -> bool:
-    """Tell whether a simulation did not read a source, as its reads of files in the same language show.
+    """Tell whether a simulation did not read a source, judging by the files in the same language that it read.
 
-    A Makefile was not read if another one was, unless one's folder is within the other's. Files of other kinds, such as
-    data and scripts, may always have been read, and so may files that pytest loads automatically.
+    A Makefile was not read if another one was, unless one of them is in a folder inside the other's. Files of other
+    kinds, such as data and scripts, may always have been read, and so may files that pytest loads automatically.
 
     Args:
         file: Name in git.
@@ -109,7 +109,7 @@ def is_among(file: str, sources: Collection[str]) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def _names(files: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of files, and all their tails without leading folders."""
+    """Return the names of files, and the same names without one or more of their leading folders."""
     return frozenset(files), frozenset(end for file in files for end in _ends(file))
 
 
@@ -121,7 +121,7 @@ def _ends(file: str) -> Iterator[str]:
 
 
 def own_name(file: str) -> str:
-    """Return a file's name with its own folder; folders above say little about one file (`tests/designs/fifo.sv`)."""
+    """Return a file's name with its own folder only: folders above say little about it (`tests/designs/fifo.sv`)."""
     return "/".join(re.split(r"[\\/]", file)[-2:])
 
 
@@ -140,13 +140,13 @@ def side_of_fix(fix: Fix, reads: Collection[str]) -> OriginType | None:
 
     Args:
         fix: The fix.
-        reads: Files that the failing simulation read; other sources of their language do not count. Of a language
-            of which no file is known, any source may matter, but proves nothing.
+        reads: Files that the failing simulation read; other sources in the same languages do not count. If no file of a
+            language is known, any source in that language may matter, but proves nothing.
     """
     if fix.file_count > len(fix.files) or MAYBE_LATER in fix.note:
         return None
     in_python = any(read.endswith(".py") for read in reads)
-    # If it is unknown what was read, a file counts only if its side does not depend on the language of the testbench.
+    # If the files read are unknown, a file counts only if its side does not depend on the testbench's language.
     ways = (in_python,) if reads else (True, False)
     files = _counted(fix, reads)
     if reads and not all(is_among(file, reads) for file in files):

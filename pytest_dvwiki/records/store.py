@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 SUITES = "suites"
 MARK = 3
-"""Number of digits that mark the seed of a test: two seeds get the same digits in one of 4,096 cases."""
+"""Number of hex digits in the mark of a test's seed; two seeds get the same mark in one of 4,096 cases."""
 NO_MARK = "-"
-"""Takes the place of each digit if the seed is not on record."""
+"""Stands in a mark for each digit if the seed is not on record."""
 _FIRST_YEAR = 1970
 _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\dZ")
 _TIME_FORM = "write it as YYYY-MM-DDThh:mm:ssZ"
@@ -55,7 +55,7 @@ def record_path(tasks: Path, record: RunRecord) -> Path:
 
 
 def _is_moment(time: str) -> bool:
-    """Tell whether a time is valid, in a range that leaves room for counting days back and forth."""
+    """Tell whether a time is valid, and far enough from the limits of dates that days can be added and subtracted."""
     try:
         return _FIRST_YEAR <= datetime.fromisoformat(time).year < MAXYEAR
     except ValueError:
@@ -68,7 +68,7 @@ def write_record(tasks: Path, record: RunRecord, data: bytes | None = None) -> b
     Args:
         tasks: The folder of all records.
         record: The run.
-        data: The bytes of its document, if it was read from a file: they are kept unchanged.
+        data: The bytes of the record's document if it was read from a file; they are kept unchanged.
 
     Returns:
         False if the same record was there already.
@@ -99,7 +99,7 @@ def seed_mark(seed: str | None) -> str | None:
 
 
 def seed_marks(seeds: Iterable[tuple[str, str | None]]) -> str:
-    """Return the marks of the seeds of tests, in the order of their list: one mark for all seeds of a test.
+    """Return the seed marks of tests, in the order of their list: one mark per test, for all its seeds.
 
     Args:
         seeds: The tests with their seeds.
@@ -155,7 +155,7 @@ def _entries(folder: Path, name: re.Pattern[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            # A folder removed meanwhile must not hide the others.
+            # A folder that was removed in the meantime must not hide the others.
             with contextlib.suppress(OSError):
                 if name.fullmatch(entry.name) and entry.is_dir():
                     found[entry.name] = entry.stat().st_mtime_ns
@@ -230,10 +230,10 @@ def _record_count(document: dict[str, object], name: str) -> int:
 
 
 def _parsed(data: bytes, name: str, above: int, *, must_be_record: bool) -> object:
-    """Parse a document with `above` lines before it in its file.
+    """Parse a document that follows `above` other lines in its file.
 
     Raises:
-        RecordError: The document is not YAML, or must be a record and is not even a mapping.
+        RecordError: The document is not YAML, or it has to be a record and is not even a mapping.
     """
     try:
         document = codec.last_document(data) or load(data, name)

@@ -28,18 +28,18 @@ class SubtypeHistory:
     first_seen: str
     last_seen: str
     patterns: tuple[tuple[str, int, str], ...]
-    """Ids of the patterns that matched, by name, each with its number of runs and the id of the newest run."""
+    """Ids of the patterns that matched, sorted, each with its number of runs and the id of the newest run."""
     rows: tuple[OccurrenceRow, ...]
     """The newest occurrences, newest first."""
     words: dict[str, str]
     """Maps the fingerprint of each cause in `rows` to its newest message, masked."""
     causes: int
     fixes: tuple[tuple[str | None, Fix, str], ...]
-    """The newest fixes, newest first: fingerprint (None for a fix of the whole subtype), fix, task id."""
+    """The newest fixes, newest first: the cause's fingerprint (None for a fix of the whole subtype), fix, task id."""
     held: int
     failed: int
     reported: int = 0
-    """How many of the fixes in `held` and `failed` are known only from reports of agents."""
+    """How many of the fixes in `held` and `failed` are known only from agents' reports."""
 
     @property
     def held_fix(self) -> Fix | None:
@@ -49,7 +49,7 @@ class SubtypeHistory:
 
 
 def is_reported(cause: str | None, fix: Fix) -> bool:
-    """Tell whether only an agent's report gives the result of a fix; no run of a cause showed it."""
+    """Tell whether the result of a fix is known only from an agent's report, not from the runs of a cause."""
     return cause is None and fix.by == "agent"
 
 
@@ -121,7 +121,7 @@ def _words(archive: Archive, causes: set[str]) -> dict[str, str]:
         (tables.json_list(sorted(causes)),),
     )
     found = dict(kept)
-    # If the newest run was removed, the details are missing: the occurrence that is newest now is read from its file.
+    # The details went when the newest run was removed: the occurrence that is newest now is read from its file.
     rest = ((cause, archive.newest_occurrence((cause,))) for cause in causes - found.keys())
     return found | {cause: mask(newest.primary) for cause, newest in rest if newest is not None}
 

@@ -46,13 +46,13 @@ WHERE true ON CONFLICT (subtype, kind, name) DO UPDATE SET runs = runs + exclude
 def moment_of(record: RunRecord) -> str:
     """Return the sort key of a run: the time at which it finished, the time at which it started, and its id.
 
-    Times are whole seconds. Of two runs that finished in the same second, the one that started later comes later.
+    Times are whole seconds. If two runs finished in the same second, the one that started later comes later.
     """
     return f"{record.finished} {record.started} {record.task_id}"
 
 
 def by_fingerprint(occurrences: Iterable[Occurrence]) -> list[Occurrence]:
-    """Return one occurrence per cause; a caller of the API may have given a cause twice."""
+    """Join the occurrences of each cause into one; a caller of the API may have given a cause twice."""
     merged: dict[str, Occurrence] = {}
     for item in occurrences:
         first = merged.get(item.fingerprint)
@@ -74,7 +74,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, stored: RunReco
 
     Args:
         db: The tables.
-        record: The record with the present names of its causes.
+        record: The record with the current names of its causes.
         file: Id of the file that holds it.
         stored: The same record with the names that the file gives its causes.
 
@@ -235,7 +235,7 @@ def suites_of(record: RunRecord) -> tuple[Suite, ...]:
 
 
 def _marks(suite: Suite) -> str:
-    """Return the mark of the seed that all tests of a list share, or one for each; empty if no seed is on record."""
+    """Return the mark of the one seed of a list, or a mark for each of its tests; empty if no seed is on record."""
     return (suite.seeds or "") if suite.seed is None else str(seed_mark(suite.seed))
 
 

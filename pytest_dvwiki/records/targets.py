@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FailedTest, Occurrence
 
 _NOTHING_GIVEN = hashlib.sha256().hexdigest()[:8]
-"""Stands for a build that got no parameter before it failed, as with GHDL, which takes them only at elaboration."""
+"""Stands for a build that failed before it got any parameter, as GHDL builds do: GHDL takes parameters later."""
 _OF_BUILD = 8
 """Number of leading digits of a configuration that stand for the build."""
 _NOTHING_ADDED = "0000"
-"""The end of a configuration to which the run adds nothing; the digits before it stand for the build."""
+"""The last digits of a configuration to which the run adds nothing; the other digits stand for the build."""
 ANY = "*"
 """Stands for every simulator and configuration."""
 _PARAMETERS = re.compile(r"\[.*?\](?=::|$)")
@@ -53,7 +53,7 @@ def build_of(config: str) -> str:
 
 
 class Target(NamedTuple):
-    """A test on a simulator in a build configuration; simulator and configuration are empty if none is on record."""
+    """A test on a simulator in a build configuration; either of these is empty if it is not on record."""
 
     nodeid: str
     simulator: str = ""
@@ -90,7 +90,7 @@ def of_failure(occurrence: Occurrence, test: FailedTest) -> Target:
         return Target(test.nodeid, ANY, ANY)
     config = test.config or ""
     if occurrence.error_class in DETERMINISTIC_CLASSES and config.endswith(_NOTHING_ADDED):
-        # A build that failed never reached the run, so the run added nothing.
+        # After a failed build there is no run that could add to the configuration.
         config = config.removesuffix(_NOTHING_ADDED)
         if config == _NOTHING_GIVEN:
             # The step that failed got no parameter, so no parameter of a later step can change it.
@@ -99,12 +99,12 @@ def of_failure(occurrence: Occurrence, test: FailedTest) -> Target:
 
 
 def json_targets(targets: Iterable[Target]) -> str:
-    """Return targets as JSON for a statement that joins `json_each(?) t` on `meets`."""
+    """Return targets as JSON for an SQL statement that joins `json_each(?) t` on `meets`."""
     return json.dumps([list(target) for target in targets])
 
 
 def meets(row: str) -> str:
-    """Return the SQL condition under which a row with this alias counts for a target `t` of `json_targets`."""
+    """Return the SQL condition for a row, given by its table's alias, to count for a target `t` of `json_targets`."""
     nodeid, simulator, config = (f"json_extract(t.value, '$[{number}]')" for number in range(3))
     row_config = f"{row}.config"
     same = (

@@ -1,4 +1,4 @@
-"""The folder in which a test was built, from the test's name. If the build fails, records name the folder instead."""
+"""Find the folder in which a test was built from the test's name: if the build fails, records name the folder."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def folder_of(nodeid: str) -> str | None:
 
 
 def is_folder(nodeid: str) -> bool:
-    """Tell whether a name is that of a folder that failed to build."""
+    """Tell whether a name in a record is a folder that failed to build, not a test."""
     return "::" not in nodeid and not _FILE.search(nodeid)
 
 
 def parents_of(nodeid: str) -> list[str]:
-    """Return what contains a test, innermost first: a class, a runner, the module, the folder it was built in."""
+    """Return what contains a test, innermost first: a class, a runner, the module, the folder of its build."""
     parts = nodeid.split("::")
     folder = folder_of(nodeid)
     return ["::".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)] + ([folder] if folder else [])

@@ -12,7 +12,7 @@ Records never change; the results of `dvwiki build --reclassify` are stored besi
       - {fingerprint: "9b1f03c2a7d4", becomes: "0a66a656159d", error_class: uvm_error,
          failure_subtype: scoreboard_fail, pattern: "uvm.scoreboard_mismatch"}
 
-`becomes` names the cause from then on, in every record, and `fingerprint` is an alias; the two are equal if only the
+From then on `becomes` names the cause in every record, and `fingerprint` is an alias; the two are equal if only the
 label changed. The label holds for runs up to `newest` that another registry or fingerprint version had named. A file is
 named after the time of the newest record and a hash of its content: two branches that reclassify the same archive write
 the same file, and if they write two, both count. Other YAML in the folder is ignored.
@@ -121,7 +121,7 @@ class Rulings:
     schema: int = _PLAIN
 
     def names(self, record: RunRecord) -> bool:
-        """Tell whether this file relabels a run: one up to `newest` that another registry or version had judged."""
+        """Tell whether this file relabels a run: one not after `newest` that another registry or version judged."""
         gave = (record.registry, record.fingerprint_version)
         return moment_of(record) <= self.newest and gave != (self.registry, self.fingerprint_version)
 
@@ -136,7 +136,7 @@ class Verdicts:
 
     @cached_property
     def _steps(self) -> list[tuple[Rulings, dict[str, Ruling]]]:
-        """Return each file, with the file's rulings by former fingerprint."""
+        """Return each file with its rulings, by former fingerprint."""
         return [(one, {ruling.fingerprint: ruling for ruling in one.verdicts}) for one in self.files]
 
     @property
@@ -145,7 +145,7 @@ class Verdicts:
         return 1 + max((rulings.number for rulings in self.files), default=0)
 
     def canonical(self, fingerprint: str) -> str:
-        """Return the present name of a fingerprint."""
+        """Return the current name of a fingerprint."""
         for _, by_fingerprint in self._steps:
             ruling = by_fingerprint.get(fingerprint)
             fingerprint = ruling.becomes if ruling else fingerprint
@@ -199,7 +199,7 @@ class Verdicts:
 
     @cached_property
     def alone(self) -> frozenset[str]:
-        """Return the causes that were merged with others once and no longer are."""
+        """Return the causes that were once merged with others and no longer are."""
         named = {member.fingerprint for one in self.files for merge in one.merges for member in merge.members}
         named |= {name for each in self.apart for name in (*each.kept, *each.other)}
         return frozenset(named.difference(*self.groups))
@@ -211,7 +211,7 @@ class Verdicts:
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """Return the fingerprints that were replaced, each with its present name."""
+        """Return the fingerprints that were replaced, each with its current name."""
         known = {name for rulings in self.files for one in rulings.verdicts for name in (one.fingerprint, one.becomes)}
         return {name: became for name in sorted(known) if (became := self.canonical(name)) != name}
 
