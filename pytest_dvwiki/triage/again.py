@@ -23,15 +23,15 @@ _EXCEPTION = re.compile(r"[A-Z]\w*[a-z]\w*")
 
 
 def reclassify_failure(occurrence: Occurrence, fingerprint_version: int, classifier: Classifier) -> Verdict | None:
-    """Return the verdict of the present registry and fingerprint version.
+    """Return the verdict of the current registry and fingerprint version.
 
     An excerpt shows less than the log of the failed test. Therefore the recorded first cause stays the first cause if
-    its message still names a cause. Its recorded fingerprint is then kept if it has the present version.
+    its message still names a cause. Its recorded fingerprint is then kept if it has the current version.
 
     Args:
         occurrence: The occurrence as it was archived.
         fingerprint_version: The fingerprint version in its record.
-        classifier: The present classifier, without a history.
+        classifier: The current classifier, without a history.
 
     Returns:
         None if the excerpt is not enough: it is missing, nothing in it is recognised any more, or it lacks an

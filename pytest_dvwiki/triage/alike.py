@@ -1,8 +1,8 @@
-"""Find failures of a run that differ only in unimportant values, so that one of them is classified for all.
+"""Find failures of a run that differ only in unimportant values, so that classifying one of them is enough.
 
 A testbench fails thousands of times with the same words and different numbers. The words decide which patterns match,
-which message is the first cause, and which fingerprint it gets. Two failures are alike if their texts differ only
-in free-standing numbers, and if these numbers have the same length and kind of digits and repeat in the same places.
+which message is the first cause, and which fingerprint it gets. Two failures are alike if their texts differ only in
+free-standing numbers, and if these numbers have the same length and kind of digits and repeat in the same places.
 Numbers of one digit, and numbers that a pattern may know (`signal 15`, `code 137`), count as words.
 """
 
@@ -25,7 +25,7 @@ _ALL_DIGITS = re.compile(r"0-9|\\d")
 _KNOWN = re.compile(r"\d{2,}")
 _BINARY = frozenset("01")
 _LONGEST = 1 << 13
-"""Number of characters above which a failure is not compared: it is rarely like another, and comparing it is slow."""
+"""Number of characters above which a failure is not compared: long ones are rarely alike, and slow to compare."""
 _MOST_VALUES = 1 << 14
 """Number of values whose kinds are cached."""
 _GAP = "\n\0\n"
@@ -41,7 +41,7 @@ class Likeness:
     def __init__(self, entries: Sequence[RegistryEntry]) -> None:
         own = [entry.pattern for entry in entries if entry.of_people]
         self._compares = not any(map(_distinguishes_digits, _expressions(own)))
-        """Whether failures are compared: not if an expression that people gave may require a particular digit."""
+        """False if an expression that people gave may require a particular digit; failures are then not compared."""
         expressions = _expressions(entry.pattern for entry in entries if not entry.of_people)
         self._letters_matter = bool(own)
         """Whether an expression may require decimal digits in a hexadecimal number; no built-in expression does."""

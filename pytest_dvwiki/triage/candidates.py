@@ -118,9 +118,9 @@ def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozens
     The head and frames of a traceback are not returned if it is cut off, or if no pattern matches its exception.
 
     Args:
-        text: Lines without a gap.
+        text: Consecutive lines.
         first: Number of the first line.
-        known: The lines with a message that a pattern matches.
+        known: Numbers of the lines with a message that a pattern matches.
     """
     if "Traceback (most recent call last)" not in text:
         return frozenset()

@@ -38,7 +38,7 @@ RUNNERS_UP = 3
 EXCERPT_LINES = 40
 LONGEST_PRIMARY = 1000
 _LOGS = 2
-"""Number of logs whose last lines are shown for a killed simulation: the test's log, and an error stream beside it."""
+"""Number of logs whose last lines are shown for a killed simulation: the test's log and, if any, an error stream."""
 _LONGEST_LINE = 1000
 _MANY = 64
 """Minimum number of failures of a run at which looking for failures that are alike saves time."""
@@ -95,8 +95,8 @@ class Classifier:
 
         Args:
             registry: The patterns.
-            history: The archive's knowledge of the same cause, and of other causes of its pattern.
-            hooks: Called first, in this order; the first verdict returned by one of them counts.
+            history: The archive's knowledge of a failure's cause, and of other causes of its pattern.
+            hooks: Called before the patterns are tried, in this order; the first verdict that one returns counts.
         """
         self.registry = registry
         self.matcher = Matcher(registry, watched=self.watched())
@@ -105,7 +105,7 @@ class Classifier:
         self._kept: dict[Failure, Verdict | FirstCause] = {}
         self._alike: dict[Hashable, Verdict] = {}
         self._borrowed: set[int] = set()
-        """Ids (`id()`) of the failures whose verdict, with its texts, was taken from a similar failure."""
+        """Ids (`id()`) of the failures whose verdict, texts included, was taken from a similar failure."""
 
     def classify_all(self, failures: Sequence[Failure]) -> list[Verdict]:
         """Return the verdict on each failure of a run.
@@ -170,7 +170,7 @@ class Classifier:
 
     def _named(self, failure: Failure, found: FirstCause) -> Verdict:
         verdict, choice = self.verdict_of(found), found.choice
-        # A report with a place of its own does not have the place of the exception that followed it.
+        # A report with a place of its own does not get the place of the exception that followed it.
         is_elsewhere = choice is not None and not choice.candidate.exception and verdict.place is not None
         return replace(verdict, follower=not failure.started, frame=None if is_elsewhere else failure.frame)
 
@@ -273,7 +273,7 @@ def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, st
 
 
 def _primary_text(finding: FirstCause, parts: ReportParts) -> str:
-    """Return the text of the first cause: add the place to a vague text, and the simulation time to a time limit."""
+    """Return the text of the first cause, with its place if the text is vague, or the time if a time limit ended it."""
     text = with_place(finding.text, parts, finding.frame)
     for more in (finding.values, finding.difference):
         if more and more not in text:

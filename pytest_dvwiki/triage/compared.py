@@ -1,4 +1,4 @@
-"""Read the values that a check compared: does an assertion compare, is a value unknown, where do two first differ."""
+"""Read what a check compared: whether an assertion compares, which values are unknown, where two first differ."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _SEQUENCE = re.compile(
 _AT_INDEX = re.compile(r"^(?:E\s+)?\s*At index (?P<index>\d+) diff: (?P<values>.{1,300})$")
 _ASSERT = re.compile(r"^(?:E\s+)?\s*assert (?P<values>\S.*)$")
 _TRACEBACK = re.compile(r"\s*(?:Traceback \(most recent call last\)|File \"|> )")
-"""The beginning of lines that show source code, and so no values."""
+"""The beginning of lines that show source code, not values."""
 _ITEM = re.compile(r"\\x[0-9a-fA-F]{2}|\\.|.", re.DOTALL)
 
 

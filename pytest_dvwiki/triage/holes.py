@@ -122,14 +122,14 @@ class _Point:
         return [] if ALL_BINS in was_open and was_open[ALL_BINS].hits == row.hits else [row]
 
     def _priority(self, holes: Iterable[CoverBin]) -> int:
-        """Return the highest priority among holes: bins of higher weight come first, then bins that were never hit."""
+        """Return the highest priority among holes: bins of higher weight come first; if equal, bins never hit."""
         return min(2 * self._ranks[bin_.weight] - (bin_.hits <= 0) for bin_ in holes)
 
     def _row(self, name: str, bin_: CoverBin, priority: int | None) -> BinRow:
         return self._record_row(name, priority, "", filled=bin_.filled, hits=bin_.hits, goal=bin_.goal)
 
     def _all_bins(self, *, filled: bool) -> BinRow:
-        """Return the row of all bins together; `hits` is the number of covered bins."""
+        """Return the row that stands for all bins of the point; its `hits` is the number of covered bins."""
         total = len(self._members)
         return self._record_row(
             ALL_BINS,
@@ -170,7 +170,7 @@ def _kept(name: str) -> str:
 
 
 def _ranks(weights: Iterable[int]) -> dict[int, int]:
-    """Return the rank of each weight, the heaviest first."""
+    """Map each weight to its rank; the highest weight has rank 1."""
     return {weight: rank for rank, weight in enumerate(sorted(set(weights), reverse=True), start=1)}
 
 

@@ -1,8 +1,8 @@
 """Identify a missing name, or a line that cannot be parsed, in the same way for every tool.
 
-A missing name is one cause, whichever statement asked for it, whichever component caught and reported the exception,
-and whichever simulator reports it. A syntax error is identified by its line: its message tells only what a tool's
-parser expected, and two syntax errors in one file are two causes.
+A missing name is one cause, whichever statement asked for the name, whichever component caught the exception, and
+whichever simulator reports it. A syntax error is identified by its line, since its message says only what a tool's
+parser expected: two syntax errors in one file are two causes.
 """
 
 from __future__ import annotations

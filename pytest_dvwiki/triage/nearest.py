@@ -3,7 +3,7 @@
 The words of an example are weighted by their rarity (tf-idf), and the similarity is the cosine between two texts.
 Names, numbers and paths are masked, so that only the tool's own words are compared.
 
-The label of that example is shown and never used as a verdict: no similarity makes it right in nine of ten cases
+The label of the nearest example is shown, but never used as a verdict: no similarity makes it right in 9 of 10 cases
 (`docs/naming.md` shows the curve, `tests/bench/nearest.py` measures it).
 """
 
@@ -70,7 +70,7 @@ class Nearest:
 
 
 def words(message: str) -> Sequence[str]:
-    """Return the words of a message by which it is compared: all but places, names and values."""
+    """Return the words that count when a message is compared: all but places, names and values."""
     masked = mask(parse_report(message).text).lower()
     return [word for word in _WORD.findall(masked) if word not in _EMPTY and len(word) > 1]
 

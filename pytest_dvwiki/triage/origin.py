@@ -60,11 +60,11 @@ PERSON = 3.0
 _INSTANCE = WEIGHTS["changes"]
 """Weight of the clue that a testbench file instantiates something that does not fit. Not measured.
 
-This weight equals the weight of a change on one side, so that a change of the design alone leaves the origin open:
+This weight equals that of a change on one side, so that a change to the design alone leaves the origin open:
 the design may have lost a port, or the testbench may not have followed a new name.
 """
 _PRIOR = 2.0
-"""Number of decisions assumed for each side before people decided anything about the causes of a pattern."""
+"""Number of decisions that are assumed for each side until people decide on causes of a pattern."""
 FEWEST_SEEDS = 2
 """Minimum number of seeds that show how a fault depends on the stimulus."""
 
@@ -82,9 +82,9 @@ _KINDS = {
     "simulation_ended_early": "no progress",
 }
 _SAME_HDL = "same HDL"
-"""Clue kind: no HDL file changed, so no change of the design explains a mismatch in it."""
+"""Clue kind: no HDL file changed, so no change to the design explains a mismatch in it."""
 _ASKS = "asks for a top"
-"""Clue kind: the Makefile of a build changed; if nothing else did, the design did not lose the top level."""
+"""Clue kind: a build's Makefile changed; if nothing else did, the design cannot have lost its top level."""
 _LIST = "source list"
 """Clue kind: a source list changed, so a missing file may be the fault of whoever maintains the list."""
 _REPLACES = {_SAME_HDL: "mismatch", _LIST: "build", _ASKS: "top level"}
@@ -109,13 +109,13 @@ _READINGS = {
     "top level": ("the design lost or renamed a module", "the build asks for the wrong module, or lacks a source"),
     _LIST: ("the design's own list of sources is wrong", "the testbench's build asks for a wrong file"),
 }
-"""Both readings of failures that look the same whichever side is wrong; such a failure alone decides nothing."""
+"""The two readings, design first, of failures that look the same whichever side is wrong."""
 _ANY = _READINGS.keys() - {"handle", "top level"}
 """Kinds that many different faults share: the fix of one fault is not evidence for the next."""
 _LISTS = re.compile(r"\.(?:f|fl|flist|filelist|vc|core)$", re.IGNORECASE)
 _MAKEFILES = re.compile(r"(?:^|[\\/])(?:gnu)?makefile[^\\/]*$|\.mk$", re.IGNORECASE)
 _IN_C = re.compile(r"\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx)$", re.IGNORECASE)
-"""Files of a model in C, or of functions that design and testbench call; the side that they belong to is not known."""
+"""Files in C, such as a model or functions that design and testbench call; the side that they belong to is unknown."""
 _BUILD_FILES = re.compile(rf"{_MAKEFILES.pattern}|\.tcl$|{_LISTS.pattern}", re.IGNORECASE)
 _SCRIPTS = re.compile(
     rf"{_BUILD_FILES.pattern}|\.(?:[a-z]?sh|do|bat|ps1|pl|json|toml|ya?ml|cfg|ini)$|(?:^|[\\/])[^\\/.]+$", re.IGNORECASE
@@ -176,7 +176,7 @@ def judge(
 
 
 def _names_its_sender(pattern: Pattern | None) -> bool:
-    """Tell whether a message names what ended a run, such as a job's limit; a signal alone may have ended a hang."""
+    """Tell whether a message names what ended a run, such as a job's limit; a bare signal may have ended a hang."""
     return pattern is not None and pattern.id in INFRASTRUCTURE_PATTERNS
 
 
@@ -206,7 +206,7 @@ def conclude(clues: Sequence[Clue]) -> Origin:
 
 
 def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
-    """Return a verdict with more evidence; a decision of a hook or of the environment stays."""
+    """Return a verdict with more evidence; the origin stays if a hook decided it, or if the environment failed."""
     if verdict.decided_by or verdict.error_class == "tool_error":
         return verdict
     kinds = {clue.kind for clue in verdict.clues}
@@ -239,7 +239,7 @@ def _is_of_design(clue: Clue) -> bool:
 
 
 def _is_path_problem(verdict: Verdict, change: Clue, refuted: Collection[str | None]) -> bool:
-    """Tell whether changes prove nothing because a source is not where the build, or a changed list, looks for it.
+    """Tell whether changes prove nothing because a source is not where the build or a changed list looks for it.
 
     A missing file that the design includes is different: the message then names a file of the design.
     """
@@ -276,13 +276,13 @@ def of_changes(
     Args:
         files: Names of the changed files; only sources of design and testbench count.
         passed: The commit at which the test passed.
-        failed: The first commit at which it failed; None if that is the present state.
+        failed: The first commit at which it failed; None if that is the current state.
         sources: Known files that the failing simulation read; other files do not count.
         python_bench: Whether the testbench is in Python.
         failures: Number of runs that failed since the last pass, if that pass had a different seed; else 0. After such
             a pass the fault may be older than the pass, or come from a changed build description.
         of_build: Whether the build fails; an earlier build that passed does not prove that the test passed.
-        lacking: The file that asks for a module which the build lacks. Only a change of this file, or of one that
+        lacking: The file that asks for a module which the build lacks. Only a change to this file, or to one that
             the build did not read, can have lost the module.
     """
     files = tuple(files)
@@ -328,7 +328,7 @@ def _may_call(file: str, sources: Collection[str]) -> bool:
 
 
 def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:
-    """Return the clue that a test fails with some of its seeds only: the fault depends on the stimulus."""
+    """Return the clue that a test fails with only some of its seeds: the fault depends on the stimulus."""
     if not passed or failed + passed < FEWEST_SEEDS:
         return ()
     text = f"fails with {failed} of {failed + passed} seeds: it depends on the stimulus"
@@ -358,7 +358,7 @@ def _undecided(kind: str) -> Clue:
 
 
 def _what_would_decide(clues: Sequence[Clue]) -> str:
-    """Return what would decide between the readings of a failure, and which further runs to compare with.
+    """Return what would decide between the readings of a failure, and which other runs to compare with.
 
     A recorded pass with another seed or simulator decides nothing on its own: it gives a run to compare with.
     """
@@ -433,7 +433,7 @@ def _run(failure_subtype: str, prior: Clue | None) -> Clue | None:
 
 
 def _prior(failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str, Subtype]) -> Clue | None:
-    """Return a clue for the side from which such failures mostly come; the caller sets the kind of the clue."""
+    """Return a clue for the side that such failures mostly come from; the caller sets the kind of the clue."""
     if pattern is not None and pattern.origin in SIDES:
         return Clue("", pattern.origin, f"messages like this ({pattern.id}) mostly come from {SIDES[pattern.origin]}")
     if pattern is not None and pattern.origin == "TOOL":

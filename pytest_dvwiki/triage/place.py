@@ -50,7 +50,7 @@ def is_part_of_identity(parts: ReportParts) -> bool:
 
 
 def call_of_check(parts: ReportParts, frame: Frame) -> str:
-    """Return the masked call, from another file, of a function that compares its arguments; else an empty text.
+    """Return the masked statement in another file that called a checking function; empty for any other function.
 
     Only that call says what such a library function compared (`check_result(full, 1)`).
     """

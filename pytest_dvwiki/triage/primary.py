@@ -75,7 +75,7 @@ _CAUGHT = frozenset({"pyuvm.unknown_value_report", "pyuvm.handle_report"})
 _CONSEQUENCES = frozenset({"assertion_fail", "scoreboard_fail", "coverage_miss", "timeout", "x_propagation"})
 """Subtypes of failures that may follow from a testbench operation that never ran."""
 _EMPTY_CHECK = re.compile(r"AssertionError(?:: (?:assert )?(?:False|0))?")
-"""An assertion without words: what it reports was found earlier."""
+"""An assertion that says nothing: what it reports was found earlier."""
 _WARNING = r"(?:[^\s:]{1,300}:\d+(?::\d+)?: ?)?[Ww]arning\b(?! as error| treated)|[^\s:]{1,300}:\d+(?::\d+)?: ?warning:"
 """The beginning of a compiler's warning."""
 _STOP = re.compile(
@@ -195,7 +195,7 @@ def ranked(candidates: Sequence[Candidate], order: Callable[[Candidate], int] = 
 
 
 def decide(ranked: list[Candidate], *, function: str | None = None) -> Choice | None:
-    """Choose the first cause among ranked candidates; return None if there are none.
+    """Choose the first cause among ranked candidates; return None if there are no candidates.
 
     Args:
         ranked: The candidates.
@@ -298,7 +298,7 @@ def _before_early_end(best: Candidate, ranked: list[Candidate], noise: list[Cand
 
 
 def _early_end(ranked: list[Candidate]) -> Candidate | None:
-    """Return the early end of the simulation because of which a test did not fail as expected."""
+    """Return the early end of the simulation that kept a test from failing as expected; None if there is none."""
     best = ranked[0]
     if best.pattern.failure_subtype not in EXPECTATIONS:
         return None

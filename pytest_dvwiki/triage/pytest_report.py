@@ -21,10 +21,10 @@ _EXIT = re.compile(r"E {1,}SystemExit\b")
 
 
 def only_messages(lines: Sequence[str]) -> list[str]:
-    """Return the lines of the report; blank source code, docstrings, values and places, so that only messages stay.
+    """Return the lines of the report, all but its messages blanked: source code, docstrings, values and places.
 
     pytest marks the lines of the exception with an `E`. A report without such a line (a strict xpass, a worker's crash)
-    consists of messages only. Of a chain of exceptions only the one that counts stays, as in a traceback.
+    consists of messages only. In a chain of exceptions only the one that counts stays, as in a traceback.
     """
     if not any(_MESSAGE.match(line) for line in lines):
         return ["" if _PLACE.match(line) else line for line in lines]

@@ -41,7 +41,7 @@ MATCHES = ("fingerprint", "pattern", "test", "message", "page")
 _KEYS = ("id", "match", "reason", "owner", "expires", "approved_by", "ticket", "added_by", "added")
 _REGEX = "regex:"
 _DEPTH = 4
-"""Depth of a value in the document: `waivers`, a position, `match`, and a key in it."""
+"""Depth of a value of `match` in the document: `waivers`, a position, `match`, a key."""
 
 
 class _WaiverError(ValueError):
@@ -64,7 +64,7 @@ class Waiver:
     """The day on which the waiver was added."""
 
     def is_expired(self, day: str) -> bool:
-        """Tell whether the waiver no longer holds on a day."""
+        """Tell whether the waiver has expired by a day."""
         return self.expires is not None and self.expires < day
 
     def matches(self, values: Mapping[str, Sequence[str]]) -> bool:
@@ -304,7 +304,7 @@ class _WaiverReader:
         if value is None and mode == FOR_ALL:
             return {}
         if not isinstance(value, dict) or not value:
-            raise self._error(place, f"say what is waived, by one or more of {', '.join(MATCHES)}")
+            raise self._error(place, f"`match` has to say what is waived, by one or more of {', '.join(MATCHES)}")
         for key, wanted in value.items():
             if key not in MATCHES:
                 raise self._error((*place, key), f"a waiver cannot match by {key!r}; {nearest(key, MATCHES)}")
@@ -344,9 +344,9 @@ def _agrees(wanted: str, value: str) -> bool:
 
 
 def _expression(wanted: str) -> Expression:
-    """Return the search for a value of `match`: an expression after `regex:`, else a glob.
+    """Compile a value of `match`: a regular expression if it begins with `regex:`, else a glob.
 
     Raises:
-        ExpressionError: It is not a valid expression.
+        ExpressionError: The value is not a valid expression.
     """
     return given(wanted.removeprefix(_REGEX)) if wanted.startswith(_REGEX) else glob(wanted)

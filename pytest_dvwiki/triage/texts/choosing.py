@@ -26,8 +26,8 @@ def choose_in_text(
     Args:
         lines: Numbered lines, with gaps in the numbers for lines left out.
         matcher: The patterns.
-        among: Numbers of the lines whose messages count; None for all lines. They were found in the whole text: next to
-            a gap in `lines` a message may be incomplete.
+        among: Numbers of the lines whose messages count; None for all lines. These messages were found in the whole
+            text; in `lines`, a message next to a gap may be incomplete.
     """
     marks = sections_of(lines)
     whole = "\n".join(line for _, line in lines)

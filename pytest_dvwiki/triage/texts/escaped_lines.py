@@ -1,4 +1,4 @@
-"""Texts that were written into one line: a log as a JSON string or in source code, an annotation of CI.
+"""Texts that were written into one line: a log as a JSON string or in source code, a CI annotation.
 
 An escaped line feed in such a line begins a line of its own. Line numbers still count the lines of the original text.
 """
@@ -88,7 +88,7 @@ class Folds:
         return lines
 
     def line(self, number: int) -> int:
-        """Return the number that a line, now unfolded and split, has in the original text."""
+        """Return the number in the original text of a line of the unfolded and split text."""
         if self._numbers:
             number = self._numbers[number - 1]
         before = bisect_right(self._starts, number) - 1

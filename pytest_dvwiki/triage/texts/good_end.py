@@ -2,7 +2,7 @@
 
 Words that belong to no tool ("ERROR: …", "timed out") also occur in tests that pass, and a tool goes on if an optional
 library or licence is missing. If a log holds no stronger message, its end decides. In the log of a place-and-route
-tool no message comes from a testbench. In the log of a script that probes the machine, a failed probe is an answer.
+tool no message comes from a testbench. In the log of a script that probes the machine, a failed probe is no failure.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WORDS = ("uvm_error", "passed", "test pass", "normal exit", "$finish", "checkou
 _BANNERS = 1 << 16
 """Number of characters at the start of a log in which a tool prints its name."""
 _DIGITS = str.maketrans("23456789", "11111111")
-"""Makes lines equal that differ only in numbers of tests: every digit but zero becomes 1."""
+"""Turns every digit but zero into 1, so that lines that differ only in numbers of tests become equal."""
 _TEST = re.compile(
     r"\bUVM_ERROR\s*:\s*0\b"
     r"|={3,} \d+ passed\b(?!.*\bfailed\b)"
@@ -60,7 +60,7 @@ _NOT_CONFIGURED = re.compile(r"^configure:(?:\d+:)? error: (?!in `)|^CMake Error
 
 @functools.cache
 def words() -> tuple[str, ...]:
-    """Return lower-case words, one of which is in every line that reports the success of a run or a test."""
+    """Return lower-case words; every line that reports the success of a run or a test contains one of them."""
     return (*_WORDS, *(word for tool in simulators.tools() for word in tool.success_words))
 
 

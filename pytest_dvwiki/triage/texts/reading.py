@@ -42,7 +42,7 @@ class Sighting:
     hits: int
     """Number of messages about the cause."""
     primary: str
-    """The first message, joined to one line, redacted."""
+    """The first message, redacted and joined into one line."""
     fix: str | None
 
 
@@ -137,7 +137,7 @@ class TextClassifier(Classifier):
 
 
 def _finding_in(frames: Frames, choice: Choice, lines: Sequence[tuple[int, str]], *, simulator: bool) -> FirstCause:
-    """Return a message of a bare text as a first cause, with the place that its traceback names."""
+    """Return the chosen message of a bare text as its first cause, with the place that the traceback names."""
     candidate = choice.candidate
     values = compared.values_below(lines, candidate.line) if candidate.exception else ("", "")
     frame = frames.of(candidate.line) if candidate.exception else None

@@ -27,7 +27,7 @@ def split_run_together(lines: list[str]) -> tuple[list[str], list[int]] | None:
     """Split a text that lost its line feeds: start a new line at each head of a message.
 
     Returns:
-        The lines, and for each the number, from 1, of the line that held it; None if nothing was lost.
+        The lines, and for each line the number, from 1, of the line that held it; None if no line feed was lost.
     """
     if sum(map(bool, lines)) > _FEW_LINES:
         return None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 WORDS = ("running ", " passed", " failed", "tests=")
-"""Lower-case words, one of which is in every line that marks where a test begins or ends."""
+"""Lower-case words; every line that marks where a test begins or ends contains one of them."""
 
 _WORD = re.compile("|".join(WORDS))
 _MARK = re.compile(

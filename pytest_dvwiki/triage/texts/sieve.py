@@ -2,8 +2,7 @@
 
 A sieve keeps the lines around the first few messages of each kind in each test; the neighbouring marks of cocotb's log,
 which show whether a message belongs to a test that passed; the last line that reports a good end; and the first lines,
-which show what kind of log it is. Lines left out leave a gap in the numbers, and their
-messages are counted.
+which show what kind of log it is. Lines left out leave a gap in the numbers, and their messages are counted.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ _TRACEBACK = b"Traceback (most recent call last)"
 
 
 def watched() -> tuple[str, ...]:
-    """Return lower-case words, one of which is in every line that may show the outcome of a test or a run."""
+    """Return lower-case words; every line that may show the outcome of a test or a run contains one of them."""
     return (*sections.WORDS, *good_end.words())
 
 
@@ -55,7 +54,7 @@ class Kept:
     lines: tuple[tuple[int, str], ...]
     """Line numbers, from 1, with their lines."""
     hits: Mapping[int, int] | None = None
-    """For each kept message, by line number, how many messages it stands for: others of its kind are skipped.
+    """Maps the line number of each kept message to the number of messages of its kind that it stands for.
     None for a text that was kept whole."""
     left_out: int = 0
     """Number of messages that were left out to limit memory."""
@@ -66,7 +65,7 @@ class Kept:
 
 
 class Sieve:
-    """Takes a text block by block, and keeps a few megabytes of it at most.
+    """Takes a text block by block, and keeps at most a few megabytes of it.
 
     Args:
         matcher: The patterns; it has to watch for `watched()`.
@@ -164,7 +163,7 @@ class _Scan:
         """The last line that reports the successful end of a test, and of a run."""
         self._carry = b""
         self._settled = 0
-        """Offset at which the search goes on, in the lines carried over to the next block."""
+        """Offset, in the lines carried over to the next block, at which the search goes on."""
         self._first = 1
         self._cocotb = False
         self._keep_start(start)

@@ -1,8 +1,8 @@
-"""Texts that a terminal, an email or a page wrapped at its width: a message continues in lines that mean nothing alone.
+"""Texts that a terminal, an email or a page wrapped at its width, so that one message takes several lines.
 
-A log wraps no lines, and the line below a message is not part of it. Therefore lines are joined in two cases only.
-First, words are cut at one column, as a terminal cuts them. Second, lines end before a word that did not fit; then
-only if the text as it is names no failure, or if the rest of a warning looks like a message of its own.
+A log wraps no lines, and the line below a message is not part of it. Therefore lines are joined in two cases only:
+if words are cut at one column, as a terminal cuts them, or if lines end before a word that did not fit. In the second
+case the text as it is must also name no failure, or the rest of a warning must look like a message of its own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NARROWEST, _WIDEST = 60, 100
 """Columns at which emails and pages wrap texts."""
 _WIDEST_TERMINAL = 132
 _TERMINALS = frozenset({72, 76, 78, 79, 80, 100, 120, 132})
-"""Widths of terminals: at one of these, a single word cut in two proves that the text was cut."""
+"""Widths of terminals: in a text of such a width, a single word cut in two proves that the text was cut."""
 _CUTS = 2
 _WITHIN = re.compile(r"[a-z]{2}|[0-9]{2}")
 _LETTER = re.compile(r"[A-Za-z]")
@@ -90,7 +90,7 @@ def _warning() -> re.Pattern[str]:
 
 
 def _cut_column(texts: Sequence[str]) -> int | None:
-    """Return the column at which a terminal cut a text; None if no cut words show one."""
+    """Return the column at which a terminal cut a text; None if no cut words show such a column."""
     width = max(map(len, texts), default=0)
     if len(texts) > _MOST_LINES or not _NARROWEST <= width <= _WIDEST_TERMINAL:
         return None
@@ -125,7 +125,7 @@ def _put_together(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joi
 
 
 def _width(texts: Sequence[str]) -> int | None:
-    """Return the column at which a text may have been wrapped; a longer word has a line of its own."""
+    """Return the column at which a text may have been wrapped; a longer word stands in a line of its own."""
     if len(texts) > _MOST_LINES:
         return None
     widest = max((len(line) for text in texts if " " in (line := text.rstrip()).lstrip("> ")), default=0)

@@ -169,7 +169,7 @@ def test_without_a_file_or_with_an_empty_one_nothing_is_waived(tmp_path: Path) -
         (one("{test: x}", reson="y"), "waivers.yaml:7: no such key 'reson'; the nearest is 'reason'"),
         (one("{test: x}", reason="''"), "waivers.yaml:4: a waiver needs reason"),
         (one("{test: x}").replace("    owner: fifo team\n", ""), "waivers.yaml:2: a waiver needs owner"),
-        (one("{}"), "waivers.yaml:3: say what is waived, by one or more of fingerprint, pattern, test, message, page"),
+        (one("{}"), "waivers.yaml:3: `match` has to say what is waived, by one or more of fingerprint, pattern"),
         (one("{tests: x}"), "waivers.yaml:3: a waiver cannot match by 'tests'; the nearest is 'test'"),
         (one("{fingerprint: 12345678}"), "waivers.yaml:3: fingerprint has to be a string in quotes, got 12345678"),
         (one("{message: 'regex:('}"), "waivers.yaml:3: 'regex:(' is not a valid regular expression"),
