@@ -22,7 +22,7 @@ _wikis: list[Path] = []
 
 
 def prefer(wiki: Path) -> None:
-    """Use the cache in a wiki's folder, if the wiki exists: a CI that keeps the project between jobs keeps it, too.
+    """Use the cache in a wiki's folder, if the wiki exists: CI jobs that keep the project then keep its cache, too.
 
     Args:
         wiki: The wiki's folder; its `.cache` is never committed.
@@ -62,7 +62,7 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, data: bytes) -> None:
-    """Write a file to the cache, whole or not at all; it is no error if the cache cannot be written."""
+    """Write a file to the cache, whole or not at all; raise no error if the cache cannot be written."""
     where = folder()
     if where is None:
         return
@@ -81,7 +81,7 @@ def write(name: str, data: bytes) -> None:
 
 
 def _prune(where: Path, name: str) -> None:
-    """Remove the oldest files of one kind: each version of the patterns has a file of its own."""
+    """Remove the oldest files of one kind, which pile up because each version of the patterns has its own file."""
     of_sort = where.glob(f"{name.partition('-')[0]}-*")
     for old in sorted(of_sort, key=lambda path: path.stat().st_mtime, reverse=True)[_MOST:]:
         old.unlink(missing_ok=True)

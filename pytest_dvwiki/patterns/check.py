@@ -40,7 +40,7 @@ class Checker:
         self._matcher = Matcher(registry)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield everything that is wrong."""
+        """Yield all problems with the patterns' examples and counterexamples."""
         for pattern in self.registry:
             yield from self.problems_of(pattern)
 

@@ -70,7 +70,7 @@ def check(source: str, *, needs_literal: bool = True, of_people: bool = True) ->
         raise ExpressionError("matches the empty text; add a part that is required")
     needs = {literals for literals in whole.all_needs() if min(map(len, literals)) >= SHORTEST_LITERAL}
     if needs_literal and not needs:
-        raise ExpressionError(f"needs a literal of at least {SHORTEST_LITERAL} characters outside of optional parts")
+        raise ExpressionError(f"needs a literal of at least {SHORTEST_LITERAL} characters outside optional parts")
     return tuple(sorted(needs, key=lambda literals: (-_worth(literals), literals)))
 
 
@@ -135,7 +135,7 @@ class _Parser:
         low, high = self._repeat()
         if (low, high) == (1, 1):
             return part
-        # Lazy repetition is allowed: engines find candidates only. Not all of them know possessive repetition.
+        # Lazy repetition is allowed, since engines only find candidates. Not all engines know possessive repetition.
         self._take("?")
         if self.source[self.at : self.at + 1] in {"+", "*"}:
             raise ExpressionError(f"repeat of a repeat at {self.at}; put a group (?:…) between them")

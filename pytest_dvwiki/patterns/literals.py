@@ -1,7 +1,7 @@
 """Find the expressions of a registry whose literals are all in a message, and which are therefore worth trying.
 
-RE2 looks for the literals of all expressions at once, in microseconds per message. Building that set takes tens of
-milliseconds, so the first messages of a process are searched literal by literal.
+RE2 looks for the literals of all expressions in one pass, in microseconds per message. Building its automaton takes
+tens of milliseconds, so the first messages of a process are searched literal by literal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import RegistryEntry
 
 WORTH_BUILDING = 40
-"""Number of messages that are searched literal by literal before the set is built."""
+"""Number of messages that are searched literal by literal before the automaton is built."""
 _MEMORY = 64 << 20
 _MOST_KNOWN = 4096
 """Number of sets of literals whose expressions are cached."""
@@ -72,7 +72,7 @@ def _in_order(there: Iterable[tuple[int, int]]) -> Fitting:
 
 
 def _all_there(sets: Needs, present: Container[str]) -> bool:
-    """Tell whether a message contains a literal of each set; the literals found in the message can be given instead."""
+    """Tell whether a message contains a literal of each set; `present` is the message, or the literals found in it."""
     # A generator for each set would double the time taken.
     for literals in sets:
         for literal in literals:
@@ -87,7 +87,7 @@ class _Set:
     """The literals of all expressions in one automaton.
 
     Args:
-        needs: For each entry and each of its expressions the sets of literals, the rarest first.
+        needs: For each entry, the sets of literals of each of its expressions, the rarest set first.
     """
 
     def __init__(self, needs: Sequence[Sequence[Needs]]) -> None:

@@ -1,7 +1,8 @@
 """Find the messages of patterns in a text.
 
-An engine looks for the patterns' literals over the whole text at once. `re` then decides on the messages around the
-lines that contain one; RE2 decides if people gave the pattern. The time is linear in the text, whatever it contains.
+An engine looks for the literals of all patterns in one pass over the text. `re` then tries the patterns on the messages
+around the lines that contain a literal; RE2 tries the patterns that people wrote. The time is linear in the text,
+whatever it contains.
 
 Texts are read as bytes, in UTF-8; a line that is not UTF-8 is read as Latin-1.
 """
@@ -109,7 +110,7 @@ class Rule:
         """Tell whether the text has a line that `together_with` asks for, if the pattern has that field."""
         if self._together is None:
             self._together = tuple(map(self._compiled, self.pattern.together_with))
-        # RE2 gets single lines, as it reads a limited part of a text; `re` gets all of it: no expression spans lines.
+        # RE2 reads a limited part of a text, so it gets single lines. `re` gets the whole text: no match spans lines.
         texts = text.split("\n") if self._of_people and self._together else (text,)
         return not self._together or any(each.search(line) is not None for each in self._together for line in texts)
 
@@ -126,7 +127,7 @@ def _agrees(groups: Mapping[str, str]) -> bool:
 
 
 def _value(text: str) -> str:
-    """Return a value without brackets and punctuation; of a number, the digits after its base and leading zeros."""
+    """Return a value without brackets and punctuation, and a number also without its base and leading zeros."""
     bare = text.lstrip('"([{').rstrip("\"')]}.,;:!").lower()
     number = _NUMBER.fullmatch(bare)
     return number[1] if number else bare
@@ -167,8 +168,8 @@ class Matcher:
         """Return the messages of a text that a pattern matches, in order; benign ones are left out.
 
         Args:
-            text: Lines without a gap.
-            first_line: The number of its first line.
+            text: Consecutive lines.
+            first_line: The number of their first line.
             whole: The complete text, in which the expressions of `together_with` look for their lines.
         """
         found: list[Hit] = []
@@ -273,7 +274,7 @@ class Matcher:
                 yield start, its_kind
 
     def _decide(self, message: Message, company: Callable[[Rule], bool]) -> tuple[Hit | None, bool]:
-        """Return the hit that wins for a message, and whether no other line of the text had a say in that."""
+        """Return the hit that wins for a message, and whether the message alone decides that."""
         certain = True
         for rule, groups in self._winners(message.text):
             if rule.pattern.tier == "benign":

@@ -1,4 +1,4 @@
-"""Names in a message: of assertions, tests, signals and instances. Their words do not tell what happened."""
+"""Mask the names of assertions, tests, signals and instances in a message: words in a name do not say what happened."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*[a-z]\w*")
 
 @functools.lru_cache(maxsize=64)
 def nameless(text: str) -> str:
-    """Return a message without its names.
+    """Return a message with its names masked.
 
     An id in brackets or capitals, an exception's type, a component that is a checker, and the label of a compared value
-    (`exp_data=3`) stay: they are not names.
+    (`exp_data=3`) do not count as names.
     """
     text = _DETAIL.sub(rf"\1: {_NAME}", text)
     text = _ASSERTION.sub(lambda found: f"{found['head'] or found['after']}{_NAME}", text)

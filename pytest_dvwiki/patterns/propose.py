@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 MOST_WORDS = 20
-"""Number of words of a message that an expression spells out."""
+"""Maximum number of a message's words that an expression spells out."""
 EXAMPLES = 3
 COUNTEREXAMPLES = 3
 _NAME_WORDS = 5
@@ -86,13 +86,13 @@ def propose(
 
 
 def message_of(primary: str, excerpt: str) -> str:
-    """Return the message as in the log.
+    """Return a message as the log has it.
 
-    In the first cause on record, blanks are joined, and its place can be added at the end.
+    The first cause on record differs: each run of blanks is one blank, and its place may follow at the end.
     """
     whole = " ".join(primary.split())
     messages = (message.text for message in assemble([strip_line(line) for line in excerpt.split("\n")]))
-    # The first cause may have the exception's class before it and its place after it; the log has neither.
+    # The first cause may begin with the exception's class and end with its place; the log has neither.
     found = [text for text in messages if len(_joined(text)) >= len(whole) // 3 and _joined(text) in whole]
     return max(found, key=len, default=whole)
 

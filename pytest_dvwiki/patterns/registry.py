@@ -141,7 +141,7 @@ def _is_there(name: str) -> bool:
 def precedence() -> tuple[str, ...]:
     """Return the order in words: if several patterns match a message, the first in this order wins."""
     return (
-        "benign patterns, wherever they are: such a message is not a failure",
+        "benign patterns, in whichever file they are: their messages are not failures",
         "the project's own patterns: the files of .agent/patterns by name, each from top to bottom",
         "patterns of hooks (pytest_dvwiki_patterns) and of the entry-point group dvwiki, in the order given",
         f"the built-in patterns, each file from top to bottom: {', '.join(builtin_files())}",

@@ -41,7 +41,7 @@ PatternTier = Tier | Literal["benign"]
 
 
 class PatternError(ValueError):
-    """A mistake in a pattern; the message names file, line, pattern, field and what is wrong."""
+    """A mistake in a pattern; the message says what is wrong, and in which file, line, pattern and field."""
 
 
 class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -51,7 +51,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """`tool.name`, unique in the registry."""
     tier: PatternTier
     match: tuple[str, ...]
-    """Expressions, of which one must match the message.
+    """Expressions; one of them must match the message.
 
     An expression with groups `expected` and `actual` does not count if both hold the same text.
     """
@@ -207,7 +207,7 @@ def check_subtype(raw: object, *, name: str) -> Subtype:
 
 
 def _misfit(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Return what an error of msgspec says is wrong, and the field."""
+    """Return the problem that a msgspec error reports, and the field."""
     from pytest_dvwiki import yamlio  # noqa: PLC0415 (as above)
 
     field, problem = yamlio.misfit(error)

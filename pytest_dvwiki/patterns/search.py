@@ -30,14 +30,14 @@ _NAMED = "(?P<"
 
 
 class Search(Protocol):
-    """An expression, ready for use."""
+    """A compiled expression."""
 
     def search(self, text: str, at: int = 0) -> FirstMatch | None:
-        """Return its first match at or after an offset; None if there is none."""
+        """Return the expression's first match at or after an offset; None if there is none."""
 
 
 def compiled(source: str) -> Search:
-    """Make an expression that keeps to the contract ready for use.
+    """Compile an expression that keeps to the contract.
 
     Args:
         source: The expression, accepted by `expression.check`.
@@ -52,7 +52,7 @@ def compiled(source: str) -> Search:
 
 
 def of_people(source: str) -> Expression:
-    """Return an expression that people gave, ready for use: RE2 decides it, with the same groups.
+    """Compile an expression that people gave: RE2 searches for it, and finds the same groups as `compiled` does.
 
     Args:
         source: The expression, accepted by `expression.check`.
@@ -118,7 +118,7 @@ def _gap(source: str, at: int) -> _Gap | None:
     """Return the first gap of an expression, at which it can be split.
 
     Return None if the expression is a choice between alternatives, or if its first part that can repeat `WIDE` times is
-    not a `.` between two other parts, outside of groups.
+    not a `.` between two other parts, outside groups.
     """
     depth = 0
     gap: _Gap | None = None
@@ -137,7 +137,7 @@ def _gap(source: str, at: int) -> _Gap | None:
 
 
 def _with_short_gaps(source: str, at: int) -> str:
-    """Return the expression with each gap outside of groups made lazy, as in a split expression."""
+    """Return the expression with each gap outside groups made lazy, as in a split expression."""
     depth = 0
     parts = [source[:at]]
     for part in _PART.finditer(source, at):

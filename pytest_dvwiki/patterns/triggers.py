@@ -1,8 +1,8 @@
-"""The literals that a scan looks for: few and long ones, so that a line without any is dismissed at once.
+"""The literals that a scan looks for: few and long ones, so that most lines hold none and are skipped quickly.
 
 Every message that an expression matches holds one literal of each of the expression's sets (`expression.Needs`). One
-set is chosen for each expression; the literals of these sets are the triggers. A line without a trigger is no
-candidate, and engines decide nothing else.
+set is chosen for each expression; the literals of these sets are the triggers. Engines only find the lines that hold a
+trigger; other lines are no candidates.
 """
 
 from __future__ import annotations

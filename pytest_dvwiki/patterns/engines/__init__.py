@@ -20,7 +20,7 @@ VARIABLE = "DVWIKI_ENGINE"
 WORTH_LOADING = 1 << 19
 """Number of bytes that Python scans before a library is loaded."""
 _LEAST = 1 << 12
-"""Minimum number of bytes counted for a block: a few lines take Python just as long."""
+"""Minimum number of bytes counted for a block: Python takes as long for a few lines as for this many bytes."""
 
 
 class Engine(Protocol):
@@ -43,8 +43,8 @@ class EngineError(ValueError):
 class Engines:
     """The engine for a set of literals, chosen by the amount of text.
 
-    Python starts at once and reads a small log in less time than it takes to load a library. A variable that names no
-    engine is ignored here; `load` reports it.
+    Small logs are read in Python, which takes less time than loading a library. An unknown engine in `DVWIKI_ENGINE` is
+    ignored here; `load` reports it.
     """
 
     def __init__(self, literals: Sequence[str]) -> None:

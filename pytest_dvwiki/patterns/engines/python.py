@@ -24,7 +24,7 @@ _PARTS = (
 """Parts that many literals have in common: one scan for each of them serves all those literals."""
 _SHAPE = bytes.maketrans(b"123456789", b"000000000")
 _PART = 1 << 18
-"""Number of bytes that are scanned at once: they fit into a CPU's cache."""
+"""Number of bytes that are scanned in one pass: they fit into a CPU's cache."""
 
 
 class _Python:
