@@ -23,14 +23,14 @@ News = Literal["NEW", "REGRESSED", "KNOWN"]
 Change = Literal["commit", "uncommitted", "unrecorded", "seed", "nothing", "older", "branch", "configuration"]
 """The difference between a test's failure and its later pass.
 
-These make a fix: `commit` (other sources at another commit), `uncommitted` (other sources in the working tree),
-`unrecorded` (one of the two runs has no commit on record). These do not: `seed` (the seed alone), `nothing` (no known
+These count as a fix: `commit` (other sources at another commit), `uncommitted` (other sources in the working tree),
+`unrecorded` (one of the two runs has no commit on record). These do not: `seed` (only the seed), `nothing` (no known
 difference), `older` (sources from before the failure), `branch` (a branch that never had the failing commit),
 `configuration` (the build configuration of one of the two runs is not on record).
 """
 
 WRITTEN = "written"
-"""The `kind` of a source file that the run itself wrote; the run was read from source files of every other kind."""
+"""`SourceRow.kind` of a file that the run itself wrote; the run was read from all other files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,10 +88,10 @@ class Occurrence:
     excerpt: str = ""
     log: LogReference | None = None
     reproduce: str = ""
-    """Command that runs the failing test again, as text; only in a record of schema 1."""
+    """Command that reruns the failing test, as text; only in a record of schema 1."""
     ip_type: str | None = None
     fingerprint_v1: str | None = None
-    """Fingerprint of version 1, which names the cause in older records and pages."""
+    """The cause's fingerprint of version 1, by which older records and pages name it."""
     command: Command | None = None
     unreproducible: str = ""
     """Why no command can reproduce the failure."""
@@ -126,14 +126,14 @@ class Vcs:
 
 @dataclass(frozen=True, kw_only=True)
 class RunId:
-    """What tells one run from another when its files cannot; the commit is in `Vcs`."""
+    """Ids that tell apart runs with the same files; the commit is in `Vcs`."""
 
     given: str | None = None
     """Id that the caller of `dvwiki ingest` gave the run with `--run-id`."""
     ci: str | None = None
     """Number that a CI system gave the run: `github 9041 17`."""
     job: str | None = None
-    """The id of a job of LSF or Slurm: `slurm 8812`."""
+    """Id of the LSF or Slurm job: `slurm 8812`."""
     host: str | None = None
     """The machine, if the setting `record_host` puts it on record."""
 
@@ -156,14 +156,14 @@ class Suite:
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
     seed: str | None = None
-    """The seed with which all tests of the list ran; None if they have no seed, or several."""
+    """The seed of all tests in the list; None if they have no seed, or several."""
     seeds: str | None = None
-    """A three-digit mark of each test's seeds, in the order of the list; only if the tests have several seeds."""
+    """A three-digit mark for each test's seeds, in the order of the list; None unless the tests have several seeds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Axes:
-    """The Python, cocotb and operating system of a run; with its simulators, the axes of a matrix of runs."""
+    """Versions of Python and cocotb, and the operating system: with the simulators, the axes of a matrix of runs."""
 
     python: str | None = None
     cocotb: str | None = None
@@ -172,7 +172,7 @@ class Axes:
 
 @dataclass(frozen=True, kw_only=True)
 class Totals:
-    """Numbers of tests of a run, counting the tests inside a runner one by one."""
+    """Numbers of tests by outcome in a run, counting the tests inside a runner one by one."""
 
     passed: int = 0
     failed: int = 0
@@ -290,11 +290,11 @@ class FirstBad(ListedCommits):
     nodeid: str
     """The test that passed and failed."""
     good: str
-    """Commit of the pass, or the newest commit up to the pass that changed sources."""
+    """Commit of the pass; if that commit changed no sources, the last one before it that did."""
     bad: str
-    """Commit of the failure, or the newest commit up to it that changed sources; `good` if only edits lie between."""
+    """Commit of the failure, or the last one before it that changed sources; `good` if no commit lies between."""
     dirty: bool = False
-    """Whether the failing run had uncommitted changes: then no commit is named."""
+    """Whether the failing run had uncommitted changes; if so, no commit is said to have introduced the cause."""
     passed_with: PassSeed = "same"
     """Whether the pass had the failing seed; if not `same`, the cause may be older, and no commit is named."""
     log: tuple[str, ...] = ()
@@ -352,12 +352,12 @@ class OtherTest:
 
     @property
     def is_flaky(self) -> bool:
-        """Tell whether the test is flaky; a test that failed only because of infrastructure before it passed is not."""
+        """Tell whether the test is flaky: before it passed, it failed for a reason other than infrastructure."""
         return self.outcome == "flaky" and not is_by_infrastructure(self.attempts)
 
 
 def is_by_infrastructure(attempts: tuple[Attempt, ...]) -> bool:
-    """Tell whether infrastructure alone made the failed attempts fail."""
+    """Tell whether infrastructure made every failed attempt fail."""
     failed = [each for each in attempts if each.outcome != "passed"]
     return bool(failed) and all(each.infrastructure for each in failed)
 
@@ -460,7 +460,7 @@ class RunRecord:
     coverage: tuple[BinRow, ...] = ()
     evidence: tuple[str, ...] = ()
     gate: Gate | None = None
-    """What `--dvwiki-gate` decides; None without that option."""
+    """What `--dvwiki-gate` decided; None without that option."""
     caller_task: str | None = None
     schema: int = 2
 
@@ -502,16 +502,16 @@ class Run:
     sources: tuple[SourceRow, ...] = ()
     run_id: RunId = field(default_factory=RunId)
     keep_suite: bool = False
-    """Whether the list of tests is kept (a task name was given, or in CI)."""
+    """Whether the list of tests is kept, as in CI or if a task name was given."""
     always_record: bool = False
     """Whether a record is written even if nothing failed."""
     vcs: Vcs | None = None
-    """State of the repository during the run; None if that is the present state."""
+    """State of the repository during the run; None if that is the current state."""
     coverage: tuple[CoverBin, ...] = ()
     """The bins of all coverage reports of the run, merged: each bin once."""
     whole: bool = True
     """Whether all tests ran; if not, an uncovered bin proves nothing."""
     part: bool = False
-    """Whether this run is one of several or ran only some of the tests, so that an unused waiver proves nothing."""
+    """True if this run is one of several, or if it ran only some of the tests; unused waivers then prove nothing."""
     gate_refused: str | None = None
     """Why the session allows no gate; empty if it allows one, None for a run that no gate decides on."""

@@ -22,7 +22,7 @@ Source = Literal["run", "results", "log", "stdout", "stderr", "report"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """A bounded part of a text that belongs to a failure: head, lines around each candidate for a cause, tail."""
+    """A part of a failure's text, limited in size: its head, the lines around each possible cause, its tail."""
 
     source: Source
     lines: tuple[tuple[int, str], ...]
@@ -62,7 +62,7 @@ class Place:
     file: str
     line: int | None = None
     id: str | None = None
-    """Id that the report carries, such as the ID of a UVM report."""
+    """Id in the report, such as the ID of a UVM report."""
     function: str = ""
     source: str = ""
     """The source line, if a traceback shows it."""
@@ -72,7 +72,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogReference:
-    """A reference to a line of a log file, which stays where it is."""
+    """A reference to a line of a log file; the file is not copied."""
 
     path: str
     line: int | None = None
@@ -81,12 +81,12 @@ class LogReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A command that runs a failing test again, as data; the printed text is rendered from it."""
+    """A command that reruns a failing test, as data from which its text is rendered."""
 
     arguments: tuple[str, ...]
     """The words of the command, unquoted."""
     variables: dict[str, str] = field(default_factory=dict)
-    """Environment variables in the order of printing; `$PWD` in a value stands for the folder."""
+    """Environment variables in the order of printing; `$PWD` in a value stands for `folder`."""
     folder: str = "."
     """Folder in which the command runs, with `/`, relative to the top of the git repository or the workspace root."""
     in_repository: bool = True
@@ -101,7 +101,7 @@ class Attempt:
 
     outcome: Literal["passed", "failed", "error"]
     fingerprint: str | None = None
-    """Fingerprint of the cause with which the attempt failed."""
+    """Fingerprint of the cause that made the attempt fail."""
     seed: str | None = None
     error_class: str = ""
     failure_subtype: str = ""
@@ -159,7 +159,7 @@ class Result:
     duration_s: float = 0.0
     seed: str | None = None
     noise_errors: int = 0
-    """Number of error lines of a test that passed."""
+    """Number of error lines in a test that passed."""
     simulator: str | None = None
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
@@ -206,7 +206,7 @@ class RunnerUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Like:
-    """The one example, among those of all patterns, that is most similar to a message."""
+    """The example of a pattern that is most similar to a message."""
 
     example: str
     label: str
@@ -224,7 +224,7 @@ class Verdict:
     failure_subtype: str
     fingerprint: str
     primary: str
-    """The first cause: one message, joined to one line, redacted."""
+    """The first cause: one message, redacted and joined into one line."""
     pattern: str | None = None
     line: int | None = None
     source: Source | None = None

@@ -10,7 +10,7 @@ from pytest_dvwiki.model.archive import FirstBad, ListedCommits, RunId, Vcs
 
 
 class Pass(NamedTuple):
-    """A run that passed a test at a commit, without uncommitted changes."""
+    """A run in which a test passed, at a commit without uncommitted changes."""
 
     moment: str
     task_id: str
@@ -56,7 +56,7 @@ class Fix(ListedCommits):
     returned: str | None = None
     """Time at which the cause returned."""
     in_place: bool | None = None
-    """Whether the sources had the fix when the cause returned; None if unknown, or if nothing else was changed."""
+    """Whether the sources had the fix when the cause returned; None if unknown, or if nothing else had changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,29 +96,29 @@ class KnownBin:
 
 @dataclass(frozen=True, kw_only=True)
 class Onset:
-    """When and where a cause first appeared since its last fix, or at all if it has no fix."""
+    """The first appearance of a cause since its last fix, or ever if it has no fix."""
 
     moment: str | None = None
     """Sort key of the first run that failed; None if the cause has not returned since the fix."""
     commit: str | None = None
     """Commit of the first failing run without uncommitted changes."""
     first_bad: FirstBad | None = None
-    """Narrowest range of commits on record."""
+    """Narrowest range on record of commits that introduced the cause."""
     fixed_after: str | None = None
-    """Commit of the fix's first pass, else of the last failure before it; a later change brought the cause back."""
+    """Commit of the fix's first pass, else of the last failure before the fix; a later change brought it back."""
     comes_and_goes: bool = False
-    """Whether a test failed with the cause and passed with the same sources and seed."""
+    """Whether a test failed with the cause and also passed, with the same sources and seed."""
     passes_needed: dict[str, int] = field(default_factory=dict)
     """How many passes with other seeds it takes, by test, to show that the cause was absent before the failure."""
     passes_to_hold: dict[str, int] = field(default_factory=dict)
-    """Number of passes, by test, that made the fix hold; later, as many passes show that the cause was absent."""
+    """Number of passes, by test, that made the fix hold; as many passes before a return show that it was absent."""
     since: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Maps a test to two numbers of runs since the first failure: those where it failed with the cause, and all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passing:
-    """A test that passed in the present run, or a runner or module that contains a passing test."""
+    """A test that passed in the current run, or a runner or module that contains a passing test."""
 
     nodeid: str
     seed: str | None = None
@@ -147,13 +147,13 @@ class StillFailing:
     drawn: Vcs
     """State of the repository in the last run in which the test failed with `seed`."""
     by: Passing
-    """The pass in the present run."""
+    """The pass in the current run."""
     simulators: str = ""
-    """Simulators of the run of `drawn`, with their versions."""
+    """Simulators, with versions, of the run that `drawn` belongs to."""
     same_config: bool = True
-    """Whether the test failed in the build configuration that passes now."""
+    """Whether the test failed in the build configuration in which it passes now."""
     config_known: bool = True
-    """Whether both build configurations are on record."""
+    """Whether the build configurations of the failure and of the pass are both on record."""
     deterministic: bool = False
     """Whether the failure does not depend on a seed."""
     seed_unknown: bool = False
@@ -167,4 +167,4 @@ class StillFailing:
     reads: tuple[str, ...] = ()
     """Files that the failing simulation read."""
     fixed: Fix | None = None
-    """Fix of the cause that was recorded after the failure, proved by other tests, seeds or simulators."""
+    """A fix of the cause, recorded after the failure and proved by other tests, seeds or simulators."""

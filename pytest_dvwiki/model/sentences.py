@@ -1,4 +1,4 @@
-"""Sentences that the capture itself writes about how a simulation ended; counts and short lists in words."""
+"""Sentences of the capture on how a simulation ended, and functions that put counts and short lists into words."""
 
 from __future__ import annotations
 

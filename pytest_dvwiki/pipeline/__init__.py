@@ -429,7 +429,7 @@ def _written(
     lists: Iterable[Sequence[str]] = (),
     data: bytes | None = None,
 ) -> tuple[Archived, Sequence[str]]:
-    """Archive a record; return the result, and the causes whose fix counts as held with it."""
+    """Archive a record; return the result, and the causes whose fix holds from this run on."""
     from pytest_dvwiki.wiki.writing.build import archive, write_record_alone  # noqa: PLC0415  # loaded only to archive
 
     layout = settings.layout

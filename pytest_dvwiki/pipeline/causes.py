@@ -40,7 +40,7 @@ class _Span(NamedTuple):
 
     passed: str
     failed: str | None
-    """Commit of the failure; None for the present state with its uncommitted changes."""
+    """Commit of the failure; None for the current state with its uncommitted changes."""
 
 
 def with_changes(
@@ -142,7 +142,7 @@ def ranges_of(
     ]
     in_place = {cause.name: cause.fix_in_place for cause in causes}
     came, first_bad = known_or_new(named, vcs, history, repository, in_place)
-    # What fails again after a fix may be another fault than the one that came with an older range.
+    # A failure after a fix may be another fault than the one that an older range introduced.
     again_now = {each.name for each in causes if each.changed_since_fix and not _has_returned(each)}
     came = {name: found for name, found in came.items() if name not in again_now or found in first_bad}
     return came, first_bad
@@ -154,7 +154,7 @@ def _has_returned(cause: Cause) -> bool:
 
 
 def _is_another_return(cause: Cause) -> bool:
-    """Tell whether the newest fix was undone or made again since the cause returned: another fault may fail now."""
+    """Tell whether the newest fix was undone or made again since the cause returned; this may be another fault."""
     fix = cause.newest_fix
     known = {cause.fix_in_place, fix.in_place if fix is not None and fix.returned is not None else None}
     return known == {True, False}
@@ -216,11 +216,11 @@ def _lacking(verdict: Verdict) -> str | None:
 def _likely_span(
     cause: Cause, member: Member, vcs: Vcs, onset: Onset, *, history: History, repository: Repository
 ) -> tuple[_Span | None, int]:
-    """Return the range of commits that most likely brought a cause, and the number of runs that failed since.
+    """Return the range of commits that most likely introduced a cause, and the number of runs that failed since.
 
-    The range begins at the last pass, with any seed. A fault that only few seeds show may have passed there by luck, so
-    at least two runs with different seeds must fail after that pass, and none may pass. A fault that no seed can change
-    has no likely range: any pass proves that it was absent.
+    The range begins at the last pass, with any seed. If only few seeds show the fault, that pass may be luck, so at
+    least two runs with different seeds must fail after it, and none may pass. A fault that no seed can change has no
+    likely range: any pass proves that it was absent.
     """
     failure, verdict = member
     if is_deterministic_kind(verdict, (failure,)):
@@ -239,9 +239,9 @@ def _likely_span(
 
 
 def _came_in(verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> _Span | None:
-    """Return the range on record that introduced a cause that never left since; None if unknown or uncertain.
+    """Return the range on record that introduced a cause still in place; None if it is unknown or uncertain.
 
-    A range up to the present run says less: later runs rarely use the seed that passed and failed, and later changes
+    A range up to the current run says less: later runs rarely use the seed that passed and failed, and later changes
     did not introduce the cause.
     """
     onset = history.onset(verdict.fingerprint)

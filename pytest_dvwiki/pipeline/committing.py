@@ -43,7 +43,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
-    """What a commit of upkeep contains besides records and the tool's parts of pages."""
+    """What an upkeep commit contains besides records and the tool's parts of pages."""
 
     people: frozenset[str]
     """Files that differed from HEAD before upkeep, relative to the repository's top: people had changed them."""

@@ -36,7 +36,7 @@ def decide(mode: GateMode, causes: Sequence[Cause], history: WikiHistory, *, bas
 
 
 def _rows(mode: GateMode, cause: Cause, history: WikiHistory) -> Iterable[Gated]:
-    """Yield the decisions on the waived and on the other failures of a cause."""
+    """Yield the gate's decisions on a cause: one on its waived failures, one on its other failures."""
     accepted = {nodeid for each in cause.waived for nodeid in each.tests}
     tests = set(cause.tests)
     for names, reason in ((tests & accepted, "waived"), (tests - accepted, _reason(cause, history))):
@@ -60,7 +60,7 @@ def _reason(cause: Cause, history: WikiHistory) -> GateReason:
 
 
 def _unreadable(history: WikiHistory, causes: Iterable[Cause]) -> str:
-    """Return why it is not known which causes are new; empty if it is known."""
+    """Return why new causes cannot be told from known ones; empty if they can."""
     problem = next(iter(history.archive.problems()), "")
     if problem:
         return f"a record cannot be read: {problem}"

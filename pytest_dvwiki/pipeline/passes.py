@@ -128,7 +128,7 @@ class _FixRange(NamedTuple):
 
 
 def is_reported(failing: StillFailing) -> bool:
-    """Tell whether a test's fix was already reported, as uncommitted changes, so that only its commit can be new."""
+    """Tell whether a test's fix was already reported as uncommitted changes; only its commit can then be new."""
     known = failing.fixed
     return failing.proof == OF_EDITS and known is not None and known.counts and bool(known.files) and not known.log
 
@@ -182,7 +182,7 @@ def _changed(failing: StillFailing, difference: Difference) -> Change | None:
     change, files = difference.change, difference.all_files
     if change == "commit" and files and all(is_prose(name, failing.reads) for name in files):
         change = "nothing"
-    # If nothing known to be read has changed, and the seed may be another one, only the seed counts as changed.
+    # If no file that is known to be read changed, and the seed may differ, only the seed counts as changed.
     other_seed = failing.seed_unknown or (failing.seed is not None and failing.by.seed != failing.seed)
     is_same = change in {"nothing", "unrecorded"} or (change == "commit" and difference.is_unread)
     return "seed" if other_seed and is_same else change
@@ -203,7 +203,7 @@ def _rebuilds(nodeid: str, difference: Difference) -> bool:
 
 
 def _draws_anew(failing: StillFailing, difference: Difference, simulators: Sequence[Simulator]) -> bool:
-    """Tell whether the same seed may now draw another stimulus than when the test failed.
+    """Tell whether the same seed may now draw different stimulus than when the test failed.
 
     It may if the testbench or the simulator's version changed, or if the changes are unknown.
     """

@@ -76,7 +76,10 @@ class Returns:
         return CauseOfRun(name, beside, in_place, name in found, self._undone(name))
 
     def _returned_in_place(self, name: str, occurrence: Occurrence) -> bool | None:
-        """Tell whether the sources have the newest fix of a cause that returned earlier; None if that says nothing."""
+        """Tell whether the sources still have a cause's newest fix, after which the cause returned in an earlier run.
+
+        Return None if this is unknown, or if nothing that may matter to the failure changed since the fix.
+        """
         known, vcs = self._history.cause(name), self._vcs
         newest = known.states[-1] if known is not None and known.states else None
         if newest is None or newest.returned is None or vcs is None or not newest.fix.commits:

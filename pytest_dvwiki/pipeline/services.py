@@ -76,7 +76,7 @@ class Services:
         try:
             return self._extra_patterns()
         except Exception as error:  # noqa: BLE001  # somebody else's hook
-            self._note(f"further patterns were left out: {type(error).__name__}: {error}")
+            self._note(f"no patterns of plugins or hooks are used, because one failed: {type(error).__name__}: {error}")
             return ()
 
     @cached_property
