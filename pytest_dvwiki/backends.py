@@ -1,4 +1,4 @@
-"""The search backends, by their names in the setting `search_backend`.
+"""The search backends, and their names in the setting `search_backend`.
 
 A package adds a backend through an entry point of the group `dvwiki.search`. The entry point has the backend's name
 and refers to a class with the interface of `pytest_dvwiki.WikiSearchIndex`. A backend is imported at its first use.
@@ -22,7 +22,7 @@ _BUILT_IN = {
 
 
 class BackendError(ValueError):
-    """A search backend that does not exist or cannot be loaded; the text gives the reason and lists the others."""
+    """A search backend that does not exist or cannot be loaded; the text lists the backends, or gives the reason."""
 
 
 def names() -> list[str]:

@@ -1,7 +1,7 @@
 r"""Regular expressions that people write, matched by RE2 in time linear in the length of the text.
 
-A file in a pull request may hold any expression, and one such as `(a+)+$` takes `re` exponential time. On ASCII lines
-`re` and RE2 find the same, with a few exceptions:
+A file in a pull request can hold any expression, and one such as `(a+)+$` takes `re` exponential time. On ASCII lines
+`re` and RE2 find the same matches, with a few exceptions:
 
 * `$` matches at the end of the text only; `re` also matches it before a final line feed.
 * `\d`, `\w`, `\s` and `\b` match ASCII only; `\s` does not match a vertical tab.
@@ -18,9 +18,9 @@ import msgspec
 from pytest_dvwiki.redact import two_ends
 
 LONGEST = 4096
-"""Maximum number of characters of a line that are searched; of a longer line, half of them at each end."""
+"""Maximum number of characters searched in a line; of a longer line, only the two ends, each half this long."""
 _MEMORY = 16 << 20
-"""Bytes that RE2 may take for one expression."""
+"""Maximum number of bytes of memory that RE2 uses for one expression."""
 _REMEDIES = (
     (r"\(\?<?[=!]", "{} (a look-around)", "match the text around it in the same expression, or in a second one"),
     (r"\\[1-9]|\(\?P=\w*\)?", "{} (a back reference)", "list the texts that can be there, as in (?:one|two)"),
@@ -36,7 +36,7 @@ _REMEDIES = (
 
 
 class ExpressionError(ValueError):
-    """An expression that cannot be used; its text gives the reason, and what to write instead."""
+    """An expression that cannot be used; the error's text gives the reason, and says what to write instead."""
 
 
 class FirstMatch(msgspec.Struct, frozen=True):

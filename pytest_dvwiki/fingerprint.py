@@ -1,4 +1,4 @@
-"""The identity of a cause, computed from the text of its artefacts: masks and a hash."""
+"""Fingerprints of causes: a hash of the message, with varying values masked, and of the place that reported it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = 4096
-"""Maximum number of characters of a text that count; of a longer text, half from its start and half from its end."""
+"""Maximum number of characters of a text that count; of a longer text, only the two ends, each half this long."""
 DIGITS = 12
 
 UNIT = r"(?:fs|ps|ns|us|ms|s|sec|step|steps)\b"
@@ -45,7 +45,7 @@ _NAMES = rf"""
   | (?P<assigned>(?<==)[A-Z][A-Z0-9_]{{1,40}}(?![\w'(\[.]))
   | (?P<constant>[A-Z][A-Z0-9_]{{1,40}}(?![\w'(\[]){_ENDS})
 """
-# A single letter counts as a value only where nothing but a value can stand.
+# A single letter counts as a value only where nothing but a value fits.
 _PLACES = "|".join(rf"(?<=\b{each}[ ])" for each in ("is", "at", "address", "data", "offset", "length"))
 _LETTERS = (
     rf"{_NO_WORD}(?:[A-F]{{2,16}}|[a-f]{{2,16}}(?!['\"(]))"
@@ -62,11 +62,11 @@ _PLAIN = rf"(?:\b(?!(?i:{_BEGINNINGS})\b)[A-Za-z_]*[g-tvwyG-TVWY][A-Za-z_]*(?::?
 """Words that are not part of any token: each has a letter that no value has, and is followed by a blank.
 
 These words stay as they are. Skipping them saves a search for every kind of token at most places of a text. The last
-kind, `word_kept`, saves such searches, too: no token but a URL begins within a word.
+kind, `word_kept`, also saves such searches: only a URL can begin inside a word.
 """
-# There is one pass, and the first alternative that fits wins. A sign belongs to its number; otherwise one scoreboard
-# message would split by sign. Tokens are not numbered; otherwise one cause would split whenever two of its values
-# happened to be equal.
+# There is one pass, and the first alternative that fits wins. A sign belongs to its number; otherwise positive and
+# negative values would give one scoreboard message two fingerprints. Tokens are not numbered; otherwise a cause would
+# get another fingerprint whenever two of its values happened to be equal.
 
 
 def expression(*, kept: str, quoted: str, value: str, names: str, letters: str) -> re.Pattern[str]:
@@ -142,7 +142,7 @@ _UNKNOWN_BITS = re.compile(r"[xXzZuUwW-]")
 _TRUTH = ("True", "False")
 _SERIES = re.compile(r"\bV(?:[ ,]+V\b)+")
 _LIST = re.compile(r"(?:(?<=\bassert )|(?<=[=!]= ))\[(?:V(?:, \.\.\.)?)?\]")
-"""A compared list of values; another occurrence of the cause can compare a single value."""
+"""A list of values in a comparison; it gets the mask of a value, as another occurrence can compare a single value."""
 _GENERATED = re.compile(r"\bgenblk\d+\b")
 """Name that a simulator gives to an unnamed generate block; the number is a counter."""
 
@@ -216,7 +216,7 @@ _FIXED = {
     "bits": "XZ",
     "worker": "gw",
 }
-"""Maps the kinds of token whose text does not matter to their masks."""
+"""Maps each kind of token that always has the same mask to this mask."""
 _BASE = re.compile(r"^[-+]?(?:\d*'[sS]?\w|0\w|\w(?=\"))[ ]?[-+]?", re.ASCII)
 """Base of a number, removed before the search for X: the base itself can be written `x`."""
 
@@ -263,4 +263,4 @@ _SHOWN: dict[str, Callable[[re.Match[str]], str]] = {
     "file": lambda found: re.split(r"[\\/]", found[0])[-1],
     **dict.fromkeys(("path", "hierarchy"), lambda found: _last_name(found[0])),
 }
-"""Maps each kind of token that is not in `_FIXED` to the function that makes the mask from the token's text."""
+"""Maps each other kind of token to the function that makes the mask from the token's text."""

@@ -1,4 +1,4 @@
-"""Fixtures with which a test, or an agent that runs as a test, queries the wiki."""
+"""Fixtures that let a test, or an agent run as a test, query the wiki."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ContextSource(Protocol):
             budget: Maximum number of tokens; None for the setting `max_context_tokens`.
 
         Returns:
-            Known patterns and bugs, best first; empty if nothing is known, or the wiki is missing or broken.
+            Known patterns and bugs, best first; empty if nothing is known, or if the wiki is missing or broken.
         """
         ...
 
@@ -73,7 +73,7 @@ class PromptSource(Protocol):
 
         Args:
             text: The template.
-            profile: Maps placeholders to their texts, for those that the wiki does not fill.
+            profile: Maps the placeholders that the wiki does not fill to their texts.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""The git command: every call is bounded, and none waits for input, fetches, or takes longer than a few seconds."""
+"""Calls of the git command; no call waits for input, fetches, or runs longer than its time limit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def output(
     timeout: float = TIMEOUT_S,
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> bytes | None:
-    """Return git's output in a folder; None if git is missing or slow, or its exit status is higher than `most`."""
+    """Return git's output in a folder; None if git is missing, times out, or exits with a status above `most`."""
     try:
         done = subprocess.run(
             ["git", "--no-optional-locks", "--no-pager", *_SETTINGS, "-C", os.fspath(folder), *arguments],

@@ -55,9 +55,9 @@ def pytest_dvwiki_redact(text: str) -> str | None:
     """Mask the secrets of this project in a text.
 
     Called with each text of a failure: its message, the source line of the failing check, and each line of its
-    excerpts. This is after the built-in masks, and before anything is written to the journal, a record or a page.
-    Several hooks are called in turn, each with the result of the hook before; the same text can come again. Node ids
-    and file names are not passed. If a hook raises, the text is dropped, and the end of the run reports the hook.
+    excerpts. The built-in masks are already applied, and nothing is written to the journal, a record or a page yet.
+    Several hooks are called in turn, each with the result of the one before; the same text can come more than once.
+    Node ids and file names are not passed. If a hook raises, the text is dropped, and the end of the run reports it.
     `dvwiki ingest` calls this hook only in packages of the entry-point group `dvwiki`, and in no conftest.py.
 
     Returns:
@@ -74,10 +74,10 @@ def pytest_dvwiki_redact(text: str) -> str | None:
 def pytest_dvwiki_archived(record: RunRecord, run: Archived) -> None:
     """Receive the result of a run that has a record.
 
-    Called once in the main process, before the summary is printed; `run.written` tells whether the record and the pages
-    are on disk, which they are not with `--dvwiki-archive=no`. `run.statements(cause)` returns the statements about a
-    cause in reading order, and `pytest_dvwiki.causes.words.text` renders one as text. An output of your own is one
-    such function (docs/outputs.md).
+    Called once in the main process, before the summary is printed. `run.written` tells whether the record and the pages
+    are on disk; with `--dvwiki-archive=no` they are not. `run.statements(cause)` returns the statements about a cause
+    in reading order, and `pytest_dvwiki.causes.words.text` renders one as text. To add an output of your own,
+    implement this hook (docs/outputs.md).
 
     Args:
         record: The record of the run, as stored.

@@ -23,7 +23,7 @@ Function = Callable[[str], object]
 
 
 class Masks:
-    """The masking functions of projects and packages; each gets the result of the function before.
+    """The masking functions of projects and packages; each gets the result of the one before.
 
     If a function fails, the whole text is dropped: nobody knows what the function would have masked.
 

@@ -1,4 +1,4 @@
-"""Tests whose names hold secrets: the names that are stored, and the commands that run these tests again.
+"""Tests whose names hold secrets: the names that are stored, and the commands that rerun these tests.
 
 A name is masked where it leaves the process: in the journal, and at the start of the pipeline that leads to records,
 pages, terminal and prompts. Before that the names are pytest's own, because they identify reports.
@@ -45,7 +45,7 @@ def stored_results(results: Sequence[Result]) -> tuple[Result, ...]:
 
 
 def stored_failure(failure: Failure) -> Failure:
-    """Return a failure with its name as stored, and a command that names the test without its parameters.
+    """Return a failure with its test's stored name, and a command that names the test without its parameters.
 
     If the name without its parameters still holds a secret, or bytes that are not UTF-8, the failure has no command,
     and `unreproducible` has the reason.

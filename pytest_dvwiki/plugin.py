@@ -42,7 +42,7 @@ __all__ = ["dvwiki", "dvwiki_context", "dvwiki_prompt"]
 _SIMULATOR_PLUGIN = "cocotb_regression_manager"
 """Plugin that cocotb registers in the pytest inside a simulator, before options are read."""
 _MISTAKE = pytest.StashKey[str]()
-"""Why the plugin is off: an error in project.yaml, or while the plugin started."""
+"""Why the plugin is off: an error in project.yaml, or an error while the plugin started."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -62,7 +62,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Add the hooks that others can implement."""
+    """Add the hooks that a conftest.py or another plugin can implement."""
     pluginmanager.add_hookspecs(hookspecs)
 
 

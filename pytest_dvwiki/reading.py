@@ -92,7 +92,7 @@ def open_regular(path: Path | str) -> BufferedReader:
 
 
 def open_below(folder: Path, path: Path, *, owner: int) -> BufferedReader:
-    """Open a file whose path comes from somebody else, for reading: a regular file below a folder, and not a link.
+    """Open a file for reading whose path comes from somebody else: it must be a regular file below a folder, no link.
 
     Args:
         folder: Folder that must contain the file.
@@ -100,7 +100,7 @@ def open_below(folder: Path, path: Path, *, owner: int) -> BufferedReader:
         owner: Id of the user who must own the file.
 
     Raises:
-        OSError: There is no such file; it is an `UnreadableError` if the file must not be read.
+        UnreadableError: There is no such file, or it must not be read.
     """
     handle = handle_below(folder, path, os.O_RDONLY)
     if os.fstat(handle).st_uid != owner:
@@ -121,7 +121,7 @@ def handle_below(folder: Path, path: Path, flags: int) -> int:
         A file descriptor.
 
     Raises:
-        OSError: As in `open_below`.
+        UnreadableError: As in `open_below`.
     """
     try:
         handle = _descend(folder, path, flags)
@@ -136,7 +136,7 @@ def handle_below(folder: Path, path: Path, flags: int) -> int:
 
 
 def _descend(folder: Path, path: Path, flags: int) -> int:
-    """Open a file by opening each folder on its path and following no link: a link made meanwhile has no effect."""
+    """Open a file by opening each folder on its path, following no link, so that one made in between has no effect."""
     base = os.path.realpath(folder)
     inner = Path(os.path.relpath(os.path.realpath(path.parent), base)).parts
     if os.pardir in inner[:1]:
@@ -185,7 +185,7 @@ def read_bytes(path: Path, most: int = MOST) -> bytes:
 
 
 def start_of(path: Path | str, most: int) -> str:
-    """Return the start of a file as text, up to a number of bytes; empty if it cannot be read."""
+    """Return the first `most` bytes of a file as text; empty if the file cannot be read."""
     with suppress(OSError), open_regular(path) as stream:
         return stream.read(most).decode("utf-8", "replace")
     return ""

@@ -23,7 +23,7 @@ def epoch(moment: str) -> float:
     """Return a time of a record in seconds since the epoch."""
     if _MOMENT.fullmatch(moment):
         return datetime.fromisoformat(moment).timestamp()
-    # `strptime` loads calendars and locales, which would delay a run with one failure, so it reads only odd times.
+    # `strptime` loads calendars and locales, which would delay a run with one failure; only unusual times need it.
     return datetime.strptime(moment, _TIME).replace(tzinfo=UTC).timestamp()
 
 
@@ -33,12 +33,12 @@ def seconds_between(started: str, finished: str) -> float:
 
 
 def now() -> str:
-    """Return the present time in the format of the records."""
+    """Return the current time in the format of the records."""
     return utc(time.time())
 
 
 def today() -> date:
-    """Return the present day in UTC, the time zone of all dates in the wiki."""
+    """Return the current date in UTC, the time zone of all dates in the wiki."""
     return date.fromisoformat(now()[:10])
 
 

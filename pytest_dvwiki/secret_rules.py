@@ -25,7 +25,7 @@ _SEPARATOR = r"[ \t]{0,3}(?P<sep>:=|=>|[=!]?==?|:(?!:))[ \t]{0,3}"
 _VALUE = r"(?:[bru]?\\?(?P<quote>['\"])(?P<quoted>[^'\"\n]*)|(?P<plain>[^\s'\"]+))"
 _SUFFIX = r"(?:[_-]?(?:\d{1,3}|base|value|old|new|prod|test|dev|ci|staging|hash|b64|base64|plain|text|string))?"
 _BEHIND = r",;)]}>"
-"""Characters that do not belong to an unquoted value if they are at its end."""
+"""Characters that do not belong to an unquoted value when they end it."""
 
 _NUMBER = re.compile(
     r"""(?ix) [-+]?(?: 0[xbo][0-9a-f_xz?.]+ | \d*'s?[bodh]\ ?[0-9a-f_xz?]+ | \d[\d_.,:]*(?:e[-+]?\d+)? | [01xz_]{4,}
@@ -60,7 +60,7 @@ _IDENTIFIER_LEAST = 24
 _OPAQUE_LEAST, _RANDOM_LEAST = 6, 16
 _DIGITS_LEAST = 4
 _HEX_LEAST = 9
-"""Minimum number of hex digits of a number that is too long for a word on a bus."""
+"""A number with this many hex digits or more is too long for a word on a bus."""
 _ENVIRONMENT = re.compile(r"\W*|.*(?:export|set|env|-e)\s*")
 """Text before a variable in a line that prints or sets an environment."""
 _BEFORE_MOST = 200
@@ -98,19 +98,19 @@ def entries() -> list[dict[str, Any]]:
 
 
 def compiled() -> bytes:
-    """Return the rules in the form for the wheel, without the keys that only tests read."""
+    """Return the rules as the JSON that the wheel contains, without the keys that only tests read."""
     kept = ("id", "prefixes", "alphabet", "length", "varied", "expression", "keywords", "numbers", "names", "values")
     return json.dumps([{key: entry[key] for key in kept if key in entry} for entry in entries()]).encode()
 
 
 @functools.cache
 def rules() -> tuple[SecretRule, ...]:
-    """Return the rules in their order."""
+    """Return the rules in the order of the file."""
     return tuple(map(_rule, entries()))
 
 
 def rules_for(text: str) -> list[SecretRule]:
-    """Return the rules that can find something in a text, in their order."""
+    """Return the rules that can find something in a text, in the order of the file."""
     places: set[int] = set()
     for line in text.split("\n"):
         if line:
@@ -146,8 +146,8 @@ _Keywords = dict[str, list[tuple[str, list[int]]]]
 def _filters() -> tuple[tuple[re.Pattern[str], _Keywords], ...]:
     """Return two pairs: an expression that finds keywords, and the keywords with the positions of their rules.
 
-    The expression finds only a keyword that does not begin with another keyword; that keyword maps to all keywords that
-    begin with it. The first pair has the keywords of tokens, the second has all others.
+    The expression finds only the keywords that do not begin with another keyword; each of these maps to all keywords
+    that begin with it. The first pair has the keywords of tokens, the second has all others.
     """
     tokens: dict[str, list[int]] = {}
     others: dict[str, list[int]] = {}
@@ -163,7 +163,7 @@ def _filters() -> tuple[tuple[re.Pattern[str], _Keywords], ...]:
 
 def _by_beginning(places: Mapping[str, list[int]]) -> _Keywords:
     found: _Keywords = {}
-    for keyword, of in sorted(places.items()):  # a keyword comes after those that it begins with
+    for keyword, of in sorted(places.items()):  # a keyword comes after the shorter keywords that it begins with
         beginning = next((each for each in found if keyword.startswith(each)), keyword)
         found.setdefault(beginning, []).append((keyword, of))
     return found
@@ -314,7 +314,7 @@ class _Value:
 
 
 def _stays(value: _Value, kind: str) -> bool:
-    """Tell whether a value is not a secret."""
+    """Tell whether a value is no secret, so that it stays."""
     text = value.value
     if text.startswith("[redacted") or text.lower() in _WORDS:
         return True

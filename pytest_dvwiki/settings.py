@@ -44,7 +44,7 @@ class SettingsError(Exception):
 
 
 class ProjectFileError(SettingsError):
-    """A project.yaml that cannot be used. Any branch can bring one; it switches the plugin off but stops no run."""
+    """A project.yaml that cannot be used. As any branch can bring one, it switches the plugin off but stops no run."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Option:
-    """One row of the table."""
+    """One row of the table of options."""
 
     name: str
     """Field of `Settings` and key in project.yaml; `dvwiki_{name}` in pytest's configuration."""
@@ -201,14 +201,14 @@ def _parse_branch(value: object) -> str:
 
 
 def _check_branch(name: str) -> None:
-    """Refuse a path: after the bare flag, pytest takes the first path of a command line for its value."""
+    """Refuse a path: if `--dvwiki-commit` has no value, pytest takes the first path after it for the branch."""
     if name != "HEAD" and ("::" in name or os.path.exists(name)):  # noqa: PTH110  # may be no valid path
         raise ValueError(
-            f"{name!r:.60} is a path: put paths before the bare flag, and write a branch of that name as "
-            f"--dvwiki-commit=refs/heads/{name:.60}"
+            f"{name!r:.60} is a path: put paths before a --dvwiki-commit without a branch; if a branch has this name, "
+            f"write --dvwiki-commit=refs/heads/{name:.60}"
         )
     if re.fullmatch(r"[0-9a-f]{7,64}", name):
-        raise ValueError(f"expected a branch, got {name}, which is the name of a commit")
+        raise ValueError(f"expected a branch, got {name}, which is a commit")
 
 
 def _check_revision(text: str) -> None:
@@ -246,13 +246,13 @@ _KIND_NAMES: dict[Kind, str] = {
 
 
 def option(kind: Kind, *, default: object, help: str, otherwise: object = None, **more: Any) -> Any:  # noqa: A002
-    """Return a field of a data class of settings, which is also a row of its table.
+    """Return a field for a data class of settings; the field is also a row of the table of options.
 
     Args:
         kind: The kind of the values.
         default: The value if no source has one; None if the value then follows from other settings.
         help: The help text.
-        otherwise: The value in an object that is made directly, without reading any source, if `default` is None.
+        otherwise: If `default` is None, the value in an object that is made without reading any source.
         more: Other fields of `Option`.
     """
     unset = otherwise if default is None else default
@@ -260,7 +260,7 @@ def option(kind: Kind, *, default: object, help: str, otherwise: object = None, 
 
 
 def options_of(settings: type[DataclassInstance]) -> tuple[Option, ...]:
-    """Return the table of a data class of settings: a row for each field that `option` made."""
+    """Return the table of options of a data class of settings: a row for each field that `option` made."""
     return tuple(Option(name=each.name, **each.metadata) for each in fields(settings) if each.metadata)
 
 
@@ -325,18 +325,18 @@ class Settings:
         default="",
         flag="--dvwiki-ip-type",
         metavar="NAME",
-        help="Kind of design under test, for records and pages (axi, pcie, ddr, …). Empty: the entry of "
-        "the list `ip_types` in the block `composition`; of several entries, the one that the test's name contains.",
+        help="Kind of design under test, for records and pages (axi, pcie, ddr, …). If empty, it comes from the list "
+        "`ip_types` in the block `composition`: its only entry, or the entry that the test's name contains.",
     )
     ip_types: tuple[str, ...] = ()
-    """`ip_type`, else the list `composition.ip_types` of project.yaml."""
+    """Only `ip_type` if it is set, else the list `composition.ip_types` of project.yaml."""
     coverage: str = option(
         "string",
         default="",
         flag="--dvwiki-coverage",
         metavar="GLOB",
         help="Coverage reports (XML or YAML of cocotb-coverage, UCIS XML) that the tests write, relative to pytest's "
-        "root directory: reports written during the run are read at its end. Several globs are separated by spaces.",
+        "root directory: reports written during the run are read at its end. Separate several globs with spaces.",
     )
     codequality: str = option(
         "string",
@@ -360,7 +360,7 @@ class Settings:
         flag="--dvwiki-archive",
         metavar="no|record|yes",
         help="What is written at the end of the run: nothing (failures are only named and shown), its record, as in a "
-        "shard, or record and pages. Unset: `yes`, or the value of `auto_ingest`.",
+        "shard, or record and pages. If unset, `auto_ingest` decides.",
     )
     auto_ingest: bool = option(
         "bool",
@@ -368,7 +368,7 @@ class Settings:
         help="The wiki specification's name for `archive`: true is `yes`, false is `no`. If both are set, `archive` "
         "counts.",
     )
-    """Whether pages are written: `archive` is `yes`."""
+    """True if pages are written, because `archive` is `yes`."""
     commit: str = option(
         "branch",
         default="",
@@ -379,7 +379,7 @@ class Settings:
         help="Commit the records and pages that the tool wrote, and nothing else: to the branch that is checked out, "
         "or to another branch, without touching work tree, index and HEAD.",
     )
-    """The branch that gets a commit; `HEAD` means the branch that is checked out, an empty text no commit."""
+    """The branch to commit to: `HEAD` is the branch that is checked out; if empty, nothing is committed."""
     html: str = option(
         "string",
         default="",
@@ -449,8 +449,8 @@ class Settings:
     context_tokenizer: str = option(
         "string",
         default="",
-        help="A `tokenizer.json`, relative to the root directory, for counting the tokens of a prompt exactly, "
-        "without a network (an extra, `tokens`). Empty: an estimate, too high rather than too low.",
+        help="Path of a `tokenizer.json`, relative to the root directory, for counting the tokens of a prompt exactly, "
+        "without a network (needs the extra `tokens`). If empty, the count is estimated, rather too high than too low.",
     )
     search_backend: str = option(
         "string",
@@ -469,7 +469,7 @@ class Settings:
 
     @property
     def task_name(self) -> str:
-        """Return the name that records carry."""
+        """Return the name of the regression in its record: the setting `task`, or `regression`."""
         return self.task or "regression"
 
 
@@ -524,7 +524,7 @@ def resolve(
 
 
 def _ip_types(document: Any) -> tuple[str, ...]:
-    """Return the kinds of design in the block `composition`, which belongs to other tools; invalid ones are ignored."""
+    """Return the kinds of design in the block `composition`, which belongs to other tools; ignore invalid entries."""
     block = document.get("composition") if isinstance(document, dict) else None
     listed = block.get("ip_types") if isinstance(block, dict) else None
     return tuple(each for each in listed if isinstance(each, str) and each) if isinstance(listed, list) else ()
@@ -545,7 +545,9 @@ def _share_budget(values: dict[str, Any]) -> None:
     left = whole - sum(given.values())
     if left < 0:
         shares = ", ".join(f"{name} {value}" for name, value in given.items())
-        raise SettingsError(f"max_context_tokens is {whole}, less than its shares together ({shares})")
+        raise SettingsError(
+            f"max_context_tokens is {whole}, less than its shares together ({shares}); raise it, or lower a share"
+        )
     for name in names:
         values[name] = given.get(name, min(whole // 4, left // max(1, len(names) - len(given))))
 
@@ -621,7 +623,7 @@ def _block(path: Path, document: Any, text: str, name: str, keys: Iterable[str])
 
 
 def reference() -> str:
-    """Return the table as Markdown, for the reference page."""
+    """Return the table of options as Markdown, for the reference page."""
     rows = ["| command line | project.yaml, `wiki:` | default | what it does |", "| --- | --- | --- | --- |"]
     for row in OPTIONS:
         value = f"[={row.metavar}]" if row.bare else f" {row.metavar}" if row.metavar else ""

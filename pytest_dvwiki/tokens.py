@@ -61,4 +61,4 @@ def _exact(file: Path) -> Count:
 def _reason(error: Exception) -> str:
     if isinstance(error, ImportError):
         return "the package tokenizers is not installed: pip install 'pytest-dvwiki[tokens]'"
-    return (isinstance(error, OSError) and error.strerror) or f"no tokenizer.json that can be read: {error}"
+    return (isinstance(error, OSError) and error.strerror) or f"not a valid tokenizer.json: {error}"

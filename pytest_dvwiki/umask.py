@@ -1,4 +1,4 @@
-"""The access that a group gets to new files: the same as to the folder that they are in."""
+"""The access of a group to new files: the same as its access to their folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def as_open_as(folder: Path) -> Iterator[None]:
     """Give the members of a folder's group the same access to new files and folders, whatever the umask is.
 
-    The umask belongs to the whole process: files that other threads make meanwhile get the same access.
+    The umask belongs to the whole process: files that other threads make in the meantime get the same access.
 
     Args:
         folder: The folder; if it does not exist yet, its nearest parent that exists counts.

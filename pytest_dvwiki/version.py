@@ -5,4 +5,4 @@ from __future__ import annotations
 __version__ = "0.1.0"
 TOOL = f"pytest-dvwiki {__version__}"
 FINGERPRINT_VERSION = 2
-"""Increased when the same failure would get another fingerprint; an occurrence then keeps the former one, too."""
+"""Increased when the same failure would get another fingerprint; an occurrence then also keeps the former one."""

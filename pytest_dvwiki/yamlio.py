@@ -255,7 +255,7 @@ def located(text: str, depth: int) -> dict[tuple[str | int, ...], int]:
 
 
 def list_end(text: str, key: str) -> tuple[int, int] | None:
-    """Return the number of lines up to the end of a list under a key of a document, and the column of its dashes.
+    """Return how many lines a document has up to the end of the list under a key, and the column of the list's dashes.
 
     Args:
         text: The document, which `load` can read.
@@ -305,7 +305,7 @@ def _places(node: yaml.Node, path: tuple[str | int, ...], depth: int) -> Iterato
 
 
 def describe(error: Exception, name: str) -> str:
-    """Return in one line what is wrong with a YAML text, where, and a remedy."""
+    """Return one line that says what is wrong with a YAML text, where, and how to mend it."""
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         place = f"{name}:{mark.line + 1}" if mark else name

@@ -1,7 +1,7 @@
 """The `dvwiki` command; one module per sub-command, imported when it is called.
 
-Each module has `add_arguments(parser)` and `run(args)`, which returns the exit status. A mistake by the user is
-raised as `UsageError` and printed as one line.
+Each module has `add_arguments(parser)` and `run(args)`, which returns the exit status. For a mistake of the user it
+raises a `UsageError`, which is printed as one line.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ COMMANDS = {
     "build": "regenerate all derived content of the wiki from records and pages",
     "check": "run log checks (*.check.yaml)",
     "classify": "name the failure in a log",
-    "commit": "replace a page or a part of one, or make a page",
+    "commit": "replace a page or part of a page, or create a page",
     "compact": "roll old records up into one file per month",
-    "compile": "shorten topics: merge lessons that say the same, and retire lessons that no longer hold",
+    "compile": "shorten topics: merge lessons that say the same thing, and retire lessons that no longer hold",
     "context": "print wiki knowledge for a prompt",
     "export": "export the wiki: Open Knowledge Format, llms.txt, a static site",
     "drift": "report where pages and the code they cite differ",
     "fix": "record how a cause was fixed",
-    "gate": "combine the gate's decisions on the runs of several shards",
-    "get": "print a page or a part of one, with its version",
+    "gate": "combine the gate's decisions on several shards",
+    "get": "print a page or part of a page, with its version",
     "handoff": "pass work on to the next role, with a summary",
     "import": "import a wiki in the layout of the specification",
     "ingest": "archive what earlier runs left behind: results files, logs, coverage reports, folders, archives",
@@ -62,14 +62,14 @@ _GARBAGE = 50_000
 
 
 class UsageError(Exception):
-    """A mistake that the caller has to correct; its text names the error, the place and the remedy."""
+    """A mistake that the user has to correct; the error's text names the mistake, the place and the remedy."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one sub-command.
 
     Returns:
-        The sub-command's exit status; 2 for a mistake in the call.
+        The sub-command's exit status; 2 for a usage error.
     """
     if argv is not None:
         return _run([*argv])  # not `list(argv)`: that name can be the sub-command's module here

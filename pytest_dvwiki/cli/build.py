@@ -98,10 +98,10 @@ def _reclassify(settings: Settings) -> Reclassified:
     if done.file is not None:
         print(f"{done.summary()}; see {done.file}")
     elif not done.kept:
-        print("every cause already has the name that the present patterns give it")
+        print("every cause already has the name that the current patterns give it")
     if done.kept:
         shown = ", ".join(done.kept[:_SHOWN]) + (" …" if len(done.kept) > _SHOWN else "")
-        print(f"verdict kept, as the excerpt is not enough for a new one: {count(len(done.kept), 'cause')} ({shown})")
+        print(f"verdict kept, as the excerpt is too short for a new one: {count(len(done.kept), 'cause')} ({shown})")
     return done
 
 

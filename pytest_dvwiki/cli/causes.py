@@ -1,4 +1,4 @@
-"""Look-up of the cause that a user names: by a page, by a fingerprint, or by the first digits of a fingerprint."""
+"""Look-up of the cause that a user names by a page, a fingerprint, or the first digits of a fingerprint."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
 
     Args:
         layout: Where the wiki is.
-        name: A fingerprint or its first digits, or a page's present or former name, or its path.
+        name: A fingerprint or its first digits, or a page's path, current name or former name.
 
     Raises:
         UsageError: No cause has this name, or several have.

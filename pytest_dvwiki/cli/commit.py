@@ -1,4 +1,4 @@
-"""`dvwiki commit`: replaces a page or a part of one, or makes a page."""
+"""`dvwiki commit`: replaces a page or part of a page, or creates a page."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--version",
         default="",
         metavar="VERSION",
-        help="the version that `dvwiki get` printed; without it, a new page is made",
+        help="the version that `dvwiki get` printed; without it, a new page is created",
     )
     add_store(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the content if nobody else has written meanwhile.
+    """Write the content, unless somebody has changed the page since the given version.
 
     Returns:
-        1 if the write was refused; the reason says what to do, and after a conflict the present content is printed.
+        1 if the write was refused; the reason says what to do, and after a conflict the current content is printed.
     """
     with writing():
         outcome = store_of(args).commit(args.address, text_of(args.file), args.version)

@@ -59,10 +59,10 @@ def _budget(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the context; nothing if nothing is known."""
+    """Print the context, or nothing if nothing is known."""
     settings = settings_of(args)
     if not settings.layout.wiki.is_dir():
-        # This is no error, because scripts need a prompt even without a wiki; the folder may just be the wrong one.
+        # Only a warning, because scripts need a prompt even without a wiki; but the folder may be the wrong one.
         print(f"dvwiki context: {without_wiki(settings.layout)}", file=sys.stderr)
     kinds = {"--template": args.template, "--log": args.log, "--newest": args.newest}
     chosen = [name for name, value in kinds.items() if value]
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _failures(log: str | None, settings: Settings, budget: int | None) -> str:
-    """Return what failed in a log, or in the newest run, and what is known about it."""
+    """Return what failed in a log, or in the newest run if there is no log, and what is known about it."""
     from pytest_dvwiki.mcp.answers import fitted  # noqa: PLC0415
     from pytest_dvwiki.mcp.causes import in_log, in_newest_run  # noqa: PLC0415
     from pytest_dvwiki.tokens import counting  # noqa: PLC0415

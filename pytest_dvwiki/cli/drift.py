@@ -72,6 +72,6 @@ def _semantic(settings: LibrarianSettings, *, dry_run: bool) -> int:
             if page is None:
                 print("no page is due")
     except ModelError as error:
-        print(f"dvwiki drift: {error}; the comparisons made before that are kept", file=sys.stderr)
+        print(f"dvwiki drift: {error}; earlier comparisons are kept; repeat the call for the others", file=sys.stderr)
         return 1
     return 0

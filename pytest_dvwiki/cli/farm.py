@@ -1,4 +1,4 @@
-"""The options that choose where many files are read."""
+"""The options that choose which processes read many files, and where these run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add_farm(parser: argparse.ArgumentParser) -> None:
 
 
 def farm_of(args: argparse.Namespace, *, files: int, size: int) -> Farm:
-    """Return where to read files.
+    """Return the farm that reads the files: processes on this machine, or workers of a Dask cluster.
 
     Args:
         args: Parsed options.

@@ -1,4 +1,4 @@
-"""`dvwiki fix`: records how a person fixed a cause, or takes that back."""
+"""`dvwiki fix`: records how a person fixed a cause, or withdraws such a statement."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _display_name(fingerprint: str, page: str | None) -> str:
 
 
 def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, str]:
-    """Return a row that withdraws the last fix that a person stated for a cause, and the message about it.
+    """Return a row that withdraws the last fix that was stated for a cause, and the message about it.
 
     Raises:
         UsageError: No such statement is in force.
@@ -87,7 +87,8 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, 
         )
     fix, task_id = found[-1]
     row = FixRow(fingerprint=fingerprint, by="person", takes_back=task_id)
-    return row, f"withdrew the fix stated for {called}: {fix.text!r} of {fix.date[:10]} ({fix.by})"
+    by = "an agent" if fix.by == "agent" else "a person"
+    return row, f"withdrew the fix of {called} that {by} stated on {fix.date[:10]}: {fix.text!r}"
 
 
 def _commits(repository: Repository, given: str | None) -> dict[str, Any]:

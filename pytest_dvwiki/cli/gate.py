@@ -1,4 +1,4 @@
-"""`dvwiki gate`: combines the decisions of the gate on the runs of several shards."""
+"""`dvwiki gate`: combines the gate's decisions on several shards."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def joined(records: Sequence[RunRecord]) -> Gate:
 
 
 def _records(paths: Sequence[str], layout: Layout) -> list[RunRecord]:
-    """Return the records found below some paths, each of them once.
+    """Return the records found below the paths, each record once.
 
     Raises:
-        UsageError: One of them cannot be read.
+        UsageError: A record cannot be read.
     """
     from pytest_dvwiki.capture.files.artefacts import find_artefacts  # noqa: PLC0415
     from pytest_dvwiki.records import store  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`dvwiki get`: prints a page or a part of one, with its version."""
+"""`dvwiki get`: prints a page or part of a page, with its version."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task",
         metavar="NAME",
-        help="name of the regression; all files of the call are then one run, instead of one run per folder",
+        help="name of the regression; all files are then archived as one run, instead of one run per folder",
     )
     parser.add_argument(
         "--commit",
@@ -102,8 +102,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--transcript",
         metavar="FILE",
         help="the full session of an agent, as text or with a JSON object on each line (- reads standard input): "
-        "the model of the block `librarian:` takes lessons from it; without a model, the lessons that it lists itself "
-        "are taken",
+        "the model of the block `librarian:` takes lessons from it; without a model, only the lessons that the session "
+        "itself lists are taken",
     )
     parser.add_argument(
         "--dry-run",
@@ -240,7 +240,7 @@ class _Ingest:
         return f"{text}\n**Incomplete**: {problems} while reading; there may be more causes.\n"
 
     def _collect(self, causes: Iterable[Cause]) -> None:
-        """Keep causes for the summary; a cause of several runs is kept once, with its tests of all these runs."""
+        """Keep causes for the summary; a cause of several runs is kept once, with its tests from all these runs."""
         for cause in causes:
             first = self._causes.setdefault(cause.name, cause)
             if first is not cause:
@@ -248,7 +248,7 @@ class _Ingest:
                 self._causes[cause.name] = replace(first, occurrence=replace(first.occurrence, tests=tests))
 
     def _report_unused_waivers(self) -> None:
-        """Name the waivers that matched no failure in any run of the call."""
+        """Report the waivers that matched no failure in any run of the call."""
         if self._waived and self._services.waivers is not None:
             used = [each.id for run in self._waived for each in run]
             for note in self._services.waivers.unused(used, today().isoformat(), count(len(self._waived), "run")):
@@ -260,7 +260,7 @@ class _Ingest:
         print(redact(f"dvwiki ingest: {text}"), file=sys.stderr)
 
     def _ingest_run(self, group: Group, logs: Sequence[Artefact]) -> None:
-        """Archive one run, unless one of its files cannot be read: the complete run would count again later."""
+        """Archive one run, unless one of its files cannot be read, as the complete run would later count again."""
         # Empty files are all equal, so they cannot identify a run. Logs that were only found beside results identify
         # a run only if there is nothing else.
         filled = [artefact for artefact in (*group.artefacts, *logs) if artefact.path.stat().st_size]
@@ -355,7 +355,9 @@ class _Ingest:
 
         known = pipeline.on_record(record.task_id, self._settings)
         if known is not None and known != record:
-            self._complain(f"{file.shown}: another record is called {record.task_id}; a record never changes")
+            self._complain(
+                f"{file.shown}: not archived, since another record is called {record.task_id}; a record never changes"
+            )
             return "not archived"
         # The lists of tests are two folders above a record, and one folder above a monthly file.
         named = {suite for suite in (record.suite, *(each.suite for each in record.suites)) if suite}
@@ -496,7 +498,7 @@ class _Ingest:
         )
 
     def _run(self, files: Sequence[Artefact], times: Sequence[float]) -> Run:
-        """Return the run that left these files, still without results; its start and end come from their times."""
+        """Return the run that left these files, still without results; the times give its start and end."""
         from pytest_dvwiki.capture.run_ids import in_order  # noqa: PLC0415
 
         started = min(times)
@@ -519,7 +521,7 @@ class _Ingest:
         Args:
             group: The files of the run.
             run: The run as read from the files.
-            without_tests: Number of tests that only stand for a log that names no test and shows no failure.
+            without_tests: Number of tests that stand in for logs that name no test and show no failure.
         """
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 

@@ -41,7 +41,7 @@ class KnownFiles:
         return None
 
     def on_record(self, files: Iterable[Artefact]) -> dict[str, list[SourceRun]]:
-        """Return the archived runs of each file on record, by the file's SHA-256; names of files do not matter."""
+        """Return the archived runs of each file on record, by the file's SHA-256; file names do not matter."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
         return pipeline.known_artefacts({file.sha256 for file in files}, self._settings)

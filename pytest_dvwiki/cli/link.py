@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     except MergeError as error:
         raise UsageError(str(error)) from error
     if page.category != "bugs":
-        raise UsageError(f"{page.path} is not the page of a cause")
+        raise UsageError(f"{page.path} is not a bug page; only bug pages take the URL of a ticket")
     refused: list[str] = []
 
     def linked(data: bytes | None) -> bytes | None:
@@ -68,5 +68,5 @@ def run(args: argparse.Namespace) -> int:
     if problem or refused:
         print(f"{shown(layout.wiki / page.path)} was left alone: {problem or refused[0]}")
         return 1
-    print(f"{shown(layout.wiki / page.path)} has the ticket {url}")
+    print(f"{shown(layout.wiki / page.path)} now links to {url}")
     return 0

@@ -41,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix",
         action="store_true",
-        help="first repair what needs no decision: `dvwiki build`, and a mark on bug pages that cite missing code",
+        help="first repair what needs no decision: do what `dvwiki build` does, and mark bug pages that cite missing "
+        "code",
     )
 
 
@@ -49,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
     """Run the checks, and print the findings.
 
     Returns:
-        0 without findings or with warnings only, 1 with other findings; 2, as for a wrong call, if there is no wiki or
-        the check itself failed.
+        0 without findings or with warnings only, 1 with other findings; 2, as for a usage error, if there is no wiki or
+        if the check itself failed.
     """
     from pytest_dvwiki.upkeep.drift import mark  # noqa: PLC0415
     from pytest_dvwiki.upkeep.lint import check  # noqa: PLC0415 (YAML and the caches load with it)

@@ -1,4 +1,4 @@
-"""`dvwiki maintain`: the upkeep of a wiki, in one commit on a branch of its own."""
+"""`dvwiki maintain`: does the upkeep of a wiki, in one commit on its own branch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar=("FORMAT", "PATH"),
-        help="then make this export, as `dvwiki export` does; inside the repository, it becomes part of the commit",
+        help="afterwards export the wiki, as `dvwiki export` does; an export inside the repository is committed, too",
     )
     add_place(parser)
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def record_of_now(name: str, repository: Repository, **parts: Any) -> RunRecord:
-    """Return a record with the present time, which belongs to no run.
+    """Return a record of the current time that belongs to no run.
 
     Args:
         name: The command's name, the first part of the task id.
-        repository: Gives the present commit and state.
+        repository: Gives the current commit and state.
         parts: The statement, as fields of the record.
     """
     from pytest_dvwiki.model import RunRecord  # noqa: PLC0415

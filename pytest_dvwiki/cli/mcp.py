@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until the client is gone or the process is interrupted."""
     if args.http is not None and not 0 <= args.http < 1 << 16:
-        raise UsageError(f"--http {args.http}: no such port; ports end at 65535")
+        raise UsageError(f"--http {args.http}: no such port; give one from 0 to 65535")
     if args.wiki_dir is not None and len(args.root or ()) > 1:
         raise UsageError(
             f"--wiki-dir {args.wiki_dir}: only for a single project; with several, set wiki_dir in each project.yaml"

@@ -1,4 +1,4 @@
-"""`dvwiki merge`: a person states that two bug pages are one cause, or, with `--undo`, that they are two."""
+"""`dvwiki merge`: merges two bug pages that describe the same cause, or, with `--undo`, separates two causes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST = 200
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("kept", metavar="KEPT", help="the page that stays: its name, its path, or its fingerprint")
-    parser.add_argument("other", metavar="OTHER", help="the page that is merged into it and refers to it from then on")
+    parser.add_argument("other", metavar="OTHER", help="the page that is merged into KEPT, and then refers to it")
     parser.add_argument("--reason", help="why they are, or are not, the same cause, in one sentence")
     parser.add_argument(
         "--undo",
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Merge two pages, and print the new count of the page that stays.
+    """Merge two pages, and print the new number of runs of the page that stays.
 
     Returns:
         1 if a page was left alone.
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _undo(args: argparse.Namespace, settings: Settings, reason: str | None) -> int:
-    """Separate two causes, and print the pages they have now.
+    """Separate two causes, and print which pages they have now.
 
     Returns:
         1 if a page was left alone.

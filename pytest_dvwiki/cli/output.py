@@ -1,4 +1,4 @@
-"""Output of commands: control characters in files, pages and logs never reach the terminal."""
+"""Output of commands: control characters from files, pages and logs never reach the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`dvwiki rerun`: prints the commands that run the shortest failing test of each cause again, for a job scheduler."""
+"""`dvwiki rerun`: prints the commands that rerun the shortest failing test of each cause, for a job scheduler."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the commands; causes without a command are named on standard error.
 
     Returns:
-        1 if a cause has no command that can be run as it stands.
+        1 if a cause has no command that can be run as recorded.
     """
     from pytest_dvwiki.report.attention import ProjectData  # noqa: PLC0415  # the wiki loads with it
 

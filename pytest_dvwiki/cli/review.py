@@ -29,10 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format")
     add_place(parser)
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    show = actions.add_parser("show", help="print a proposal; a change of a page is shown as a diff")
+    show = actions.add_parser("show", help="print a proposal; a change to a page is shown as a diff")
     edit = actions.add_parser("edit", help="change the text of a proposal, with the editor of $VISUAL or $EDITOR")
     edit.add_argument("--file", metavar="FILE", help="file with the new text (- reads standard input)")
-    accept = actions.add_parser("accept", help="carry out a proposal, or confirm an RTL bug")
+    accept = actions.add_parser("accept", help="carry out a proposal, confirm an RTL bug, or accept an agent's text")
     reject = actions.add_parser("reject", help="reject a proposal")
     for action in (show, edit, accept, reject):
         several = "+" if action in {accept, reject} else None

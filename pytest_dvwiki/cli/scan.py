@@ -34,7 +34,7 @@ _WIDEST = 160
 _INDENT = " " * 6
 _SLOWEST = "python"
 _LARGE = 50_000_000
-"""Size of the logs in bytes from which a remark reports that the slowest engine was used."""
+"""If the logs have more bytes than this and the slowest engine read them, a remark says so."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(slots=True)
 class _Cause:
-    """One cause over all logs."""
+    """One cause across all logs."""
 
     first: Sighting
     name: str
@@ -100,11 +100,11 @@ def run(args: argparse.Namespace) -> int:
     """Read the logs, and print what failed.
 
     Returns:
-        1 if a file could not be read, else 3 with `--exit-code` if a log holds a failure, else the status of
-        `--ingest`.
+        1 if a file could not be read; else the status of `--ingest`, if that is not 0; else 3 with `--exit-code` if a
+        log shows a failure.
     """
     if args.task and not args.ingest:
-        raise UsageError("--task gives a name to what --ingest archives; give --ingest as well")
+        raise UsageError("--task names the run that --ingest archives; give --ingest as well")
     check_farm(args)
     from pytest_dvwiki.capture.files.sources import find_sources  # noqa: PLC0415
     from pytest_dvwiki.pipeline.farm import FarmError  # noqa: PLC0415

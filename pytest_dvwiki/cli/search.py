@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     from pytest_dvwiki.agent.prompts import CATEGORIES  # noqa: PLC0415 (only for this command)
 
-    parser.add_argument("query", nargs="+", help="words to search for; parts of identifiers are found, too")
+    parser.add_argument("query", nargs="+", help="words to search for; parts of identifiers are also found")
     parser.add_argument("--category", choices=CATEGORIES, help="only pages of this category")
     parser.add_argument(
         "--status",
@@ -109,7 +109,7 @@ def index_of(settings: Settings) -> WikiSearchIndex:
 
 
 def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
-    """Return why nothing was found: no page has a filter's value (the values that pages have follow), or the words."""
+    """Return why nothing was found: no page has the words, or none has a filter's value (then list their values)."""
     from pytest_dvwiki.wiki.review import FOLDER  # noqa: PLC0415
     from pytest_dvwiki.wiki.text.notes import UNREVIEWED  # noqa: PLC0415
 

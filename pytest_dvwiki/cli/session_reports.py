@@ -1,4 +1,4 @@
-"""Archiving of reports on a session, for `dvwiki ingest`."""
+"""Archiving of session reports, for `dvwiki ingest`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ReportError(Exception):
 
 
 class SessionReports:
-    """The readers of reports: rules, and the project's model if it has one."""
+    """Archives session reports, which rules read, and the project's model if it has one."""
 
     def __init__(self, settings: Settings) -> None:
         # Warnings of the readers begin with the name of the command, like all other problems.
@@ -38,7 +38,7 @@ class SessionReports:
         """Archive a report; return None if it mentions no failure and no coverage hole.
 
         Raises:
-            ReportError: It cannot be read, or the wiki cannot be written.
+            ReportError: The report cannot be read, or the wiki cannot be written.
         """
         try:
             text = reading.read_text(path)

@@ -1,4 +1,4 @@
-"""The shared parts of the commands that read and write single pages: the store of a role, texts, and answers."""
+"""What the commands that read and write single pages share: the store of a role, input texts, and answers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ ADDRESS = "category/page, or category/page#Heading for a part of it, or a sectio
 
 
 def add_store(parser: argparse.ArgumentParser, *, writes: bool = True) -> None:
-    """Add the options that all of these commands have."""
+    """Add the options that all commands for single pages have."""
     if writes:
         parser.add_argument(
-            "--role", default="agent", help="the role that writes, one of schema.yaml (default: %(default)s)"
+            "--role", default="agent", help="the role that writes, as defined in schema.yaml (default: %(default)s)"
         )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format")
     add_place(parser)
@@ -53,7 +53,7 @@ def text_of(name: str) -> str:
     """Return the text of a file, or of standard input for `-`.
 
     Raises:
-        UsageError: It cannot be read.
+        UsageError: The text cannot be read.
     """
     try:
         return sys.stdin.read() if name == "-" else reading.read_text(Path(name), reading.MOST)
@@ -75,7 +75,7 @@ def entry_line(entry: PageEntry) -> str:
 
 
 def answer(args: argparse.Namespace, outcome: Written | HandedOff, done: str) -> int:
-    """Print the outcome of a write; after a conflict the present content goes to standard output.
+    """Print the outcome of a write; after a conflict the current content goes to standard output.
 
     Returns:
         0 if the write was done or waits for review, 1 if it was refused.

@@ -78,7 +78,7 @@ def print_plan(settings: LibrarianSettings, pages: Iterable[tuple[str, int, int]
     """Print what a model would be asked: the tokens of each page, and the cost if the settings give a price."""
     backend = next(iter(settings.backends), None)
     if backend is None:
-        print("no model is set up (librarian.backends)", file=sys.stderr)
+        print("no model is set up; set `backends` in the block `librarian:` of .agent/project.yaml", file=sys.stderr)
     due = list(pages)
     if not due:
         print("no page is due")

@@ -15,7 +15,7 @@ from pytest_dvwiki.wiki.page_summary import page_name
 if TYPE_CHECKING:
     import argparse
 
-_ADVICE = "fill it in, because others need it later"
+_ADVICE = "give a value, because others need it later"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", required=True, help="why the failures are accepted, in one sentence")
     parser.add_argument("--owner", required=True, help="the person or team that has to fix the cause")
     parser.add_argument(
-        "--expires", required=True, metavar="DAY", help="the last day on which the waiver holds: 2026-12-31"
+        "--expires", required=True, metavar="DAY", help="the last day on which the waiver holds, YYYY-MM-DD"
     )
     parser.add_argument("--approved-by", metavar="NAME", help="who agreed")
     parser.add_argument("--ticket", help="where the work is tracked: a URL or an id")
@@ -59,5 +59,5 @@ def _day(given: str) -> str:
     except ValueError:
         raise UsageError(f"--expires {given}: write a day as in 2026-12-31") from None
     if day < today():
-        raise UsageError(f"--expires {given}: this day has passed")
+        raise UsageError(f"--expires {given}: this day has passed; give today or a later day")
     return day.isoformat()

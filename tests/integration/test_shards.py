@@ -152,4 +152,4 @@ def test_a_run_commits_what_it_wrote_and_ends_as_its_tests_do(sharded: Project) 
 def test_a_path_behind_the_bare_flag_is_no_branch(sharded: Project) -> None:
     done = sharded.run("--dvwiki-commit", "test_shards.py", in_process=True)
     assert done.ret == 4
-    done.stderr.fnmatch_lines(["*'test_shards.py' is a path: put paths before the bare flag*"])
+    done.stderr.fnmatch_lines(["*'test_shards.py' is a path: put paths before a --dvwiki-commit without a branch*"])

@@ -126,7 +126,7 @@ def test_a_project_names_its_tokeniser(tmp_path: Path, file: Path) -> None:
     ("content", "said"),
     [
         pytest.param(None, "No such file or directory", marks=needs_tokenizers),
-        pytest.param(b"{", "no tokenizer.json that can be read", marks=needs_tokenizers),
+        pytest.param(b"{", "not a valid tokenizer.json", marks=needs_tokenizers),
         (b"", "the package tokenizers is not installed: pip install 'pytest-dvwiki[tokens]'"),
     ],
 )

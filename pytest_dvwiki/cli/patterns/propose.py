@@ -28,9 +28,9 @@ _OCCURRENCES = 10
 """Maximum number of runs of a cause whose texts are used."""
 _WIDTH = 110
 _HEADER = """\
-# Proposals for .agent/patterns/, made from the records by `dvwiki patterns propose`. Review each one: a name for id,
-# error_class and failure_subtype as `dvwiki patterns list` shows them, what the message means, and what to do about it.
-# Then `dvwiki patterns test FILE` checks it against all other patterns."""
+# Proposals for .agent/patterns/, made from the records by `dvwiki patterns propose`. Review each one: give it an id,
+# an error_class and a failure_subtype as `dvwiki patterns list` shows them, and say what the message means and what to
+# do about it. Then `dvwiki patterns test FILE` checks it against all other patterns."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Records:
-    """The causes on record, as far as proposals need them."""
+    """What proposals need to know of the causes on record."""
 
     unknown: tuple[CauseHistory, ...]
     """Causes that no pattern in force matches, the most frequent first."""

@@ -24,7 +24,7 @@ def read_text(name: str) -> str:
     """Return the text of a file, `-` for standard input, decoded and split into lines as logs are.
 
     Raises:
-        UsageError: It cannot be read.
+        UsageError: The file cannot be read.
     """
     from pytest_dvwiki.logtext.logs import LogStream, LogText  # noqa: PLC0415
 

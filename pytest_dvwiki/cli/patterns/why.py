@@ -156,7 +156,7 @@ def _line_rows(line: MatchedLine) -> Iterator[str]:
     yield f"  {line.line:>7}  {line.pattern} ({line.tier}){note}"
     yield from _wrapped(" " * 11, line.text, most=2)
     if line.further:
-        yield from _wrapped(" " * 11, f"matched by {', '.join(line.further)} as well", most=1)
+        yield from _wrapped(" " * 11, f"also matched by {', '.join(line.further)}", most=1)
 
 
 def _wrapped(indent: str, text: str, *, most: int) -> list[str]:

@@ -190,7 +190,7 @@ def test_a_page_leads_to_its_tickets(place: Layout, capsys: pytest.CaptureFixtur
     first, second = "https://tracker.example.com/DV-17", "https://tracker.example.com/DV-18?a=[b]"
     for url in (first, first, second):
         assert main(["link", page.stem, url]) == 0
-    assert capsys.readouterr().out.endswith(f".agent/wiki/bugs/{page.name} has the ticket {second}\n")
+    assert capsys.readouterr().out.endswith(f".agent/wiki/bugs/{page.name} now links to {second}\n")
     assert f'link: ["{first}", "{second}"]' in page.read_text()
     assert "owner: fifo team  # until May" in page.read_text()
     assert f"bugs/{page.name}: link to {second}" in (place.wiki / "log.md").read_text()
