@@ -188,7 +188,7 @@ class Totals:
 
 @dataclass(frozen=True, kw_only=True)
 class PassedAgain:
-    """A test's first pass after it failed with a cause, or a later pass that proves more than the passes before."""
+    """A test's first pass after it failed with a cause, or a later pass that proves more than all before it."""
 
     nodeid: str
     fingerprint: str

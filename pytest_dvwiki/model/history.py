@@ -105,13 +105,13 @@ class Onset:
     first_bad: FirstBad | None = None
     """Narrowest range on record of commits that introduced the cause."""
     fixed_after: str | None = None
-    """Commit of the fix's first pass, else of the last failure before the fix; a later change brought it back."""
+    """Commit of the fix's first pass, else of the last failure before the fix; the cause came back after it."""
     comes_and_goes: bool = False
     """Whether a test failed with the cause and also passed, with the same sources and seed."""
     passes_needed: dict[str, int] = field(default_factory=dict)
     """How many passes with other seeds it takes, by test, to show that the cause was absent before the failure."""
     passes_to_hold: dict[str, int] = field(default_factory=dict)
-    """Number of passes, by test, that made the fix hold; as many passes before a return show that it was absent."""
+    """Number of passes, by test, that made the fix hold; as many passes before the cause returned show its absence."""
     since: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Maps a test to two numbers of runs since the first failure: those where it failed with the cause, and all."""
 

@@ -23,7 +23,7 @@ FOLDER = Path(__file__).with_name("builtin")
 FILE = "compiled.json"
 """Name of the file, beside the YAML files of the installed package; a checkout has none."""
 FORMAT = 6
-"""Version of the JSON; incremented with any change of `Pattern`, `Subtype` or the search for literals."""
+"""Version of the JSON; incremented with any change to `Pattern`, `Subtype` or the search for literals."""
 
 
 class Compiled(msgspec.Struct, frozen=True):

@@ -52,7 +52,7 @@ def check(source: str, *, needs_literal: bool = True, of_people: bool = True) ->
     Args:
         source: The expression.
         needs_literal: Whether it must contain a literal that a scan can look for.
-        of_people: Whether people gave the expression, so that RE2 decides it; `re` decides built-in expressions.
+        of_people: Whether people wrote the expression; RE2 then searches for it. `re` searches for built-in ones.
 
     Returns:
         The literals that a text must contain before the expression is tried.

@@ -152,7 +152,7 @@ class Matcher:
         self._dull = KindCounts(FAMILIAR)
 
     def find(self, text: str) -> Iterator[tuple[int, Tier]]:
-        """Yield the offsets at which the lines of messages of interest start, with the tiers of their patterns.
+        """Yield the offset of each line that begins a message of interest, with the tier of the message's pattern.
 
         Offsets ascend. Of lines that differ only in their numbers, the first `ENOUGH` are yielded.
         """

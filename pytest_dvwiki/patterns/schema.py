@@ -67,8 +67,8 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     noise: bool = False
     """Whether such a line also occurs in tests that pass, and alone therefore does not prove a failure."""
     cancelled_by: Canceller | None = None
-    """What has to end well for the message to be no failure, if nothing else failed. `run`: the run (which could not
-    have got that far after a real error) or the test; `test`: the test, which checks its own results."""
+    """What cancels the message by ending well, if nothing else failed. `run`: the run, which could not have got that
+    far after a real error, or the test. `test`: only the test, which checks its own results."""
     origin: OriginType | None = None
     fix: str = ""
     """What to do; `{name}` stands for the group of that name."""

@@ -2,7 +2,7 @@
 
 `re` reads the rest of a line again from each place at which `head.*rest` can begin. If the head occurs a thousand times
 and the rest never, the line is read a thousand times. So an expression is split at its gaps (`.*`, `.{0,300}` outside
-of groups), and the part after a gap is searched for once, from the end of the part before it.
+groups), and the part after a gap is searched for once, from the end of the part before it.
 
 A gap therefore ends at the first place at which the rest matches, whether it is written `.*` or `.*?`. That changes
 only the groups after it: in `got id=1, id=2` the group of `got.*id=(?P<id>.)` is 2 for `re`, and 1 here.

@@ -41,7 +41,7 @@ class Triggers(msgspec.Struct, frozen=True):
 
 
 FORMAT = 2
-"""Version of the cached triggers; increment it and `compiled.FORMAT` with any change of `_heads` or `choose`."""
+"""Version of the cached triggers; increment it and `compiled.FORMAT` with any change to `_heads` or `choose`."""
 
 
 def choose(entries: Sequence[RegistryEntry]) -> Triggers:

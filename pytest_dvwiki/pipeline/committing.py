@@ -77,7 +77,7 @@ def commit(
         branch: The branch; `HEAD` for the one that is checked out.
         task_id: The run that commits.
         lock_timeout: Seconds to wait for another process that writes to the wiki.
-        upkeep: More files to commit; a branch that is only behind HEAD is then first moved to HEAD.
+        upkeep: More files to commit; a branch that is merely behind HEAD is first moved to HEAD.
 
     Raises:
         RefusedError: The state of the repository does not allow a commit.

@@ -33,7 +33,7 @@ def is_gone(archive: Archive, cause: CauseHistory) -> bool:
 
 
 def is_gone_for(archive: Archive, cause: CauseHistory, days: int) -> bool:
-    """Tell whether a cause was already gone this many days before the newest record, and no fix of it ever held."""
+    """Tell whether a cause was already gone `days` days before the newest record, and no fix of it ever held."""
     newest = archive.newest() or ""
     if any(fix.fix.result == "held" for fix in cause.fixes) or not is_gone(archive, cause):
         return False

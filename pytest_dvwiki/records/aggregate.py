@@ -221,7 +221,7 @@ def _counts_of(rows: Sequence[OccurrenceRow]) -> _OccurrenceCounts:
 
 
 def _jobs(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the jobs and the hosts in which a cause occurred."""
+    """Return the jobs and the hosts on which a cause occurred."""
     rows = archive.db.execute(
         "SELECT DISTINCT r.task_id, r.run_id FROM occurrences o JOIN runs r ON r.id = o.run"
         " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) ORDER BY r.moment",
@@ -304,8 +304,8 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
     """Return where a cause first appeared since its last fix whose passes count; None if no record has the cause.
 
     A range of commits is left out if it lies before a pass with the seed that failed, whether or not that pass proves a
-    fix. It is also left out if it lies before a fix of which the sources show, when the check failed again, that it was
-    undone or still in place. The failures after such a pass or fix may be another fault.
+    fix. It is also left out if it lies before a fix that was known to be undone or still in place when the check failed
+    again. The failures after such a pass or fix may be another fault.
     """
     states = archive.fix_states(fingerprints)
     newest = next((state for state in reversed(states) if state.fix.counts), None)
@@ -339,7 +339,7 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
 
 
 def _may_part_faults(state: fixes.FixState) -> bool:
-    """Tell whether the failures before and after a fix may be two faults, even if its passes may be chance."""
+    """Tell whether the failures before and after a fix may be two faults, even if the fix's passes may be chance."""
     return state.seed_passed or state.fix.in_place is not None
 
 

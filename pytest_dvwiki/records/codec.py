@@ -1,4 +1,4 @@
-"""Records as YAML: the order of their keys, their end mark, and the checks whether a document is a record.
+"""Records as YAML: the order of their keys, their end mark, and the checks that tell records from other documents.
 
 A record of schema 2 ends with a line that holds a hash of all bytes before that line. A record with a missing or wrong
 end mark is torn: it was cut off or changed after it was written.

@@ -92,7 +92,7 @@ def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
 def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) -> bool:
     """Tell whether a test failed before any simulator was chosen; then a pass on any simulator counts.
 
-    A Python failure without a simulator, a simulation time and a seed counts as a failure of the test environment.
+    A Python failure that has no simulator, simulation time or seed counts as a failure of the test environment.
     """
     if test.phase == "collect":
         return True

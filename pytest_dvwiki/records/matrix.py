@@ -1,4 +1,4 @@
-"""The matrix axes of a cause: the values with which it was seen, and those with which its tests passed at that commit.
+"""The matrix axes of a cause: the values with which it was seen, and those with which its tests passed.
 
 Two values of an axis are compared only if all other axes are the same: a pass with another simulator and another Python
 proves nothing about either. An axis with a value on which a test both passed and failed does not count.
@@ -44,7 +44,7 @@ class _Result(NamedTuple):
 
 
 def splits(archive: Archive, fingerprints: Sequence[str], commit: str) -> tuple[Split, ...]:
-    """Return the axes that divide the failures with a cause at a commit from the passes of its tests at that commit.
+    """Return the axes that divide a cause's failures at a commit from the passes of its tests at that commit.
 
     Args:
         archive: The records.

@@ -200,7 +200,7 @@ class Passes:
                 yield seed, None if None in of_tests else "".join(sorted(filter(None, of_tests)))
 
     def builds(self, folder: str, since: str, before: str) -> set[str]:
-        """Return the marks of the designs that were built in a folder between two moments."""
+        """Return the designs that were built in a folder between two moments, each as `build_of` names it."""
         rows = self._db.execute(
             "SELECT DISTINCT suite, config FROM suites WHERE config != '' AND moment >= ? AND moment < ?",
             (since, before),

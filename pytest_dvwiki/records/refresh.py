@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PROGRESS_EVERY = 100
 _SPEAKING = ("occurrences", "passed_again", "fix_rows", "waived", "first_bad")
-"""Tables in which rows name a cause."""
+"""Tables with rows that name a cause."""
 
 
 def _checks(record: RunRecord) -> set[str]:
@@ -113,7 +113,7 @@ class Refresh:
         self._archive.forget()
 
     def _read_again(self, fingerprints: set[str]) -> None:
-        """Read again the records that mention causes with a new name."""
+        """Reread the records that mention renamed causes."""
         further = (name for name in self._archive.further() if same_check.check_of(name) in fingerprints)
         asked = tables.json_list({*fingerprints, *further})
         speaking = " UNION ".join(

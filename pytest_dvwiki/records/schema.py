@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 VERSION = 30
-"""Incremented with every change of the tables or of their contents."""
+"""Incremented with every change to the tables or their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
 SCHEMA = """

@@ -66,7 +66,7 @@ def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = Fa
 
 
 def concerns(file: str, sources: Collection[str]) -> bool:
-    """Tell whether a simulation may have read a file: true if no file of the same language is known to be read."""
+    """Tell whether a simulation may have read a file: it is a known source, or no source in its language is known."""
     if file.endswith("conftest.py"):
         return True
     is_python = file.endswith(".py")

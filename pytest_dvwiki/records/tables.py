@@ -235,7 +235,7 @@ def suites_of(record: RunRecord) -> tuple[Suite, ...]:
 
 
 def _marks(suite: Suite) -> str:
-    """Return the mark of the one seed of a list, or a mark for each of its tests; empty if no seed is on record."""
+    """Return the mark of a list's only seed, or a mark for each of its tests; empty if no seed is on record."""
     return (suite.seeds or "") if suite.seed is None else str(seed_mark(suite.seed))
 
 

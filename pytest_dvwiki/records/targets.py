@@ -104,7 +104,7 @@ def json_targets(targets: Iterable[Target]) -> str:
 
 
 def meets(row: str) -> str:
-    """Return the SQL condition for a row, given by its table's alias, to count for a target `t` of `json_targets`."""
+    """Return an SQL condition: the row with this alias counts for a target `t` of `json_targets`."""
     nodeid, simulator, config = (f"json_extract(t.value, '$[{number}]')" for number in range(3))
     row_config = f"{row}.config"
     same = (

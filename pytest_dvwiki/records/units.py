@@ -1,4 +1,4 @@
-"""Find the folder in which a test was built from the test's name: if the build fails, records name the folder."""
+"""Derive a test's build folder from its name: if a build fails, records name the folder instead of its tests."""
 
 from __future__ import annotations
 

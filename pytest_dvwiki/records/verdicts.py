@@ -136,7 +136,7 @@ class Verdicts:
 
     @cached_property
     def _steps(self) -> list[tuple[Rulings, dict[str, Ruling]]]:
-        """Return each file with its rulings, by former fingerprint."""
+        """Return each file, and its rulings by former fingerprint."""
         return [(one, {ruling.fingerprint: ruling for ruling in one.verdicts}) for one in self.files]
 
     @property

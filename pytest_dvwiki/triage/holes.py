@@ -122,7 +122,7 @@ class _Point:
         return [] if ALL_BINS in was_open and was_open[ALL_BINS].hits == row.hits else [row]
 
     def _priority(self, holes: Iterable[CoverBin]) -> int:
-        """Return the highest priority among holes: bins of higher weight come first; if equal, bins never hit."""
+        """Return the highest priority among holes: higher weight comes first and, at equal weight, bins never hit."""
         return min(2 * self._ranks[bin_.weight] - (bin_.hits <= 0) for bin_ in holes)
 
     def _row(self, name: str, bin_: CoverBin, priority: int | None) -> BinRow:

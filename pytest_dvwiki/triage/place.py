@@ -42,7 +42,7 @@ _MOST_WORDS = 1000
 def is_part_of_identity(parts: ReportParts) -> bool:
     """Tell whether an exception's place distinguishes causes with the same text.
 
-    The place does for an assertion (`assert V == V`), an exception without a text, and most others (`list index out of
+    It does for an assertion (`assert V == V`), an exception without a text, and most others (`list index out of
     range`). It does not if the text names something missing: a handle, an entry, a time scale, a module or a source of
     the design is one cause however many tests ask for it.
     """
@@ -94,7 +94,7 @@ class Frames:
 
     @functools.cached_property
     def _raised(self) -> list[tuple[int, int, Frame | None]]:
-        """Return, for each exception, its line number, the first line number of its gapless part, and its frame."""
+        """Return the line number of each exception, the first line number of the unbroken part, and the frame."""
         return [
             (first + one.line, first, one.frame) for first, lines in unbroken(self._lines) for one in innermost(lines)
         ]

@@ -1,6 +1,6 @@
 """Engines find the lines that hold a literal; `re` decides elsewhere what such a line means.
 
-All of them find the same lines, so they differ in speed alone. The fastest one that is installed is used: Hyperscan,
+All of them find the same lines and differ only in speed. The fastest one that is installed is used: Hyperscan,
 then RE2, then Python, which is always there and starts fastest. `DVWIKI_ENGINE` chooses another one.
 """
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _DIGEST = hashlib.sha256().digest_size
-"""Length of the hash that precedes a cached database: the library does not notice if a database is damaged."""
+"""Length of the hash that precedes a cached database; the hash shows damage, which the library does not notice."""
 
 
 class _Hyperscan:

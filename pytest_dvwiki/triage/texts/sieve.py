@@ -160,7 +160,7 @@ class _Scan:
         self._wants_mark = False
         """Whether a message was kept since the last mark."""
         self._ends: dict[Canceller, tuple[int, str]] = {}
-        """The last line that reports the successful end of a test, and of a run."""
+        """The last line that reports the good end of a test, and the last one that reports that of a run."""
         self._carry = b""
         self._settled = 0
         """Offset, in the lines carried over to the next block, at which the search goes on."""
