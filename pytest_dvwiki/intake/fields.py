@@ -1,4 +1,4 @@
-"""Texts of an agent system, read as groups of fields: `error_class: x`, with or without padding and Markdown.
+"""Read an agent system's texts as groups of fields, such as `error_class: x`, with or without padding and Markdown.
 
 A group is a section whose heading names one failure, a row of a table, an object of a JSON list, or a sequence of
 fields that ends where another group begins.
@@ -65,19 +65,19 @@ NAMES = {
     "scenario": "scenario",
     "filled": "filled",
 }
-"""Maps each spelling of a field to its name. A line that starts neither field nor section continues the field above."""
+"""Maps each spelling of a field to the field's name."""
 LONGEST = 200_000
-"""Maximum number of characters of a text that are read."""
+"""Maximum number of characters read from a text."""
 LONGEST_LINE = 4096
 MOST = 500
-"""Maximum number of failures archived from one report, and of paragraphs examined in one section."""
+"""Maximum number of failures archived per report, and of paragraphs examined per section."""
 _LONGEST_TITLE = 300
 IDENTIFYING = frozenset({"error_class", "failure_subtype", "test", "primary", "bug_type", "fingerprint"})
 """Fields that begin the next failure when they occur again with a different value."""
 _INHERITED = ("covergroup", "feature", "ip_type", "log", "seed", "test")
 """Fields of an object that also apply to the objects in its lists."""
 _COLUMNS = {"error": "primary", "failure": "primary", "cause": "symptom", "likely_cause": "symptom"}
-"""Maps more column names to fields; used only in a table that has a column of tests."""
+"""Maps additional column names to fields; used only for tables with a test column."""
 _LONG = frozenset({"", "context", "primary", "rationale", "scenario", "symptom"})
 """Fields whose value may have several paragraphs."""
 _NOTHING = frozenset({"", "-", "none", "n/a", "na", "null", "nil", "no error", "no failure", "passed", "pass"})
@@ -150,7 +150,7 @@ def _objects(value: Any, inherited: Mapping[str, str]) -> Iterator[dict[str, str
 
 
 def _cleaned(group: Mapping[str, str]) -> dict[str, str]:
-    """Return a group without empty fields; a `type` is kept only if it gives an origin."""
+    """Return a group without empty fields; a `type` that gives an origin becomes `bug_type`, any other is dropped."""
     kept = {name: value for name, value in group.items() if word(value).lower() not in _NOTHING or name == "status"}
     kind = kept.pop("type", "")
     return ({"bug_type": kind} if _FAULT.match(word(kind)) else {}) | kept
@@ -168,10 +168,10 @@ class _Markdown:
         self._is_headed = False
         """Whether the group began with a heading; a paragraph below the heading then describes the failure."""
         self._is_page = False
-        """Whether the group is the frontmatter of a page, which belongs to the heading below it."""
+        """Whether the group is a page's frontmatter; its fields then belong to the heading below it."""
         self._name = ""
         self._lines: list[str] = []
-        """The name and lines of the field that is being read."""
+        """The lines read so far of the field `_name`."""
 
     def read(self, text: str) -> list[dict[str, str]]:
         """Return the groups of a text."""
@@ -215,7 +215,7 @@ class _Markdown:
             self._lines.append(line)
 
     def _begin(self, name: str, spelled: str, first: str) -> None:
-        """Begin a field; begin another group first if the field opens groups and has a different value in this one."""
+        """Begin a field, in a new group if the field opens groups and the current group has another value for it."""
         self._end_field()
         old = self._group.get(name, "")
         again = old and self._spelled.get(name) == spelled and name in self._opening
@@ -237,7 +237,7 @@ class _Markdown:
         self._group, self._spelled, self._is_headed = {}, {}, False
 
     def _heading(self, title: str) -> None:
-        """End a field; begin another group if the heading is about one failure, or a field if it names a field."""
+        """End the field; begin a group if the heading is about one failure, or a field if the heading names one."""
         self._end_field()
         group = of_heading(title)
         if group is not None:
@@ -252,7 +252,7 @@ class _Markdown:
             self._begin(NAMES[re.sub(r"[ -]", "_", spelled)], spelled, "")
 
     def _fence(self, lines: Sequence[str], place: int, kind: str) -> int:
-        """Read a fenced block: JSON, the value of the field before it, or ordinary lines; return the line after it."""
+        """Read a fenced block: JSON, the value of the field before it, or ordinary lines; return the index after it."""
         end = next((n for n in range(place + 1, len(lines)) if FENCE.match(lines[n])), len(lines))
         inside = lines[place + 1 : end]
         if (kind in {"", "json"} and (found := _json("\n".join(inside)))) and any(found):
@@ -266,7 +266,10 @@ class _Markdown:
         return end + 1
 
     def _table(self, rows: Sequence[Sequence[str]]) -> None:
-        """Read a table: each row is a group if the columns are fields, and otherwise a field of the current group."""
+        """Read a table: each row is a group if the columns are fields, and otherwise a field of the current group.
+
+        A table whose columns are fields, but none of the fields that open a group, is skipped.
+        """
         header, *rest = rows
         rest = [row for row in rest if not all(_RULE.fullmatch(cell) or not cell for cell in row)]
         named = [re.sub(r"[ -]", "_", word(cell).lower()) for cell in header]
@@ -289,7 +292,7 @@ class _Markdown:
 
 
 def title_in(heading: re.Match[str]) -> str:
-    """Return the words of a line that `HEADING` matches."""
+    """Return the title in a line that `HEADING` matches."""
     return (heading[2] or heading[3] or "")[:_LONGEST_TITLE].strip().rstrip("# \t")
 
 
@@ -322,7 +325,7 @@ def word(value: str) -> str:
 def _plain(value: object) -> str:
     if isinstance(value, list | tuple):
         return "\n".join(map(_plain, value))
-    # The value of an enumeration, `RTL_BUG`, not `BugType.RTL_BUG`.
+    # An enumeration gives its value, `RTL_BUG`, not `BugType.RTL_BUG`.
     return str(getattr(value, "value", value))
 
 

@@ -1,4 +1,4 @@
-"""Groups of fields as findings: failures, where the fault lies, coverage holes."""
+"""What groups of fields report: failures, their origins, and coverage holes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _logger = logging.getLogger(__name__)
 
 
 def tells_of_failure(group: Mapping[str, str]) -> bool:
-    """Tell whether a group of fields is about a failure: it has a label, a message or an origin.
+    """Tell whether a group of fields is about a failure: it has a label, a message, or an origin with a description.
 
     A group that the report calls passed is not a failure.
     """
@@ -47,7 +47,7 @@ def tells_of_failure(group: Mapping[str, str]) -> bool:
 
 
 def same_failure(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Tell whether two groups are about the same failure: they agree in all naming fields, and share at least one."""
+    """Tell whether two groups are about the same failure: they share naming fields, and all of these agree."""
     shared = [name for name in _NAMING if name in one and name in other]
     return bool(shared) and all(word(one[name]).lower() == word(other[name]).lower() for name in shared)
 
@@ -81,7 +81,7 @@ def check_action(name: str) -> None:
 
 
 def holes(text: str | None) -> list[BinRow]:
-    """Return the coverage holes in a text: one for each group with a bin; a covergroup applies to all bins after it."""
+    """Return the coverage holes in a text: one for each group with a bin; a covergroup applies to the bins below it."""
     found, covergroup = [], ""
     for group in groups(text, frozenset({"bin", "covergroup"})):
         covergroup = word(group.get("covergroup", "")) or covergroup

@@ -1,8 +1,8 @@
-"""Import of a wiki in the layout of the specification: its counters become records, its text goes to the pages.
+"""Import a wiki in the specification's layout: its counters become records, and its text goes to the pages.
 
-Such a wiki has pages of bugs, patterns, coverage bins and clarifications, with counters in their frontmatter. Here
-each counted run becomes a record. Where a page gives the day of a run, the record has that day; the other runs count on
-the day on which the page was last seen, and their records are called undated.
+Such a wiki has pages for bugs, patterns, coverage bins and clarifications, with counters in their frontmatter. The
+import makes a record of each counted run. If a page gives the day of a run, the record has that day. Of the other runs,
+the first may count on the day on which the page was first seen; all others count on the day on which it was last seen.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.config import WikiConfig
 
 FOLDERS = ("bugs", "patterns", "coverage", "specs")
-"""Folders of such a wiki, in the order of import. Bugs come first, because patterns count the runs of bugs too."""
+"""Folders that are imported, in this order. Bugs come first, because the counters of patterns include runs of bugs."""
 MOST_RUNS = 1000
-"""Maximum number of runs that are made from the counter of one page."""
+"""Maximum number of runs that one page can become."""
 _DAY = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _DAYS = ("last_updated", "last_seen")
 _ROW = re.compile(r"\|\s*(\d{4}-\d\d-\d\d)\s*\|([^|\n]*)\|([^|\n]*)\|([^|\n]*)\|?\s*")
@@ -53,7 +53,7 @@ _OF_RECORDS = frozenset({"Evidence", "Classification Rationale", "Related Patter
 
 @dataclass(slots=True)
 class ForeignPage:
-    """A page of the other wiki, and what is made from it."""
+    """A page of the other wiki, with the records that are made from it."""
 
     path: str
     """Path of the page in the other wiki."""
@@ -68,12 +68,12 @@ class ForeignPage:
     """What could not be imported unchanged."""
 
     def text(self, key: str) -> str:
-        """Return the value of a key as one line; empty if there is none."""
+        """Return the value of a frontmatter key as one line; empty if the page lacks the key."""
         value = self.metadata.get(key)
         return "" if value is None else one_line(redact(str(value)))
 
     def day(self, *keys: str) -> str:
-        """Return the day in the first of the given keys that holds a day; today if none does."""
+        """Return the day of the first of these frontmatter keys that holds a day; today if none does."""
         return next((day for key in keys if _DAY.fullmatch(day := self.text(key)[:10])), today().isoformat())
 
     def section(self, heading: str) -> str:
@@ -85,15 +85,15 @@ class ForeignPage:
         """Return one line that says how the page is imported."""
         made = count(len(self.records), "run") if self.records else "its text"
         fixes = sum(len(record.fixes) for record in self.records)
-        return "; ".join([made + (f", {fixes} with a fix as reported" if fixes else ""), *self.notes])
+        return "; ".join([made + (f", {fixes} with a reported fix" if fixes else ""), *self.notes])
 
 
 class NoWikiError(ValueError):
-    """A folder holds no wiki in the layout of the specification; the text gives the reason."""
+    """A folder holds no wiki that can be imported; the message says why."""
 
 
 def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list[str]]:
-    """Read a wiki in the layout of the specification; nothing is written.
+    """Read a wiki in the specification's layout, without writing anything.
 
     Args:
         folder: The folder of the wiki, or of its project.
@@ -103,11 +103,13 @@ def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list
         The pages, and a line for each file that cannot be read.
 
     Raises:
-        NoWikiError: There is no such wiki, or it is a wiki of dvwiki.
+        NoWikiError: The folder holds no such wiki, or one that dvwiki made.
     """
     wiki = next((each for each in (folder / ".agent" / "wiki", folder) if _is_wiki(each)), None)
     if wiki is None:
-        raise NoWikiError(f"{folder}: no wiki: none of the folders {', '.join(FOLDERS)} is in it")
+        raise NoWikiError(
+            f"{folder} holds no wiki to import: it has none of the folders {', '.join(FOLDERS)}; name another folder"
+        )
     if wiki.resolve() == config.layout.wiki.resolve():
         raise NoWikiError(f"{wiki} is the wiki of this project; move it to another folder, and import it from there")
     found: list[ForeignPage] = []
@@ -121,22 +123,22 @@ def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list
                 problems.append(f"{path}: {error}")
                 continue
             if b"<!-- dvwiki:begin " in data:
-                raise NoWikiError(f"{wiki} is a wiki of dvwiki: import its records with `dvwiki ingest`")
+                raise NoWikiError(f"{wiki} is a wiki that dvwiki made; archive its records with `dvwiki ingest`")
             if not page.metadata:
-                problems.append(f"{path} has no frontmatter, which each page of such a wiki needs; it is left out")
+                problems.append(f"{path} has no frontmatter and was left out; add the keys that its kind of page needs")
                 continue
             _READERS[category](page, config, found)
             found.append(page)
     if problems and not found:
-        raise NoWikiError(f"{wiki}: no wiki: {problems[0]}")
+        raise NoWikiError(f"{wiki} has no page that can be imported: {problems[0]}")
     return found, problems
 
 
 def take_over(found: Sequence[ForeignPage], layout: Layout) -> tuple[int, list[str]]:
-    """Write the records and the text of another wiki; records and text that exist already stay as they are.
+    """Write the records and the text of another wiki; existing records and pages stay as they are.
 
     Returns:
-        The number of records that are new, and a line for each page whose text could not be written.
+        The number of new records, and a line for each page whose text could not be written.
 
     Raises:
         WikiError: The wiki could not be written.
@@ -167,7 +169,7 @@ def _page_of(layout: Layout, cause: str) -> str:
 
 
 def _record(page: ForeignPage, name: str, day: str, number: int = 0, **parts: Any) -> RunRecord:
-    """Return a record; the same page gives the same record names each time."""
+    """Return the record of one run; its name is the same each time the page is imported."""
     minute, second = divmod(number, 60)
     moment = f"{day}T{minute // 60:02}:{minute % 60:02}:{second:02}Z"
     task_id = task_id_of(name, "import", f"{page.path}\n{name}\n{number}")
@@ -203,11 +205,14 @@ def _pattern(page: ForeignPage, config: WikiConfig, before: Sequence[ForeignPage
 
 
 def _add_undated(page: ForeignPage, name: str, seen: Occurrence, named: int) -> None:
-    """Add the counted runs that no page names: one on the first day if no record is as old, the others on the last."""
+    """Add the counted runs that no page names.
+
+    The first one counts on the day the page was first seen, unless a record is that old; the others on the last day.
+    """
     hits = page.metadata.get("hit_count")
     wanted = hits if isinstance(hits, int) and hits > 0 else named or 1
     if wanted > MOST_RUNS:
-        page.notes.append(f"hit_count {wanted}: only {MOST_RUNS} runs are counted")
+        page.notes.append(f"hit_count is {wanted}, but only {MOST_RUNS} runs are imported")
         wanted = MOST_RUNS
     first, last = page.day("first_seen", "last_seen"), page.day("last_seen", "first_seen")
     undated = 0
@@ -219,7 +224,7 @@ def _add_undated(page: ForeignPage, name: str, seen: Occurrence, named: int) -> 
     if undated:
         page.notes.append(f"{count(undated, 'run')} without a date count on {last}")
     if wanted < named:
-        page.notes.append(f"hit_count is {wanted}, but {named} runs are named")
+        page.notes.append(f"hit_count is {wanted}, but the pages name {named} runs")
 
 
 def _bug(page: ForeignPage, config: WikiConfig, _: Sequence[ForeignPage]) -> None:
@@ -236,7 +241,7 @@ def _bug(page: ForeignPage, config: WikiConfig, _: Sequence[ForeignPage]) -> Non
     seen = occurrence_of(values, lines_of(values), findings.origin(values), config)
     page.cause = seen.fingerprint
     if seen.origin.type == "UNKNOWN" and kind:
-        page.notes.append(f"type {kind} is unknown here")
+        page.notes.append(f"unknown type {kind}, so the origin is UNKNOWN")
     listed = page.metadata.get("task_ids")
     tasks = [str(task) for task in (listed if isinstance(listed, list) else ())][:MOST_RUNS]
     tasks = tasks or [page.path.rpartition("/")[2].removesuffix(".md")]
@@ -251,7 +256,7 @@ def _bug(page: ForeignPage, config: WikiConfig, _: Sequence[ForeignPage]) -> Non
 def _hole(page: ForeignPage, *_: object) -> None:
     action, priority = page.text("action_class"), page.metadata.get("priority")
     if action not in ACTIONS:
-        page.notes.append(f"action class {action or 'missing'}: becomes needs_investigation")
+        page.notes.append(f"{f'unknown action class {action}' if action else 'no action class'}: needs_investigation")
         action = "needs_investigation"
     scenario = next(filter(None, map(page.section, ("Scenario", "Description", "Analysis"))), "")
     row = BinRow(
@@ -264,10 +269,10 @@ def _hole(page: ForeignPage, *_: object) -> None:
         filled=page.metadata.get("filled") is True,
     )
     if not (row.covergroup and row.bin):
-        page.notes.append("not taken over: it names no covergroup or no bin")
+        page.notes.append("not imported: it lacks a covergroup or a bin")
         return
     if not any(_DAY.fullmatch(page.text(key)[:10]) for key in _DAYS):
-        page.notes.append("without a date, it counts today")
+        page.notes.append("it has no date and counts today")
     task = page.text("filled_by_task") or f"{row.covergroup}_{row.bin}"
     page.records.append(_record(page, task, page.day(*_DAYS), coverage=(row,)))
 
@@ -309,7 +314,7 @@ def _text_of(page: ForeignPage) -> Callable[[bytes | None], bytes | None]:
 
 
 def _sections(page: ForeignPage) -> Iterator[tuple[str, str]]:
-    """Yield heading and text of each section that people wrote."""
+    """Yield the heading and the text of each section that people wrote."""
     body = pages.read(page.data).body
     for line in body.splitlines():
         heading = parts.heading_of(line)
@@ -318,7 +323,7 @@ def _sections(page: ForeignPage) -> Iterator[tuple[str, str]]:
 
 
 def _with_notes(text: str, page: ForeignPage) -> str:
-    """Add the page's former name, and sections that bug pages of this wiki do not have, to the page's notes."""
+    """Add to the notes of a bug page its former name, and the sections that bug pages here do not have."""
     rest = [f"{heading}: {words}" for heading, words in _sections(page) if words and parts.part(text, heading) is None]
     found = parts.part(text, "Notes")
     if found is None:
@@ -329,7 +334,7 @@ def _with_notes(text: str, page: ForeignPage) -> str:
 
 
 def _spec_page(page: ForeignPage) -> bytes:
-    """Return a clarification as a page that belongs to people, with the keys that such a page needs."""
+    """Return a clarification as a page that people own, with the keys that such a page needs."""
     name = page.path.rpartition("/")[2].removesuffix(".md")
     needed = {"type": "spec", "feature": name.removesuffix("_clarification"), "clarification_type": "unknown"}
     keys = {key: value for key, value in page.metadata.items() if value is not None}

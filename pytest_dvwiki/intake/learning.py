@@ -22,7 +22,7 @@ class Learning:
 
     Args:
         layout: Where the wiki is.
-        task_id: The record of the session, which the lessons cite.
+        task_id: Name of the session's record, which the lessons cite.
         model: The model; None for rules alone.
     """
 
@@ -35,7 +35,7 @@ class Learning:
         self._found: SessionLessons | None = None
 
     def read(self, transcript: str, texts: Sequence[str | None]) -> str:
-        """Take the lessons, unless an earlier call did; return the text that the record has to keep, or an empty one.
+        """Take the lessons unless an earlier call did; return the text that the record has to keep, empty for none.
 
         A transcript that no model could read is kept, and the next call with the same transcript tries again.
         """
@@ -49,7 +49,7 @@ class Learning:
         return self._found.text if self._found.drafts or self.problem else ""
 
     def learn(self) -> list[str]:
-        """Put the lessons on their pages, and return the pages; the cited record has been written already."""
+        """Put the lessons on their pages, and return the pages; the record that they cite must have been written."""
         if self._found is None or self.problem:
             return []
         from pytest_dvwiki.librarian import lessons  # noqa: PLC0415  # as above
@@ -63,6 +63,6 @@ class Learning:
             self.problem = str(error)
             return []
         for page, reason in done.refused:
-            _logger.warning("%s was left alone: %s", page, reason)
+            _logger.warning("no lesson was put on %s: %s", page, reason)
         lessons.note(self._layout, self._task_id, done)
         return [*done.added, *done.confirmed]

@@ -1,4 +1,4 @@
-"""A reported failure as it is archived, and the name of its record."""
+"""Turn a reported failure into the occurrence that is archived, and name the record."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def task_id_of(name: str, kind: str, content: str) -> str:
 
 
 def occurrence_of(values: Mapping[str, str], lines: Sequence[str], origin: Origin, config: WikiConfig) -> Occurrence:
-    """Return a failure as it is archived, without secrets and machine-specific paths.
+    """Return the occurrence to archive for a reported failure, without secrets and machine-specific paths.
 
     Args:
         values: Maps names of fields to what the report says.
-        lines: The message of the failure, and what surrounds it.
+        lines: The message of the failure, and the lines around it.
         origin: Where the fault lies.
         config: The wiki.
     """
@@ -56,7 +56,7 @@ def occurrence_of(values: Mapping[str, str], lines: Sequence[str], origin: Origi
     error_class = word(values.get("error_class", "")) or UNKNOWN
     subtype = word(values.get("failure_subtype", "")) or UNKNOWN
     tests = _tests(values)
-    # Without a message, failures of two tests are not known to have the same cause.
+    # Without a message, nothing shows that failures of two tests have the same cause: the tests keep them apart.
     primary = kept[0].strip() if kept else " in ".join([f"{error_class} {subtype}", *(test.nodeid for test in tests)])
     given = word(values.get("fingerprint", ""))
     is_given = _FINGERPRINT.fullmatch(given) is not None
@@ -87,7 +87,7 @@ def _text(values: Mapping[str, str], name: str) -> str | None:
 
 
 def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:
-    """Return the tests that a report names, on lines or between commas; a seed counts only for a single test."""
+    """Return the tests that a report lists, one per line or separated by commas; a seed counts only for one test."""
     named = [redact(word(name)) for line in values.get("test", "").splitlines() for name in _COMMA.split(line)]
     names = [name for name in dict.fromkeys(named) if name]
     seed = redact(word(values.get("seed", ""))) or None

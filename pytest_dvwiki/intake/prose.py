@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Verdict
 
 Block = list[tuple[str, bool]]
-"""The lines of a paragraph, each with whether it is inside a fence."""
+"""The lines of a paragraph; the flag of a line is true if the line is quoted, for instance in a fence."""
 _SEEDS = re.compile(r"\bseeds?\b\s*[:=#]?\s*`?(\w*\d\w*(?:(?:\s*,\s*|\s+and\s+|\s*,\s*and\s+)\d+)*)", re.IGNORECASE)
 _LABEL = re.compile(
     r"\b((?:compile|elaboration|sim|uvm|python|check|tool)_error|uvm_fatal)`?\s*/\s*`?([a-z][a-z0-9_]{2,60})"
@@ -44,14 +44,14 @@ _BULLET = re.compile(r"\s*(?:[-*+>]|\d+[.)])\s+")
 def failures_in_prose(
     text: str, classify: Callable[[str], Verdict | None], *, only_headed: bool = False
 ) -> list[dict[str, str]]:
-    """Return the failures in those parts of a text that have no fields, if the text quotes their message or label.
+    """Return the failures whose message or label is quoted in those parts of a text that have no fields.
 
     Failures that the text calls fixed or passed, or only supposes, are left out.
 
     Args:
         text: The text.
         classify: Returns the verdict on a message; None if the message is not a failure.
-        only_headed: Whether only sections whose heading names one failure count, for a text with fields elsewhere.
+        only_headed: Whether to read only sections whose heading names one failure, because others have fields.
     """
     found: list[dict[str, str]] = []
     for headed, blocks in _sections(text[:LONGEST]):
@@ -62,7 +62,7 @@ def failures_in_prose(
         if any(map(tells_of_failure, groups("\n".join(line for block in blocks for line, _ in block)))):
             continue
         groups_of_fields = [group for block in blocks[:MOST] if (group := _of_block(block, classify))]
-        # More messages under the heading of one failure belong to that failure.
+        # All messages under the heading of one failure belong to that failure.
         found += groups_of_fields if headed is None else [headed | group for group in groups_of_fields[:1]]
     return found
 
@@ -97,7 +97,7 @@ def _of_block(block: Block, classify: Callable[[str], Verdict | None]) -> dict[s
 
 
 def _sections(text: str) -> list[tuple[dict[str, str] | None, list[Block]]]:
-    """Return the sections of a text: what the heading says about one failure (else None), and the paragraphs below it.
+    """Return the sections of a text, each with the fields in its heading (None if it has none) and its paragraphs.
 
     A fence belongs to the paragraph before it.
     """

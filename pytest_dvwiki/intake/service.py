@@ -46,7 +46,10 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WikiIngestResult:
-    """The result of archiving a session; paths are relative to the wiki. Everything is empty if archiving failed."""
+    """The result of archiving a session; paths are relative to the wiki.
+
+    If archiving failed, all fields but the task id are empty.
+    """
 
     task_id: str
     """The task id as the caller gave it."""
@@ -59,17 +62,17 @@ class WikiIngestResult:
     lessons: list[str] = field(default_factory=list)
     """The page of each lesson that a transcript added or confirmed."""
     problem: str = ""
-    """Why no lessons were taken from a transcript; the same call, repeated, tries again."""
+    """Why no lessons were taken from the transcript; repeating the call tries again."""
 
 
 class WikiIngestService:
     """Service that archives the findings of an agent system.
 
-    This class is long because its docstrings are the reference of the API.
+    This class is long because its docstrings are the API reference.
 
-    Each call starts its work at once in a thread of the service, one call after the other, and returns a coroutine that
-    waits for it. The event loop is never blocked, and the work is done even if nobody waits. An error is logged, not
-    raised. The same call with the same arguments counts once. Texts are read by rules, and secrets in them are masked.
+    Each call queues its work for the service's only thread, and returns a coroutine that waits for the result. The
+    event loop is never blocked, and the work is done even if nobody waits. An error in the work is logged, not raised.
+    Repeated calls with the same arguments count once. Texts are read by rules, and secrets in them are masked.
 
     Args:
         wiki_config: The wiki. The caller checks its `enabled` and `auto_ingest`; this class does not.
@@ -94,12 +97,12 @@ class WikiIngestService:
         """Archive the findings of one session, if there are any: failures, their origins, and coverage holes.
 
         Args:
-            session_report: Read like the failure summary, and kept as evidence. A pass that it states proves nothing.
+            session_report: Read like the failure summary, and kept as evidence. A pass that it reports does not count.
             failure_summary: Fields such as `error_class`, `failure_subtype`, `primary`, `test`, `seed`, `log`.
             classification: Fields such as `bug_type`, `confidence`, `rationale`.
             coverage_summary: Fields `covergroup`, `bin`, `action_class`, `scenario`, `priority`, `filled`.
             task_id: The caller's task id.
-            transcript: The full session. The model takes lessons from it; without a model, lessons listed in it count.
+            transcript: The full session. The model takes lessons from it; without a model, rules take those it lists.
         """
         texts = (session_report, failure_summary, classification, coverage_summary)
 
@@ -109,10 +112,10 @@ class WikiIngestService:
         return self._begin(work, WikiIngestResult(task_id=task_id))
 
     def archive_all(self, texts: Texts, task_id: str, transcript: str | None) -> WikiIngestResult:
-        """Do the work of `ingest_session` at once.
+        """Do the work of `ingest_session` in the calling thread, and wait for it.
 
         Raises:
-            ModelError: The report is prose, and no model answered. It is kept, and the next call reads it again.
+            ModelError: The report is prose, and no model answered. The next call reads the report again.
             WikiError: The wiki could not be written.
         """
         done = self.archive_session(texts, task_id)
@@ -130,7 +133,7 @@ class WikiIngestService:
             None if the texts mention no failure and no coverage hole.
 
         Raises:
-            ModelError: The report is prose, and no model answered. It is kept, and the next call reads it again.
+            ModelError: The report is prose, and no model answered. The next call reads the report again.
             WikiError: The wiki could not be written.
         """
         done = self._archive_session(texts, task_id)
@@ -138,8 +141,8 @@ class WikiIngestService:
             for task, kept in waiting.all_waiting(self.config.layout):
                 try:
                     late = self._archive_session(kept, task)
-                    end = "read and archived" if late else "read, and no failure was found in it"
-                    tell(self.llm, "stage", "report", f"{task}, which was kept for a model, is {end}")
+                    end = "was read and archived" if late else "was read and mentions no failure"
+                    tell(self.llm, "stage", "report", f"{task}, which waited for a model, {end}")
                 except ModelError as error:
                     _logger.warning("the report of %s still waits for a model: %s", task, error)
                     break
@@ -167,12 +170,12 @@ class WikiIngestService:
                 "session", task_id, {"texts": texts}, occurrences=occurrences, coverage=coverage, evidence=evidence
             )
         else:
-            _logger.info("nothing was archived: the report of %s mentions no failure", task_id)
+            _logger.info("nothing was archived: the report of %s mentions no failure or coverage hole", task_id)
         waiting.place_of(layout, identity).unlink(missing_ok=True)
         return done
 
     def _with_lessons(self, result: WikiIngestResult, transcript: str, texts: Texts) -> WikiIngestResult:
-        """Archive a transcript that has lessons, then put them on their pages; they cite the transcript's record."""
+        """Archive a transcript if it has lessons, then put the lessons on their pages; they cite its record."""
         given = {"transcript": transcript}
         learning = Learning(self.config.layout, _identity_of("transcript", result.task_id, given), self.llm)
         kept = learning.read(transcript, texts)
@@ -192,8 +195,8 @@ class WikiIngestService:
         """Count an occurrence of a subtype on its page `patterns/{failure_subtype}.md`, with the fix that was tried.
 
         Args:
-            failure_subtype: One of the taxonomy, or the caller's own.
-            error_class: One of the taxonomy, or the caller's own.
+            failure_subtype: A subtype of the taxonomy, or the caller's own.
+            error_class: A class of the taxonomy, or the caller's own.
             context_lines: Lines of the log; the first one describes the failure.
             fix_applied: The fix; None if none was tried.
             success: Whether the fix helped.
@@ -313,7 +316,7 @@ class WikiIngestService:
     # Common to all calls
 
     def _begin(self, work: Callable[[], _Result], otherwise: _Result) -> Coroutine[Any, Any, _Result]:
-        """Start the work, and return a coroutine that waits for it."""
+        """Start work in the service's thread, and return a coroutine that waits for its result."""
 
         def guarded() -> _Result:
             try:
@@ -342,7 +345,7 @@ class WikiIngestService:
         try:
             done = archive(layout, known or record, clarification=_of_record(clarification, known or record))
         except WikiError:
-            # Another process may have archived the same call just before.
+            # Another process may have archived the same call just before this one.
             known = None if known else _known(layout, identity)
             if known is None:
                 raise
@@ -355,7 +358,7 @@ class WikiIngestService:
         try:
             return WikiSearchIndex.create(self.config.search_backend, layout.wiki).refresh()
         except BackendError as error:
-            _logger.warning("pages were archived, but cannot be searched: %s", error)
+            _logger.warning("pages were written, but the search index was not brought up to date: %s", error)
             return False
 
     def _failures(
@@ -416,7 +419,7 @@ def _known(layout: Layout, identity: str) -> RunRecord | None:
 
 
 def _moment(layout: Layout, coverage: Sequence[BinRow]) -> str:
-    """Return the present time, or if that is later, a second after the bins' newest report: reports stay in order."""
+    """Return the current time, or one second after the bins' newest report if that is later: reports stay in order."""
     if not coverage:
         return now()
     with WikiHistory(layout) as history:

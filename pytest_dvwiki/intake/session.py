@@ -45,15 +45,15 @@ class SessionReader:
     def failures(
         self, report: str | None, failure_summary: str | None, classification: str | None
     ) -> list[dict[str, str]]:
-        """Return each failure as fields, with `error_class` and `failure_subtype` where they are known.
+        """Return the fields of each failure, with `error_class` and `failure_subtype` where they are known.
 
         Args:
             report: The session's report; a failure that is also in the summary counts once.
-            failure_summary: The failures as an analyser gives them.
+            failure_summary: The failures as an analyser lists them.
             classification: What the session says about the failures' origins.
 
         Raises:
-            ModelError: The report is prose in which the rules find nothing, and the model gave no answer.
+            ModelError: The rules find no failure in the texts, and the model gave no answer.
         """
         found = [group for group in groups(failure_summary) if tells_of_failure(group)]
         summed = len(found)
@@ -76,7 +76,7 @@ class SessionReader:
         return [self._named(each) for each in with_judgements(found[:MOST], groups(classification)[:MOST])]
 
     def _named(self, failure: dict[str, str]) -> dict[str, str]:
-        """Return a failure with the label of its message if it states none, and its cause if that is on record."""
+        """Add to a failure the label of its message if it states none, and its fingerprint if that is on record."""
         lines = lines_of(failure)
         verdict = self._verdict("\n".join(lines)) if lines else None
         if verdict is None:
@@ -106,10 +106,10 @@ class SessionReader:
 
 
 def lines_of(failure: Mapping[str, str]) -> list[str]:
-    """Return the lines of a failure: its message, and what surrounds it.
+    """Return the lines of a failure: its message, and the lines around it.
 
-    If no message is quoted, the symptom takes its place, else the title; without either, failures differ only by
-    label and test.
+    Without a message, the symptom takes its place, else the first line of context, else the title. Failures without
+    any of these differ only by label and test.
     """
     primary, symptom, title = (failure.get(name, "") for name in ("primary", "symptom", "title"))
     context = [without_bullet(line) for line in failure.get("context", "").splitlines()]

@@ -26,13 +26,13 @@ def place_of(layout: Layout, identity: str) -> Path:
 
 
 def keep(layout: Layout, identity: str, task_id: str, texts: Texts) -> None:
-    """Keep a report.
+    """Keep a report until a model can read it.
 
     Args:
         layout: Where the wiki is.
         identity: The name that the report's record will have.
         task_id: The caller's task id.
-        texts: The texts, without secrets.
+        texts: The session's texts, with secrets masked.
     """
     path = place_of(layout, identity)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -47,4 +47,4 @@ def all_waiting(layout: Layout) -> Iterator[tuple[str, Texts]]:
             report, summary, classification, coverage = document["texts"]
             yield str(document["task_id"]), (report, summary, classification, coverage)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            _logger.warning("%s is not a waiting report: %s", path, error)
+            _logger.warning("%s should hold a report that waits for a model, but cannot be read: %s", path, error)

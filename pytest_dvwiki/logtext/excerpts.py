@@ -1,4 +1,4 @@
-"""Bounded excerpts of a text stream: head, the lines around each candidate for a cause, tail."""
+"""Bounded excerpts of a text stream: its head, the lines around each candidate for a cause, and its tail."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of context after a marked line, enough for a failure's traceback."""
 
 
-# Ranks of lines: the lower ones come first if not all fit.
+# Ranks of lines: if not all lines fit, those of lower rank are kept.
 _MARK, _CAUSE, _MARK_CONTEXT, _TAIL, _CAUSE_CONTEXT, _SYMPTOM, _HEAD, _OTHER = range(8)
 _RANK_OF_TIER: dict[Tier, tuple[int, int]] = {
     "cause": (_CAUSE, _CAUSE_CONTEXT),
@@ -57,7 +57,7 @@ def excerpt(
 
     Args:
         chunks: The text, for instance a `LogStream`.
-        interest: Decides which lines are candidates for a cause; without it only head and tail are kept.
+        interest: Decides which lines are candidates for a cause; if None, only the head and the tail are kept.
         limits: Limits to the size of the excerpt.
         source: Source of the text.
     """
@@ -65,7 +65,7 @@ def excerpt(
     stream = iter(chunks)
     start = list(itertools.islice(stream, 2))
     if len(start) == 1 and _may_be_kept_whole(start[0].text, limits):
-        # Most texts of a test are short; finding out which of their lines matter would cost more than all other steps.
+        # Most texts of tests are short; finding out which of their lines matter would cost more than all other steps.
         interest = None
         lines = tuple(_whole(start[0], limits))
         if sum(len(line) + 1 for _, line in lines) <= limits.chars:

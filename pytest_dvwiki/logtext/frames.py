@@ -1,4 +1,4 @@
-"""Parse frames of tracebacks in the formats of Python and pytest."""
+"""Parse traceback frames in the formats of Python and pytest."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def is_library(file: str) -> bool:
 
 
 def user_frame(frames: Iterable[Frame]) -> Frame | None:
-    """Return the first frame of the user's code, with the user's frames that follow as its callers.
+    """Return the innermost frame of the user's code, with the outer frames of the user's code as its callers.
 
     Args:
         frames: The frames, innermost first.
@@ -54,7 +54,7 @@ def user_frame(frames: Iterable[Frame]) -> Frame | None:
 
 
 def _call_into(frames: Sequence[Frame]) -> str:
-    """Return the statement that calls the innermost frame's file from another file; empty if a library lies between."""
+    """Return the statement in another file that called the innermost frame's file; empty if a library lies between."""
     for inner, outer in pairwise(frames):
         if outer.file != inner.file:
             return outer.source if f"{inner.function}(" in outer.source else ""
@@ -72,7 +72,7 @@ def indent(line: str) -> int:
 
 
 def python_frame(lines: Sequence[str], at: int) -> tuple[Frame, int] | None:
-    """Return the frame at a line of Python's traceback, and the index of the line after it; None if it has no frame."""
+    """Return the frame that begins at a line of a Python traceback, and the index after the frame; None without one."""
     found = _PYTHON.match(lines[at])
     if found is None:
         return None
@@ -88,10 +88,10 @@ def python_frame(lines: Sequence[str], at: int) -> tuple[Frame, int] | None:
 
 
 def report_frames(lines: Sequence[str]) -> dict[int, Frame]:
-    """Return the frames of a pytest report, the innermost last; a key is the index of the line with the frame's place.
+    """Return the frames of a pytest report, the innermost last, by the index of the line that gives the frame's place.
 
-    pytest shows the source and then its place (`file.py:12: TypeError`), or the place and then the source
-    (`file.py:12: in check`).
+    pytest shows the source and below it the place (`file.py:12: TypeError`), or the place (`file.py:12: in check`) and
+    below it the source.
     """
     found: dict[int, Frame] = {}
     source = function = ""

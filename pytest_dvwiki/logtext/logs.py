@@ -37,7 +37,7 @@ _UTF8_LEADING = bytes(range(0xC0, 0x100))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogText:
-    """One text of a run: in memory, or (a part of) a file."""
+    """One text of a run: a text in memory, a file, or a part of a file."""
 
     source: Source
     text: str = ""
@@ -47,7 +47,7 @@ class LogText:
     end: int | None = None
     """End of the part of the file, in bytes; None for the file's end."""
     lasting: bool = True
-    """Whether the file is permanent and a page may therefore refer to it (a spool is not)."""
+    """Whether the file is permanent, so that pages may refer to it; a spool is not."""
     open: Callable[[Path], BufferedReader] = reading.open_regular
 
 
@@ -62,11 +62,11 @@ class Chunk:
 
 
 class LogStream:
-    """A log to be iterated once, in chunks of whole lines.
+    """A log that can be iterated once, in chunks of whole lines.
 
     Only a line feed ends a line, as in an editor. Carriage returns, escape sequences and the prefix of cocotb-test are
-    removed; a line beyond 64 KiB keeps its two ends; private keys are masked here, because an excerpt might begin
-    inside a key.
+    removed. A line longer than 64 KiB keeps only its two ends. Private keys are masked here, because an excerpt might
+    begin inside a key.
     """
 
     def __init__(self, log: LogText) -> None:
@@ -127,10 +127,10 @@ class LogStream:
 
 
 def lines_with(text: str, literals: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each line that holds one of the literals, the first line first.
+    """Yield the start and end of each line that contains one of the literals, in order.
 
-    Searching for each literal is several times faster than one expression for all. Looking first for the literal's
-    single characters is another forty times faster, because most texts lack a character of most literals.
+    Searching for one literal after the other is several times faster than one expression for all. Looking for the
+    characters of a literal first is another forty times faster, because most texts lack a character of most literals.
     """
     starts: set[int] = set()
     for literal in literals:
@@ -165,7 +165,7 @@ def _pieces(text: str) -> Iterator[str]:
 def blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the bytes of a log in blocks of whole lines, each with a line feed at its end.
 
-    UTF-16 is converted to UTF-8, a byte-order mark is removed, and a line beyond 64 KiB keeps its two ends.
+    UTF-16 is converted to UTF-8, a byte-order mark is removed, and a line longer than 64 KiB keeps only its two ends.
 
     Args:
         chunks: The bytes in pieces of any size.
@@ -224,6 +224,6 @@ def _line_as_utf8(line: bytes) -> bytes:
 
 
 def _two_byte_ends(line: bytes) -> bytes:
-    """Return the two ends of a line, with no character cut in half; more of the line may follow."""
+    """Return the two ends of the line read so far, with no character cut in half."""
     head = line[:_LINE_END_KEPT].rstrip(_UTF8_INNER).rstrip(_UTF8_LEADING)
     return head + " … ".encode() + line[-_LINE_END_KEPT:].lstrip(_UTF8_INNER)

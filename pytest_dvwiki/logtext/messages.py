@@ -1,7 +1,7 @@
 """Turn the raw lines of a log into messages of one line each.
 
-Remove what transports put before a line (escape codes, timestamps of CI, quotes of a forum, Questa's `# `,
-cocotb-test's logger), and join what a tool spread over several lines.
+Remove what others put before a line (CI its timestamps, a forum its quote marks, Questa its `# `, cocotb-test its
+logger), and join what a tool spread over several lines.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from pytest_dvwiki.simulators.tool import Multiline
 
 LONGEST = 4096
-"""Number of characters of a line that are read: half from its beginning, half from its end."""
+"""Maximum number of characters read from a line: half from its beginning, half from its end."""
 MOST_JOINED = 12
 """Maximum number of lines of a message."""
 _WORDS_BELOW = 3
-"""Number of lines below a message without text in which the text is looked for."""
+"""Maximum number of text lines between the first line of a message and the line with its time."""
 
 _CELL = r"[\w.:/<>-]{1,60}"
 _COLUMNS = rf"[ ]*(?:\|[ ]*{_CELL}[ ]*){{1,6}}\|[ ](?=[ ]*\S)(?!.*\|$)"
 """Columns that CI runners put between the level and the message: job, step, index."""
 _QUIET = "DEBUG|INFO|NOTICE|SUCCESS"
-"""Levels that say nothing about a message that a runner passes on."""
+"""Log levels that say nothing about a message that a CI runner passes on."""
 _PREFIXES = (
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?[ \t]"  # CI, ISO time
     r"(?:\d\d[OE][ +])?"  # GitLab's stream
@@ -59,9 +59,9 @@ _BEFORE_HEADS = (
     r"[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+|[ ]*[`_*]{1,3}(?!ERROR:)"
     rf"|(?:\|[ ])?(?:WARN(?:ING)?|ERROR|CRITICAL|FATAL){_COLUMNS}"
 )
-"""Comments, lists, line numbers, Markdown emphasis and runners' columns, which are removed before a tool's message.
+"""What is removed in front of a tool's message: marks of comments and lists, line numbers, emphasis, runners' columns.
 
-Innovus begins its own messages with `**ERROR:`.
+The stars of `**ERROR:` stay, because Innovus begins its messages with them.
 """
 _OTHER_HEADS = r"UVM_[A-Z]+|\S{1,300}:\d+:[ ](?:error|sorry):"
 """Beginnings of messages that several tools share."""
@@ -84,11 +84,11 @@ _UVM_OPEN = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL)\b.*@ ?\d(?:[^\[]*:|.*\
 """A UVM report whose text is on the next line: the report's own line ends with the time or the id."""
 _TOOL_HEAD = r"UVM_(?:ERROR|FATAL)\b|\S{1,300}:\d+: (?:error|sorry): "
 _NO_PART = r"\*\*[ ]|(?:KERNEL: )?UVM_|-{3}|(?:\w+ )?(?:ERROR|WARNING|INFO): |Time: |make(?:\[\d+\])?: "
-"""Beginnings, besides those of tools, of lines that do not belong to the message before them."""
+"""Beginnings of lines that do not belong to the message above them, in addition to those that the tools define."""
 _FRESH = re.compile(r"--\s|-{3}|={3}|File \"|Traceback|[\w.]+Error\b|[$+] |\S{1,80}[>$] |\d{1,3}[.)]\s|```")
-"""Other beginnings of lines that do not belong to the message before them, such as a prompt or a list item."""
+"""More beginnings of lines that do not belong to the message above them, such as a prompt or a list item."""
 _HANGS = r"[ (](?:at|in|to|of|the|for|with|from|and|or|not|is|by|an?|on|@)"
-"""Ends of lines that cannot be the end of a message."""
+"""Line endings at which no message can end."""
 _COMMENT = re.compile(r"\s*(?://+|--|[#>*])?\s*")
 _MOST_BROKEN = 3
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9a-fA-F]{1,4});")
@@ -117,7 +117,7 @@ class Message:
 
 
 def strip_line(line: str) -> str:
-    """Return a line without escape codes and transport prefixes, at most `LONGEST` characters."""
+    """Return a line without escape codes and prefixes of CI and transcripts, cut to at most `LONGEST` characters."""
     line = clean(two_ends(line, LONGEST)).rstrip()
     if "&" in line and _ENTITY.search(line):
         # Imported here: few logs come from a web page.
@@ -132,7 +132,7 @@ def strip_line(line: str) -> str:
         line = _SHOWN.sub(r"\1\2", line)
     if not line.isascii():
         line = line.translate(_QUOTES)
-    # Transports nest (a CI's time before a forum's quote before Questa's `# `), but not deeply.
+    # Prefixes nest (a CI's time before a forum's quote before Questa's `# `), but not deeply.
     for _ in range(4):
         found = _prefix().match(line)
         if found is None:
@@ -144,10 +144,10 @@ def strip_line(line: str) -> str:
 
 
 def assemble(lines: Sequence[str]) -> list[Message]:
-    """Join lines to messages.
+    """Join lines into messages.
 
     Args:
-        lines: Lines from `strip_line`, without a gap.
+        lines: Consecutive lines, as `strip_line` returns them.
     """
     messages: list[Message] = []
     head = ""
@@ -171,12 +171,12 @@ def begins_message(line: str) -> bool:
 
 
 def is_indented(line: str) -> bool:
-    """Tell whether a raw line may belong to a log line far above it."""
+    """Tell whether a raw line is indented so far that it can belong to a log line well above it."""
     return _DEEP.match(strip_line(line)) is not None
 
 
 def is_logged(line: str) -> bool:
-    """Tell whether a line has the form that Python's logging has in a simulator: time, level, logger."""
+    """Tell whether a line begins like a line of cocotb's log, with the simulation time and a level."""
     return _COCOTB_HEAD.match(line) is not None
 
 
@@ -204,7 +204,7 @@ def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]
 
 
 def _broken_off(lines: Sequence[str], at: int) -> list[str]:
-    """Return the lines that continue a message which was broken within a sentence."""
+    """Return the lines that continue a message that was broken in the middle of a sentence."""
     rest: list[str] = []
     line = lines[at].rstrip()
     for following in lines[at + 1 : at + 1 + _MOST_BROKEN]:
@@ -226,7 +226,7 @@ def _belongs(line: str, following: str, *, first: bool) -> bool:
 
 
 def _join_while(lines: Sequence[str], at: int, belongs: Callable[[str], bool]) -> tuple[int, str]:
-    """Return the last line and text of a message; `belongs` gets each line without the indentation of the first."""
+    """Return the index of a message's last line, and its text; `belongs` gets lines without the first's indentation."""
     depth = len(lines[at]) - len(lines[at].lstrip())
     end = at + 1
     while end < min(len(lines), at + MOST_JOINED) and belongs(lines[end].removeprefix(lines[at][:depth])):
@@ -244,7 +244,7 @@ def _is_uvm_text(line: str) -> bool:
 
 
 def _text_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
-    """Return the last line and text of a report that continues in the lines below; None for any other message."""
+    """Return the index of the last line, and the text, of a report that goes on below; None for any other message."""
     text = lines[at].strip()
     if _UVM_OPEN.match(text) and at + 1 < len(lines) and _is_uvm_text(lines[at + 1]):
         end, rest = _join_while(lines[: at + MOST_JOINED], at + 1, _is_wrapped)
@@ -255,7 +255,7 @@ def _text_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
 
 
 def _time_below(lines: Sequence[str], at: int) -> int | None:
-    """Return the index of the line with a message's time; None if no line of the message's text is above that line."""
+    """Return the index of the line with a message's time, with text above it; None if there is no such line."""
     for end in range(at + 1, min(len(lines), at + 2 + _WORDS_BELOW)):
         if _TIME.match(lines[end]):
             return end if end > at + 1 else None
@@ -290,7 +290,7 @@ _BELOW: Mapping[str, Callable[[str], bool]] = {
 
 @functools.cache
 def _multiline_forms() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]:
-    """Return how each kind of multi-line message begins, a test for its other lines, and the limit of its lines."""
+    """Return the head of each kind of multi-line message, a test for its other lines, and its maximum of lines."""
     of_tools = (
         (re.compile(one.head), _line_test(one), one.most) for tool in simulators.tools() for one in tool.multiline
     )
@@ -347,7 +347,7 @@ def _repairs(beginning: str) -> tuple[Callable[[str], str], ...]:
 
 
 def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
-    """Return the last line and text of pytest's `E   …` lines; a bare `assert …` gets `AssertionError:` in front."""
+    """Return the index of the last of pytest's `E   …` lines, and their text, where `assert …` gets its exception."""
     end = at
     parts: list[str] = []
     while end < len(lines) and (found := _PYTEST.match(lines[end])):
@@ -358,7 +358,7 @@ def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
     if not parts:  # the text begins in the middle of an explanation
         return end - 1, ""
     if parts[0].startswith('File "'):
-        # A SyntaxError prints place and source line before its own name.
+        # A SyntaxError prints its place and source line before its name.
         parts = [parts[-1], *parts[:-1]]
     if parts[0].startswith("assert "):
         parts[0] = f"AssertionError: {parts[0]}"
@@ -366,7 +366,7 @@ def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
 
 
 def _exception(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
-    """Return the last line and text of `Type: message`; the message ends at a blank line or a traceback."""
+    """Return the index of the last line, and the text, of `Type: message`; a blank line or a traceback ends it."""
     indent = len(lines[at]) - len(lines[at].lstrip())
     parts = [lines[at].strip()]
     end = at + 1

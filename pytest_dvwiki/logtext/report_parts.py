@@ -82,7 +82,7 @@ _LOG_LINE = re.compile(
 
 @functools.cache
 def _shapes() -> tuple[tuple[str, str], ...]:
-    """Return the shapes of reports, each with a literal that every such report holds and its expression."""
+    """Return the shapes of reports: for each, a literal that all its reports contain, and its expression."""
     reporting = (tool for tool in simulators.tools() if tool.report)
     of_tools = ((tool.report_literal, tool.report.replace("{source}", _SOURCE)) for tool in reporting)
     return (*_TESTBENCH_SHAPES, *of_tools, _COMPILER_SHAPE)

@@ -36,25 +36,25 @@ class Raised:
 
     @property
     def frame(self) -> Frame | None:
-        """Return the innermost frame of the user's code; None if all belong to libraries."""
+        """Return the innermost frame of the user's code; None if all frames belong to libraries."""
         return user_frame(reversed(self.frames))
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The exceptions of one traceback, as they are printed."""
+    """The exceptions of one traceback, in the order in which they are printed."""
 
     raised: tuple[Raised, ...]
     links: tuple[str, ...]
-    """The links between the exceptions: `cause` (raise … from …) or `context` (raised while the first was handled)."""
+    """The links between the exceptions: `cause` (raise … from …) or `context` (raised while another was handled)."""
 
     @property
     def cause(self) -> Raised:
         """Return the exception that counts.
 
-        With `raise … from …` the author named the cause: the first of the linked exceptions. An exception raised while
-        another was handled is either a deliberate translation or a new fault in the handler; therefore the
-        later exception counts.
+        With `raise … from …` the author named the cause, so the first of the linked exceptions counts. An exception
+        raised while another was handled is either a deliberate translation or a new fault in the handler, so the later
+        exception counts.
         """
         at = len(self.raised) - 1
         while at > 0 and self.links[at - 1] == "cause":
@@ -95,7 +95,7 @@ def chains(lines: Sequence[str]) -> list[Chain]:
 
 
 def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
-    """Return the exception of the traceback whose frames start at `at`, and the index after it."""
+    """Return the exception of the traceback whose frames start at `at`, and the index after the traceback."""
     frames: list[Frame] = []
     head = at - 1
     margin = indent(lines[at]) if at < len(lines) else 0

@@ -1,4 +1,4 @@
-"""Parsing of Python tracebacks in texts: the exception, its message, and the user's frame that raised it."""
+"""Parse Python tracebacks in texts: the exception, its message, and the user's frame that raised it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Trace:
     exception: str
     """Type of the exception, without its module."""
     message: str
-    """Message of the exception; only its first line unless the text is indented, which shows where the message ends."""
+    """Message of the exception: only its first line, unless an indentation shows where the message ends."""
     frame: Frame | None
 
 
 def shown_path(path: str, root: Path) -> str:
-    """Return a path as in records: relative to the root with `/`; outside it the last two parts."""
+    """Return a path as records name it: relative to the root, or the last two parts of a path outside the root."""
     plain = path.replace("\\", "/")
     base = root.as_posix().rstrip("/") + "/"
     if plain.startswith(base):
@@ -46,9 +46,9 @@ def shown_path(path: str, root: Path) -> str:
 
 
 def user_frame(text: str, root: Path) -> Frame | None:
-    """Return the innermost frame outside Python and its installed packages, of the last traceback that has one.
+    """Return the innermost frame of the user's code, from the last traceback that has one.
 
-    The traceback may be Python's, or pytest's in its long or short style.
+    The traceback can be Python's own, or pytest's in its long or short style.
     """
     frame = innermost_user_frame(_innermost_first(text.split("\n")))
     if frame is None:

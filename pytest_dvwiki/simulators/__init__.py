@@ -1,9 +1,9 @@
-"""HDL tools and all facts about them: one module per tool, found because it is in this folder.
+"""HDL tools and all facts about them: one module per tool; every module in this folder is loaded.
 
-`programs` and `banners` are enough to recognise a tool by its processes and in cocotb's logs. `head`, `error` and
-`multiline` are for tools whose messages have a format of their own. `report` splits a message into its parts, so that
-fingerprints leave out its line number. `run_error` finds the errors in tests that pass. CONTRIBUTING.md has the steps
-to add a tool.
+The fields `programs` and `banners` are enough to recognise a tool by its processes and in cocotb's logs. `head`,
+`error` and `multiline` are for tools whose messages have a format of their own. `report` splits a message into its
+parts, so that fingerprints leave out its line number. `run_error` finds the errors in tests that pass. CONTRIBUTING.md
+has the steps to add a tool.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def tools() -> tuple[Tool, ...]:
-    """Return all tools by name; tools whose messages bear no mark of the tool come last."""
+    """Return all tools, sorted by name; tools whose messages bear no mark of the tool come last."""
     files = Path(__file__).parent.glob("[a-z]*.py")
     modules = (importlib.import_module(f"{__name__}.{file.stem}") for file in files)
     found: Iterable[Tool | None] = (getattr(module, "TOOL", None) for module in modules)
@@ -42,18 +42,18 @@ def binaries() -> tuple[str, ...]:
 
 @functools.cache
 def programs() -> Mapping[str, Program]:
-    """Return the programs whose command lines are read."""
+    """Return the syntax of each program whose command line is read, by the name of the program."""
     return {name: program for tool in tools() for name, program in tool.programs.items() if program is not None}
 
 
 def name_in_banner(text: str) -> str | None:
-    """Return the short name of the tool whose product name is in a text; None if there is none."""
+    """Return the short name of the tool whose product name is in a text; None if the text names no tool."""
     lowered = text.lower()
     return next((tool.name for tool in tools() if any(banner in lowered for banner in tool.banners)), None)
 
 
 def either(of: Callable[[Tool], str], *more: str) -> str:
-    """Return one expression that matches what the expression of any tool, or any of `more`, matches.
+    """Join the tools' expressions, and more, into one expression that matches what any of them matches.
 
     Args:
         of: Returns the expression of a tool; empty if it has none.

@@ -40,7 +40,7 @@ TOOL = Tool(
     run_error=r"\S+:@\w+:\((?:assertion|report) (?:error|failure)\)",
     run_error_words=("error)", "failure)"),
     fatal=r"\((?:assertion|report) failure\)",
-    # GHDL continues, with outputs that nothing drives.
+    # GHDL only warns and simulates on, with nothing driving the component's outputs.
     unbound=r'^(?P<place>\S+:\d+:\d+):warning: instance "[^"]+" of component "(?P<name>[^"]+)" is not bound',
     mention=r"\bghdl\b",
     time=r":@(\d+(?:\.\d+)?)([munpf]?s):\(",

@@ -1,4 +1,4 @@
-"""Riviera-PRO, whose messages and programs Active-HDL shares."""
+"""Riviera-PRO; Active-HDL shares its messages and programs."""
 
 from pytest_dvwiki.simulators.shared import COMPILER, GENERICS, LOADER
 from pytest_dvwiki.simulators.tool import Program, Tool

@@ -24,17 +24,17 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     joined: Mapping[str, Kind] = {}
     """Options with their argument joined to them."""
     decided_by: Mapping[str, Does] = {}
-    """Options that decide what the program does; the first option that is present counts."""
+    """Options that decide what the program does; of several on a command line, the first in this mapping counts."""
     subcommands: Mapping[str, Does] = {}
     """First words that decide what the program does; without one of them it neither builds nor runs."""
     only_checks: frozenset[str] = frozenset()
-    """Options with which the program makes nothing that can run."""
+    """Options with which the program only checks or preprocesses sources, and makes nothing that can run."""
     two_dashes: bool = False
     """Whether an option may begin with two dashes as well as with one."""
     names_top: bool = False
     """Whether a word that is neither option nor source names the top."""
     no_top_with: str = ""
-    """An option; if it is present, no plain word of the command line names the top."""
+    """An option; if the command line has it, no plain word names the top."""
     architecture_follows: bool = False
     """Whether the word after a top can name the architecture of the top."""
     takes_script: bool = False
@@ -42,11 +42,11 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     makes: str = ""
     """Name of the file that the program makes if no option names one; `{top}` is its first top."""
     makes_in: str = ""
-    """Folder for the file of `makes` if no option names one."""
+    """Folder of the file that `makes` names, if no option names a folder."""
     runs_first_word: bool = False
     """Whether the first plain word is the file that the program runs."""
     has_library: bool = True
-    """Whether a build and its runs can also be matched by their folder, because they share a library there."""
+    """Whether a build and its runs share a library in a folder, so that the folder also shows which belong together."""
 
 
 def options(**kinds: str) -> dict[str, Kind]:
@@ -112,7 +112,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     summary: str = ""
     """Expression for the beginning of a line that ends a build or a run, and belongs to no message above it."""
     error: str = ""
-    """Expression for the beginning of an error that may be broken within a sentence."""
+    """Expression for the beginning of an error that the tool may break in the middle of a sentence."""
     continued: str = ""
     """Expression for the end of a line that the next one continues."""
     place_line: str = ""
@@ -145,7 +145,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     fatal: str = ""
     """Expression for a line with which the design ends the simulation."""
     unbound: str = ""
-    """Expression for the warning about a component without an entity, with groups `place` and `name`."""
+    """Expression for the warning that a component has no entity, with groups `place` and `name`."""
     success: str = ""
     """Expression for a line that reports the end of a run without errors."""
     success_words: tuple[str, ...] = ()
@@ -157,7 +157,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     """Expression for the line of a log that names the version that ran, with the group `version`."""
     seed_options: tuple[str, ...] = ()
-    """Beginnings of the options for a run's seed: after a trailing `=` the value is joined, else the next word."""
+    """Options for a run's seed: the value is joined to an option that ends with `=`, and otherwise is the next word."""
     seed_line: str = ""
     """Expression for a line of a log with the seed that the tool chose, with the group `seed`."""
     run_ends: tuple[str, ...] = ()
@@ -167,7 +167,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     scan_words: tuple[str, ...] = ()
     """Lower-case words of the tool's messages that every log is searched for; patterns can use them for free."""
     folders: tuple[str, ...] = ()
-    """Names of the folders for the files that the tool makes."""
+    """Names of the folders in which the tool puts the files that it makes."""
     log_names: tuple[str, ...] = ()
     """Names of the logs that the tool writes by default; a name with a leading dot is a suffix."""
     dependencies: str = ""

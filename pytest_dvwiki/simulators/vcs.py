@@ -1,4 +1,4 @@
-"""VCS: compiles a design, at once or after an analysis step, to a program that simulates it."""
+"""VCS: compiles a design, with or without a separate analysis step, into a program that simulates it."""
 
 from pytest_dvwiki.simulators.shared import COMPILER
 from pytest_dvwiki.simulators.tool import Multiline, Program, Tool, options

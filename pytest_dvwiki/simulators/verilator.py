@@ -1,4 +1,4 @@
-"""Verilator: compiles a design to a program that simulates it, or only checks it."""
+"""Verilator: compiles a design into a program that simulates it, or only checks the design."""
 
 from pytest_dvwiki.simulators.tool import Program, Tool, options
 

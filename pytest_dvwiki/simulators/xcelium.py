@@ -1,4 +1,4 @@
-"""Xcelium, with the parts that it shares with Incisive, its predecessor."""
+"""Xcelium, and the parts that it shares with its predecessor Incisive."""
 
 from pytest_dvwiki.simulators.tool import Multiline, Program, Repair, Tool, options
 

@@ -38,7 +38,7 @@ def metadata(path: Path) -> dict[str, Any]:
 def test_the_pages_of_the_specification_are_taken_over_whole(other: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", str(other)]) == 0
     out = capsys.readouterr().out
-    assert "patterns/missing_timescale.md: 7 runs, 3 with a fix as reported; 4 runs without a date count on " in out
+    assert "patterns/missing_timescale.md: 7 runs, 3 with a reported fix; 4 runs without a date count on " in out
     assert out.endswith("4 pages, 10 runs: 10 new\n")
     pattern = wiki() / "patterns" / "missing_timescale.md"
     found = metadata(pattern)
@@ -115,11 +115,11 @@ def test_what_cannot_be_taken_over_is_said(other: Path, capsys: pytest.CaptureFi
     (other / "specs" / "README.md").write_text("# The specification of our chip\n")
     assert main(["import", str(other), "--dry-run"]) == 1
     out, err = capsys.readouterr()
-    assert "hit_count 5000: only 1000 runs are counted" in out
+    assert "hit_count is 5000, but only 1000 runs are imported" in out
     assert (
-        "coverage/odd.md: 1 run; action class odd: becomes needs_investigation; without a date, it counts today" in out
+        "coverage/odd.md: 1 run; unknown action class odd: needs_investigation; it has no date and counts today" in out
     )
-    assert "not taken over: it names no covergroup or no bin" in out
+    assert "not imported: it lacks a covergroup or a bin" in out
     assert "dvwiki import: patterns/broken.md: " in err
     assert "dvwiki import: specs/README.md has no frontmatter" in err
 
@@ -127,7 +127,7 @@ def test_what_cannot_be_taken_over_is_said(other: Path, capsys: pytest.CaptureFi
 def test_a_folder_without_such_a_wiki_is_a_mistake(other: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (other.parent / "empty").mkdir()
     assert main(["import", str(other.parent / "empty")]) == 2
-    assert "no wiki: none of the folders bugs, patterns, coverage, specs is in it" in capsys.readouterr().err
+    assert "it has none of the folders bugs, patterns, coverage, specs; name another" in capsys.readouterr().err
     (other.parent / "empty" / "specs").mkdir()
     (other.parent / "empty" / "specs" / "README.md").write_text("# The specification of our chip\n")
     assert main(["import", str(other.parent / "empty")]) == 2
@@ -137,7 +137,7 @@ def test_a_folder_without_such_a_wiki_is_a_mistake(other: Path, capsys: pytest.C
     assert "is the wiki of this project" in capsys.readouterr().err
     shutil.copytree(".agent", other.parent / "copy" / ".agent")
     assert main(["import", str(other.parent / "copy")]) == 2
-    assert "is a wiki of dvwiki: import its records with `dvwiki ingest`" in capsys.readouterr().err
+    assert "is a wiki that dvwiki made; archive its records with `dvwiki ingest`" in capsys.readouterr().err
     assert len(written(Path.cwd())) == 1
 
 

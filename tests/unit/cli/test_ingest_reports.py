@@ -109,7 +109,7 @@ def test_the_model_of_the_project_reads_prose(root: Path, capsys: pytest.Capture
         capsys.readouterr()
         server.say("[]", '[{"message": "SLVERR on the response channel"}]')
         assert main(["ingest", "quiet.md"]) == 0
-        assert "report: late, which was kept for a model, is read and archived\n" in capsys.readouterr().err
+        assert "report: late, which waited for a model, was read and archived\n" in capsys.readouterr().err
     assert written(root)[-1]["occurrences"][0]["primary"] == "SLVERR on the response channel"
 
 
