@@ -1,8 +1,8 @@
-"""Conversion of the artefacts of an earlier run to failures and results, as live capture would produce them.
+"""Conversion of the artefacts of an earlier run into failures and results, as live capture would produce them.
 
 Each results file is one simulation, read with the log that belongs to it. A log without a results file is read
-alone: a cocotb log yields its tests; the log of a UVM run, the test that it names; any other log, one test named
-after the log.
+alone: a cocotb log yields its tests, the log of a UVM run yields the test that it names, and any other log yields one
+test named after the log.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ class Leftovers:
     times: list[float] = field(default_factory=list)
     """Times of the run's simulations, seconds since the epoch."""
     problems: list[str] = field(default_factory=list)
-    """One line for each file that cannot be read, beginning with its name; the run is then incomplete."""
+    """One line for each file that cannot be read, beginning with its name; they mean that the run is incomplete."""
     notes: list[str] = field(default_factory=list)
-    """Notes for the user on a complete run."""
+    """Notes for the user; they do not mean that the run is incomplete."""
     sources: list[Artefact] = field(default_factory=list)
     """The files from which the failures and results were read."""
 
@@ -133,16 +133,16 @@ def read_leftovers(
     """Read the artefacts of one run.
 
     Args:
-        artefacts: Its files.
+        artefacts: The run's files.
         logs: Logs for the results files that have no log of their own.
         root: Folder that paths are shown relative to.
         interest: Decides which lines of a long text to keep.
         names: Returns the class of the failure in a text, None if there is none; used for logs without tests.
         known: Files whose content is archived; they serve only to match results files with their logs.
-        seen: Files whose content is on record for an earlier run; results that an earlier run left are skipped.
+        seen: Files whose content is on record for an earlier run; results that this earlier run left are skipped.
         builds: The last builds, for a log that shows only the run; None if no earlier builds are known.
         templates: Templates for the paths of logs, which name test and seed.
-        read_logs: Yields for each of some logs what `read_log` returns or raises; if None, the logs are read here.
+        read_logs: Yields for each given log what `read_log` returns or raises; if None, the logs are read here.
     """
     return _RunReader(
         artefacts,
@@ -434,7 +434,7 @@ class _RunReader:
 
         Args:
             log: The log.
-            part: The part of it that covers this simulation.
+            part: The part of the log that covers this simulation.
             is_only: Whether the log covers no other simulation.
         """
         if not (part.blocks or part.started):
@@ -455,12 +455,12 @@ class _RunReader:
         return unique_name(name, self._names)
 
     def _take_stopped(self, log: Artefact, stopped: Sequence[tuple[str, str]]) -> bool:
-        """Add the other folders in a log in which a build failed, and tell whether there are any.
+        """Add the builds that a log shows to have failed in other folders, and tell whether there are any.
 
-        A folder with a results file needs no log from another folder.
+        A folder that has a results file is left out.
         """
         covered = {log.folder, *(artefact.folder for artefact in self._results)}
-        # If that folder is not searched for results, the results of a later run that passes will be beside its log.
+        # If the only folder is not searched for results, a later run that passes has its results beside its own log.
         folders = [Path(folder) for folder, _ in stopped]
         if len(folders) == 1 and log.searched is not None and not folders[0].is_relative_to(log.searched):
             return False
@@ -566,10 +566,10 @@ class _RunReader:
 
         Args:
             name: Name of the simulation.
-            part: The part of the log that covers it.
+            part: The part of the log that covers the simulation.
             artefact: The log or, for a part that belongs to another folder, an artefact that stands for this part.
             logs: The log, if `artefact` only stands for a part of it.
-            text: The part of the log that shows its call of make, if the log has other calls with the same Makefile.
+            text: The part of the log that shows the simulation's call of make, if the same Makefile was called again.
         """
         logs = logs or [artefact]
         makefiles = self._makefiles(artefact, logs, part=part)
@@ -592,7 +592,7 @@ class _RunReader:
         )
 
     def _unit(self, log: Artefact, part: Regression) -> str | None:
-        """Return the folder of a log that shows why no test of this folder could run; None for any other log.
+        """Return the folder of a log that shows why no test in the folder could run; None for any other log.
 
         Once the build works again, the tests have names of their own; the folder links them to this failure.
         """
@@ -609,9 +609,9 @@ class _RunReader:
         """Return the command of a simulation, from its Makefile; None if there is none.
 
         Args:
-            logs: Its logs, which may also hold other simulations.
-            makefiles: Its Makefile, in a list; empty if unknown.
-            modules: Names of its test modules, empty if unknown.
+            logs: The logs of the simulation, which may also hold other simulations.
+            makefiles: The Makefile of the simulation, in a list; empty if unknown.
+            modules: Names of the simulation's test modules, empty if unknown.
         """
         for makefile in makefiles:
             key = makefile, modules, *(log.path for log in logs)  # each log shows the values of its own run
@@ -634,9 +634,9 @@ class _RunReader:
 
         Args:
             artefact: The results file or log of the simulation.
-            logs: Its logs.
-            part: The part of the log that covers it, if only that was read.
-            cases: Its tests in the results file.
+            logs: The logs of the simulation.
+            part: The part of the log that covers the simulation, if only this part was read.
+            cases: The simulation's tests in the results file.
         """
         if not artefact.lasting or fusesoc.run_in(artefact.path.parent) is not None:
             return []
@@ -733,7 +733,7 @@ def _by_name(cases: Iterable[Case]) -> Mapping[str, Sequence[Case]]:
 
 
 def is_same(name: str, seed: str | None, case: Case) -> bool:
-    """Tell whether a test in a log is the test of a results file; with another module or seed, it is not."""
+    """Tell whether a test in a log is the test of a results file; it is not if module or seed differ."""
     if case.seed is not None and seed is not None and case.seed != seed:
         return False
     module = name.rpartition(".")[0].rpartition(".")[2]

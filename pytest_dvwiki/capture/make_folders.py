@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 STOPPED = re.compile(r"^(?:g?make(?:\[\d+\])?|\S*[Mm]akefile\S*:\d+|\S+\.mk:\d+): \*\*\* ")
-"""A line with which make stops."""
+"""The line that make prints when it stops."""
 _TARGET = re.compile(r"^(?:g?make(?:\[\d+\])?): \*\*\* \[(?:\S+: )?([^\]:]+)\] Error \d+$")
-"""A line with which make says which target it could not make."""
+"""A line in which make names the target that it could not make."""
 _FOLDER = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: (Entering|Leaving) directory [`'](.+)'$")
 _SOURCE = re.compile(r"[^\s'\"`=,;()]+\.(?:vhdl?|s?vh?)(?![\w.])")
 """The path of an HDL file."""
@@ -26,7 +26,7 @@ _START = 1 << 18
 
 
 def builds_in(lines: Iterable[tuple[int, str]]) -> Iterator[str]:
-    """Yield the stretches of a log that end where make stopped."""
+    """Yield the parts of a log that end where make stopped."""
     stretch: list[str] = []
     for _, line in lines:
         stretch.append(line)
@@ -60,9 +60,9 @@ def folders_of(log: Path) -> set[str]:
 def stopped_in(log: Path) -> Iterator[tuple[str, str]]:
     """Yield the folders in which make stopped because its own command failed, each with what make logged there.
 
-    A make that is called in a build folder, such as Verilator's, counts for the folder of its caller.
+    If make is called again in a build folder, such as Verilator's, that call counts for the folder of its caller.
 
-    Nothing is yielded after the point where the output of several calls of make is mixed, as with `make -j`.
+    Nothing is yielded after a point where the output of several calls of make is mixed, as with `make -j`.
     """
     text = reading.start_of(log, _READ_LIMIT)
     if "Entering directory" not in text:

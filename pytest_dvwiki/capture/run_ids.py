@@ -63,7 +63,7 @@ _OF_COVERAGE = re.compile(rf"\b(?:date|timestamp|start_?[Tt]ime)=\"\d{{4}}-\d\d-
 
 
 def run_id(environment: Mapping[str, str], given: str | None = None) -> RunId:
-    """Return the ids of the present run, for a run whose artefacts do not identify the run.
+    """Return the ids of the current run; they are needed if its artefacts do not identify the run.
 
     Args:
         environment: Variables of the process.

@@ -26,7 +26,7 @@ class RunLogs:
     """The logs of one run, and the results files that they belong to.
 
     Args:
-        found: The logs among its files.
+        found: The logs among the run's files.
         given: Logs for the results files that have no log of their own.
         root: Folder that paths are shown relative to.
         interest: Decides which lines of a long text to keep.
@@ -56,11 +56,11 @@ class RunLogs:
         self._joined: set[Path] = set()
         """Logs read together with a results file."""
         self._earlier: list[tuple[Artefact, Artefact]] = []
-        """Pairs of a results file and a log of a later run, which ended before its first test."""
+        """Pairs of a results file and the log of a later run that ended before its first test."""
         self._logs_in: dict[Path, int] = {}
         """Maps a folder to its number of logs, for folders whose logs have been counted."""
         self._parts_of: dict[Path, list[Regression]] = {}
-        """Maps a log to its regressions, cached until it is known to which results file the log belongs."""
+        """Maps a log to its regressions, cached until it is known which results file the log belongs to."""
 
     def parts(self, log: Artefact) -> list[Regression]:
         """Return the regressions in a log, one for each start of a simulator.

@@ -1,8 +1,8 @@
 """The Makefile with which a simulation was run, from its log, its results file and the Makefiles of the project.
 
-A log may lie anywhere, and so may a Makefile that never ran the simulation. A command is only printed where something
-shows that this Makefile ran the simulation: make names its folder, or the Makefile sets the module or the top that the
-simulation ran.
+A log may lie anywhere, and so may a Makefile that never ran the simulation. A command is only printed if something
+shows that a Makefile ran the simulation: make names the Makefile's folder, or the Makefile sets the module or the top
+that the simulation ran.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 _OF_COCOTB = re.compile(r"cocotb-config|Makefile\.sim\b|^[ \t]*-?include[ \t]+[^\n]*\$", re.MULTILINE)
-"""Words of a Makefile that runs cocotb, or includes files with names that are not known here."""
+"""Words of a Makefile that runs cocotb, or that includes files whose names are unknown here."""
 _STOPPED_IN_IT = re.compile(r"^(?:g?make(?:\[\d+\])?: \*\*\* \[)?(?:GNUm|[Mm])akefile:\d+: ([^\]\n]+)", re.MULTILINE)
 """A line with which make stops in its working folder's Makefile; the group is the target, or `***` and the reason."""
 _MODULE, _TOP = frozenset({"MODULE", "COCOTB_TEST_MODULES"}), frozenset({"TOPLEVEL", "COCOTB_TOPLEVEL"})
@@ -33,7 +33,7 @@ _LEAST_RECIPE = 6
 
 @dataclass(frozen=True)
 class MakeRun:
-    """What is known of the make that ran a simulation."""
+    """What is known about the call of make that ran a simulation."""
 
     beside: Path
     """Folder of the simulation's results file or, without a results file, of its log."""

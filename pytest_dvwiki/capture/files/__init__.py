@@ -1,1 +1,1 @@
-"""Files that runs write: results, coverage, logs, alone or in archives."""
+"""Files that runs write: results, coverage reports and logs, on their own or in archives."""

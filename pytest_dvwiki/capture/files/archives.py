@@ -37,8 +37,10 @@ _BYTES_LIMIT = 8 << 30
 _FILES_LIMIT = 100_000
 _BROKEN = (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError, OSError)
 _UNUSABLE = (*_BROKEN, RuntimeError, NotImplementedError, ValueError, LookupError, OverflowError, struct.error)
-"""Errors for an archive that cannot be used. A zip with a password raises RuntimeError, an unknown compression
-NotImplementedError; the other errors come from malformed bytes that the libraries do not check.
+"""Errors that mean that an archive cannot be used.
+
+A zip with a password raises RuntimeError, and an unknown compression NotImplementedError. The other errors come from
+malformed bytes that the libraries do not check for.
 """
 
 
@@ -51,15 +53,15 @@ class Budget:
 
 
 class ArchiveError(Exception):
-    """An archive, or a member of one, that cannot be used; its text is the reason."""
+    """An archive, or a file in it, cannot be used; the message gives the reason."""
 
 
 class _LimitError(ArchiveError):
-    """An archive that exceeds the limits; no more of it is read."""
+    """An archive exceeds the limits, so no more of it is read."""
 
 
 def is_archive(name: str) -> bool:
-    """Tell by its name whether a file is an archive or a single compressed file."""
+    """Tell by the name whether a file is an archive or a single compressed file."""
     return name.lower().endswith((".zip", *_TARS, *_COMPRESSED))
 
 
@@ -92,7 +94,7 @@ def unpack(
         archive: The archive, or one compressed file.
         wanted: Tells, by the name inside the archive, whether to extract a file.
         target: An empty folder.
-        budget: What is left of the budget of the archive that contains this one; None for an outermost archive.
+        budget: The budget that the archive around this one has left; None if there is no archive around it.
         broken: Called for a file that cannot be read to its end; then its readable part and the other files are
             yielded. If None, `ArchiveError` is raised.
 
@@ -136,14 +138,14 @@ def streams(
 
     Args:
         name: The archive's name, which determines its kind.
-        file: Its bytes.
+        file: The archive's bytes.
         wanted: Tells, by the name inside the archive, whether to open a file.
-        budget: What is left of the budget of the archive that contains this one; None for an outermost archive.
+        budget: The budget that the archive around this one has left; None if there is no archive around it.
         broken: Called for a file that cannot be opened; if None, `ArchiveError` is raised.
 
     Yields:
-        The name inside the archive, the time of modification if the archive has it, and a stream of the file's bytes,
-        readable until the next one is requested. Links and names that lead out of the archive are skipped.
+        The name inside the archive, the time of modification if the archive has it, and a stream of the file's bytes.
+        A stream can be read until the next one is requested. Links and names that lead out of the archive are skipped.
 
     Raises:
         ArchiveError: The archive is broken, needs a password or a missing library, or holds too many files.
@@ -153,7 +155,7 @@ def streams(
         for member, modified, opened in _members(name, file):
             budget.files -= 1
             if budget.files < 0:
-                raise _LimitError(f"more than {_FILES_LIMIT} files; unpack it, or pack fewer")
+                raise _LimitError(f"holds more than {_FILES_LIMIT} files; unpack it and name its folder, or pack fewer")
             inside = _inside(member)
             if inside is None or not wanted(inside):
                 continue
@@ -172,7 +174,7 @@ def streams(
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Turn the errors that libraries raise while an archive is read into `ArchiveError`.
+    """Raise `ArchiveError` for the errors that libraries raise when they read an archive.
 
     Raises:
         ArchiveError: The archive is broken.
@@ -184,7 +186,7 @@ def reading() -> Iterator[None]:
 
 
 def _in_words(error: Exception) -> str:
-    """Return a library's error as text, without Python's internals."""
+    """Return the text of a library's error, without Python's internals."""
     if isinstance(error, NotImplementedError):
         return "it is compressed in a way that Python does not support"
     if isinstance(error, RuntimeError):
@@ -204,7 +206,7 @@ def _inside(name: str) -> str | None:
 
 
 def pieces(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield the bytes of a stream; of a truncated stream, everything before the cut."""
+    """Yield the bytes of a stream; if the stream is truncated, everything before the cut."""
     read = getattr(stream, "read1", stream.read)
     while data := read(_CHUNK):
         yield data
@@ -216,7 +218,8 @@ def _copy(stream: IO[bytes], file: Path, left: int) -> None:
         for data in pieces(stream):
             left -= len(data)
             if left < 0:
-                raise _LimitError(f"expands to more than {_BYTES_LIMIT >> 30} GiB; unpack it, or pack less")
+                limit = f"{_BYTES_LIMIT >> 30} GiB"
+                raise _LimitError(f"expands to more than {limit}; unpack it and name its folder, or pack less")
             copy.write(data)
 
 
@@ -252,7 +255,7 @@ class _Zstd(io.RawIOBase):
     """The decompressed bytes of a zstd file, frame by frame; a truncated file raises EOFError."""
 
     _SMALL = 1024
-    """Bytes to read at once: each block, of at least 4 bytes, decompresses to at most 128 KiB."""
+    """Number of bytes to read in one step; it is small because 4 bytes can decompress to 128 KiB."""
 
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__()
@@ -287,7 +290,7 @@ class _Zstd(io.RawIOBase):
 
 
 def _zstd() -> tuple[Callable[[], Any], type[Exception]]:
-    """Return a factory of decompressors for one frame, and the error that they raise."""
+    """Return a function that makes a decompressor for one frame, and the error that a decompressor raises."""
     if sys.version_info >= (3, 14):
         from compression import zstd  # noqa: PLC0415  # not every Python is built with it
 

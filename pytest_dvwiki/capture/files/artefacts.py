@@ -1,6 +1,7 @@
-"""Search for the artefacts of earlier runs, in files, folders, globs and archives.
+"""Find the artefacts of earlier runs in files, folders, globs, archives and URLs.
 
-Artefacts are results files, logs, coverage reports, and the records and journals of pytest runs elsewhere.
+Artefacts are results files, logs, coverage reports, the records and journals of pytest runs elsewhere, and reports on
+sessions.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ _BLOCK = 1 << 20
 _LONGEST_PROPERTY = 2000
 _OWN_PROPERTY = re.compile(rb'<property name="dvwiki_(?:label|fingerprint|page)" value="[^"]{0,1900}" ?/>')
 _ARCHIVE_DEPTH = 4
-"""Deepest nesting of archives that is searched."""
+"""Maximum depth of nested archives that are searched."""
 _JOURNAL = ".jsonl"
 _DATA = frozenset({".xml", ".json", _JOURNAL})
 """Suffixes of files whose content decides whether they are artefacts."""
 _REPORTS = frozenset({".md", ".markdown", ".json"})
-"""Suffixes of reports that agents and people write about a session; they count only if given by name."""
+"""Suffixes of reports that agents and people write on a session; only files that the user names count as reports."""
 _JOURNAL_HEAD = b'{"event":"start"'
 _SPOOLS = frozenset({".out", ".err"})
 """Suffixes of files with the output of a run's children; they are read with the journal beside them."""
@@ -56,24 +57,24 @@ class Artefact:
     """A file that a run wrote."""
 
     path: Path
-    """Present location of the file's bytes."""
+    """Where the file's bytes are now, for instance in a scratch folder."""
     shown: str
-    """Displayed name, relative to the root; for a member of an archive, after the archive's name."""
+    """Displayed name: relative to the root, or for a file in an archive the archive's name and the path inside."""
     kind: Kind
     modified: float
     """Seconds since the epoch."""
     lasting: bool = True
     """False for a file extracted from an archive."""
     only_beside: bool = False
-    """True for a log that was not requested: it is beside a results file given by name, or it is a runner's log."""
+    """True for a log that comes with another file: with a results file beside it, or with its runner's results."""
     searched: Path | None = None
-    """Folder in whose search the file was found; None for a file given by name, or from an archive."""
+    """The searched folder that the file was found in; None for a file given by name, or from an archive."""
     of_folder: str | None = None
     """Displayed folder of the runner's file that lists the test of this log; None for any other log."""
 
     @property
     def folder(self) -> str:
-        """Return its folder as displayed; empty for the root."""
+        """Return the displayed name of the file's folder; empty for the root."""
         parent = PurePosixPath(self.shown).parent.as_posix()
         return "" if parent == "." else parent
 
@@ -84,7 +85,7 @@ class Artefact:
 
     @cached_property
     def sha256(self) -> str:
-        """Return the hash of its content."""
+        """Return the hash of the file's content."""
         with reading.open_regular(self.path) as stream:
             return _digest(stream, self.path)
 
@@ -95,15 +96,15 @@ class FoundArtefacts:
 
     artefacts: list[Artefact] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """One line for each path that has no artefacts or cannot be read, beginning with its name."""
+    """One line for each path that has no artefacts or cannot be read; the line begins with the path."""
 
 
 def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> FoundArtefacts:
     """Find artefacts, each once, sorted by name.
 
     In folders and archives, a file counts only if it looks like a results file or a coverage report, or has the name of
-    a log; hidden folders are skipped. A file given by name is a report if it is Markdown or JSON, and a log unless it
-    is XML or YAML; a results file given by name adds the logs beside it.
+    a log; hidden folders are skipped. A file given by name is a report on a session if it is Markdown or JSON, and a
+    log unless it is XML or YAML. With a results file given by name, the logs beside it are found too.
 
     Args:
         paths: Files, folders, archives, or globs with `*`, `**`, `?` and `[…]`.
@@ -117,7 +118,7 @@ def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> FoundA
 
 
 def sha256_of(path: Path, *, since: float) -> str | None:
-    """Return the hash of a file; None if the file cannot be read or was last written before a time."""
+    """Return the hash of a file; None if the file cannot be read, or was last written before `since`."""
     try:
         with reading.open_regular(path) as stream:
             is_fresh = os.fstat(stream.fileno()).st_mtime >= since
@@ -221,7 +222,7 @@ class _Search:
         except OSError as error:
             self._problem(given, f"cannot be copied to {self._scratch}: {error.strerror}")
         if before == (len(self._given), len(self.found.problems)):
-            self._problem(given, "no results file, log or coverage report at this URL; name another one")
+            self._problem(given, "no results file, log or coverage report at this URL; name another URL")
 
     def _take_copy(self, copy: Path, shown: str, *, named: bool) -> None:
         if is_archive(copy.name):
@@ -248,7 +249,7 @@ class _Search:
                 self._add_beside(path.parent)
         elif named:
             what = "no results file, log, coverage report, record or journal"
-            self._problem(shown, f"{what}: it holds binary data; export a coverage database as UCIS XML")
+            self._problem(shown, f"{what}: it holds binary data; if it is a coverage database, export it as UCIS XML")
 
     def _take_archive(self, path: Path, shown: str) -> None:
         before = len(self.found.problems)
@@ -311,7 +312,7 @@ class _Search:
 
 
 def _with_owners(artefacts: Sequence[Artefact]) -> Iterator[Artefact]:
-    """Yield the artefacts, with the logs of a runner's tests assigned to the run that the runner's file describes."""
+    """Yield the artefacts; logs of a runner's tests get the folder of the runner's file that lists the tests."""
     owners: dict[tuple[Path, str], str] = {}
     for artefact in artefacts:
         for pattern in artefact.runner.logs if artefact.runner is not None else ():
@@ -326,7 +327,7 @@ def _with_owners(artefacts: Sequence[Artefact]) -> Iterator[Artefact]:
 
 
 def _owner(artefact: Artefact, pattern: str, owners: Mapping[tuple[Path, str], str]) -> str | None:
-    """Return the folder of the runner's file to which a pattern assigns a log; None if the pattern does not fit."""
+    """Return the folder of the runner's file that a log belongs to; None if the pattern does not match the log."""
     below = artefact.path.parts[-pattern.count("/") - 1 :]
     is_log = artefact.kind == "log" and fnmatch.fnmatchcase("/".join(below), pattern)
     return owners.get((Path(*artefact.path.parts[: -len(below)]), pattern)) if is_log else None
@@ -341,7 +342,7 @@ def expanded(given: str) -> list[Path]:
 
 
 def walk(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder, sorted, without hidden folders."""
+    """Yield the files of a folder and its subfolders, sorted; hidden folders are skipped."""
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
@@ -351,7 +352,7 @@ def walk(folder: Path) -> Iterator[Path]:
 
 
 def _may_be_one(name: str) -> bool:
-    """Tell whether a file found in a folder may be an artefact, by its name."""
+    """Tell by the name whether a file found in a folder can be an artefact."""
     path = PurePosixPath(name)
     hidden = any(part.startswith(".") for part in path.parts)
     if hidden:
@@ -398,7 +399,7 @@ def _kind(path: Path, *, named: bool) -> Kind | None:
 
 
 def _kind_of_content(path: Path, head: bytes) -> Kind | None:
-    """Return the kind of a file by its first bytes; None if they do not determine it."""
+    """Return the kind of a file by its first bytes and its name; None if they do not show the kind."""
     if path.suffix == _JOURNAL and head.startswith(_JOURNAL_HEAD):
         return "journal"
     if is_coverage(path.name, head):

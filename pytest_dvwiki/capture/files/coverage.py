@@ -1,8 +1,8 @@
 """Reader of functional coverage reports: XML and YAML of cocotb-coverage, UCIS XML of simulators and pyucis.
 
-UCIS XML is not read by pyucis, which expands entities, builds the tree of a file that may hold millions of bins, and
-stops at the first cross that it cannot resolve. Here the few elements that hold bins are read as parser events.
-Code coverage in a UCIS file is skipped: its holes are source lines, which other tools show better.
+UCIS XML is read without pyucis, which expands entities, builds a tree even of millions of bins, and stops at the first
+cross that it cannot resolve. The few elements that hold bins are read as parser events instead. Code coverage in a UCIS
+file is skipped: its holes are source lines, which other tools show better.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def is_coverage(name: str, head: bytes) -> bool:
 
 
 def may_be_coverage(name: str) -> bool:
-    """Tell whether a file has the name of a coverage report in YAML; XML may be anything."""
+    """Tell whether a file has the name of a YAML coverage report; the name of an XML file says nothing."""
     return _is_yaml(name)
 
 
@@ -59,7 +59,7 @@ def _is_yaml(name: str) -> bool:
 
 
 def read_coverage(path: Path) -> list[CoverBin]:
-    """Read a report.
+    """Return the bins of a coverage report.
 
     Ignored, illegal and excluded bins are left out, and so are the bins of a point with weight 0, which do not count.
     cocotb-coverage puts the root `top` before all names, but only in XML; this root is removed.
@@ -81,7 +81,7 @@ class Coverage:
     bins: tuple[CoverBin, ...] = ()
     """Each bin once, with the sum of its hits."""
     problems: tuple[str, ...] = ()
-    """One line for each report that cannot be used, beginning with its name."""
+    """One line for each report that cannot be used; the line begins with the report's name."""
 
 
 def read_reports(reports: Iterable[tuple[str, Path]]) -> Coverage:
@@ -140,7 +140,7 @@ def _plain(label: str) -> str:
 
 
 def _name(text: str) -> str:
-    """Return a name on one line; a name that is too long ends with its hash, so that it stays unique."""
+    """Return a name on one line; a long name is cut and ends with its hash, so that it stays unique."""
     line = " ".join(text.split()) or '""'
     if len(line) <= _NAME_LIMIT:
         return line
@@ -178,7 +178,7 @@ def _of_yaml(path: Path) -> Iterator[CoverBin]:
     if not isinstance(document, dict) or not all(isinstance(point, dict) for point in document.values()):
         raise CoverageError(path, f"not a coverage report: it is not a list of coverage points; {_AGAIN}")
     if document and not any(_POINT_KEYS & point.keys() for point in document.values()):
-        raise CoverageError(path, "not YAML of cocotb-coverage; from anything else, such as PyUCIS, export UCIS XML")
+        raise CoverageError(path, "not cocotb-coverage's YAML; from any other tool, such as PyUCIS, export UCIS XML")
     for name, point in document.items():
         if "bins:_hits" in point:
             try:
@@ -227,7 +227,7 @@ class _ReportReader:
                 raise UnfitError(f"not a coverage report: its root is <{tag[:80]}>; {_AGAIN}")
         self._format.start(tag, attributes)
         if len(self.bins) > _BINS_LIMIT:
-            raise UnfitError(f"more than {_BINS_LIMIT} bins; export several reports")
+            raise UnfitError(f"more than {_BINS_LIMIT} bins; split it into several reports")
 
     def end(self, tag: str) -> None:
         if self._format is not None:
@@ -295,7 +295,7 @@ class _Ucis:
             case "coverpointBin" | "crossBin":
                 self._bin, self._hits = attributes, None
             case "contents" if self._bin is not None:
-                # A bin of several ranges repeats its count at each of them.
+                # A bin with several ranges repeats its count at each range.
                 self._hits = max(self._hits or 0, _number(attributes.get("coverageCount"), "coverageCount"))
 
     def end(self, tag: str) -> None:

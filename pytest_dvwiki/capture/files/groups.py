@@ -22,7 +22,7 @@ class Group:
 
     @property
     def kind(self) -> Kind:
-        """Return the kind of the first file; only results files and logs can be together in one group."""
+        """Return the kind of the first file; only results files and logs can share a group."""
         return self.artefacts[0].kind
 
 
@@ -31,7 +31,7 @@ def groups_of(artefacts: Sequence[Artefact], task: str | None) -> Iterator[Group
 
     Records, journals and reports are not joined even if a task is given.
 
-    Coverage reports are a run of their own, so that a broken report does not hold back the tests.
+    Coverage reports form a run of their own, so that a broken report does not keep the tests from being archived.
     """
     of_kind: dict[str, list[Artefact]] = {}
     for artefact in artefacts:

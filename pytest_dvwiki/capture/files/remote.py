@@ -21,7 +21,7 @@ _CHUNK = 1 << 20
 
 
 class RemoteError(Exception):
-    """A URL that cannot be read; its text is the reason."""
+    """A URL cannot be read; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def open_url(url: str) -> IO[bytes]:
 
 
 class _RemoteStream(io.RawIOBase):
-    """A stream from a library, whose errors are raised as `RemoteError`."""
+    """A library's stream; its errors are raised as `RemoteError`."""
 
     def __init__(self, opener: Any) -> None:
         # The object that opened a file in an archive closes the archive when it is garbage-collected.
@@ -132,7 +132,7 @@ def _opener(url: str) -> Any:
 
 @contextlib.contextmanager
 def _as_remote_error() -> Iterator[None]:
-    """Turn whatever a file system raises into a `RemoteError`: each file system has exceptions of its own."""
+    """Raise `RemoteError` for whatever a file system raises: each file system has exceptions of its own."""
     try:
         yield
     except RemoteError:

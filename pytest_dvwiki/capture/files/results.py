@@ -43,7 +43,7 @@ _ATTRIBUTES = frozenset({"ratio_time", "sim_time_ns", "error_type", "error_msg"}
 _RUN_ID = re.compile(r"run[_ -]?id", re.IGNORECASE)
 _STATUS_OF: dict[str, Status] = {"failure": "failed", "error": "error", "skipped": "skipped"}
 _EARLIER: dict[str, Literal["failed", "error"]] = {"flakyFailure": "failed", "flakyError": "error"}
-"""Elements inside a passed test, each for an earlier attempt that failed, as Surefire and others write them."""
+"""Elements that Surefire and others write into a passed test, one for each earlier attempt that failed."""
 _OUTPUT = "system-out"
 _WITH_TEXT = frozenset({*_STATUS_OF, *_EARLIER, "stackTrace", _OUTPUT})
 
@@ -84,7 +84,7 @@ class Case:
     earlier: tuple[Case, ...] = ()
     """Attempts that failed before the test passed."""
     command: tuple[str, ...] = ()
-    """Words of the command that runs the test again; empty if the test's runner does not give the command."""
+    """Words of the command that reruns the test; empty if the test's runner does not give the command."""
     of_cocotb: bool = False
     """Whether the test has at least one mark that only cocotb writes; a converter may have removed the others."""
 
@@ -96,7 +96,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsFile:
-    """The tests of a results file, in its order."""
+    """The tests of a results file, in the order of the file."""
 
     path: Path
     cases: tuple[Case, ...]
@@ -107,7 +107,7 @@ class ResultsFile:
     simulator: Simulator | None = None
     """Simulator of all tests, if a runner's file names it."""
     folder: Path | None = None
-    """Folder in which the commands of the tests are called."""
+    """Folder in which to run the commands of the tests."""
     repeats: bool = False
     """Whether tests with the same name are one test with different seeds."""
 
@@ -117,7 +117,7 @@ def read_results(path: Path, *, outputs: bool = False) -> ResultsFile:
 
     Args:
         path: The file.
-        outputs: Whether to keep the output of tests (`system-out`), bounded like texts of failures.
+        outputs: Whether to keep the output of tests (`system-out`), within the limits for texts of failures.
 
     Raises:
         ResultsError: The file is missing, empty (`EmptyResultsError`), too large, broken, or declares entities.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class SourceError(Exception):
-    """A file that cannot be read to its end; its text is the reason."""
+    """A file cannot be read to its end; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Source:
     shown: str
     """Displayed name: the one that the user gave, or a path below it."""
     size: int
-    """Bytes, as stored."""
+    """Size in bytes, before anything is decompressed."""
 
     @property
     def name(self) -> str:
@@ -63,7 +63,7 @@ class Sources:
 
     files: list[Source] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """One line for each path that has no logs or cannot be read, beginning with its name."""
+    """One line for each path that has no logs or cannot be read; the line begins with the path."""
 
 
 def find_sources(paths: Iterable[str]) -> Sources:
@@ -95,7 +95,7 @@ def _take_url(given: str, found: Sources, seen: set[str]) -> None:
         found.problems.append(f"{given}: {error}")
         return
     if not files:
-        found.problems.append(f"{given}: no log in this folder; name another one")
+        found.problems.append(f"{given}: no log in this folder; name another folder")
     for file in files:
         if file.url not in seen:
             seen.add(file.url)
@@ -107,7 +107,7 @@ def _take(path: Path, found: Sources, seen: set[str]) -> None:
         if path.is_dir():
             files = [file for file in walk(path) if may_hold(file.name, may_be_log)]
             if not files:
-                found.problems.append(f"{path}: no log in this folder; name another one")
+                found.problems.append(f"{path}: no log in this folder; name another folder")
         elif path.exists():
             files = [path]
         else:
@@ -158,7 +158,7 @@ def _of_archive(
         empty = False
         yield source.shown if single else f"{source.shown}/{inside}", _pieces(stream, file, progress)
     if empty:
-        raise SourceError("no log in this archive; name another one")
+        raise SourceError("no log in this archive; name another archive")
 
 
 def _pieces(stream: IO[bytes], file: IO[bytes], progress: Callable[[int], None]) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-AGAIN = "have it written again"
+AGAIN = "have its tool write it again"
 """Remedy for a broken file."""
 _CHUNK = 1 << 18
 _FILE_LIMIT = 1 << 30
@@ -21,7 +21,7 @@ _DEPTH_LIMIT = 64
 
 
 class FileError(Exception):
-    """A file that cannot be used; its text names the file and the reason."""
+    """A file cannot be used; the message names the file and the reason."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -30,7 +30,7 @@ class FileError(Exception):
 
 
 class UnfitError(Exception):
-    """Raised by a listener for an unexpected element; its text describes the error."""
+    """Raised by a listener for an unexpected element; the message describes the error."""
 
 
 class Listener(Protocol):
@@ -50,11 +50,11 @@ class Listener(Protocol):
 
 
 def read_events(path: Path, listener: Listener, error: type[FileError]) -> None:
-    """Read a file.
+    """Read an XML file, and pass its elements to a listener.
 
     Args:
         path: The file.
-        listener: Receives its elements; an `UnfitError` that it raises ends the reading.
+        listener: Receives the elements; if it raises `UnfitError`, reading ends.
         error: Class of the error to raise.
 
     Raises:
@@ -88,7 +88,7 @@ def read_events(path: Path, listener: Listener, error: type[FileError]) -> None:
         for chunk in _chunks(path, error):
             parser.Parse(chunk, False)  # noqa: FBT003  # positional only
             fed += len(chunk)
-            # The parser buffers a tag until it is complete; a file must not make it buffer the whole file.
+            # The parser buffers a tag until it is complete; an endless tag must not make it buffer the whole file.
             if fed - max(parser.CurrentByteIndex, 0) > _TAG_LIMIT:
                 raise error(path, f"a tag is larger than {_TAG_LIMIT >> 20} MiB; {AGAIN}")
         parser.Parse(b"", True)  # noqa: FBT003  # positional only

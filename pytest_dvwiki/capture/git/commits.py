@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 HEAD = "HEAD"
-"""The branch that is checked out, whatever its name is."""
+"""Stands for the branch that is checked out, whatever its name is."""
 _TIMEOUT_S = 60.0
 _LOCK_S = 5.0
 """Seconds to wait for another git command that holds the index."""
@@ -41,15 +41,15 @@ _NAMELESS = {
     for role in ("AUTHOR", "COMMITTER")
     for part, value in (("NAME", "pytest-dvwiki"), ("EMAIL", "pytest-dvwiki@localhost"))
 }
-"""The author of commits if git has no name, as on a fresh CI machine."""
+"""The author of commits if git is not configured with a name, as on a fresh CI machine."""
 
 
 class RefusedError(Exception):
-    """Nothing was committed; the text gives the reason."""
+    """Nothing was committed; the message gives the reason."""
 
 
 class MovedError(RefusedError):
-    """The branch got another commit meanwhile; a second try may succeed."""
+    """The branch got another commit in the meantime; another try may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,9 @@ class Branch:
 
     Args:
         folder: A folder in the work tree.
-        name: The branch; `HEAD` for the one that is checked out. A branch that does not exist begins at the only remote
-            branch of its name, otherwise at HEAD.
-        forward: Begin at HEAD if the branch has no commit that HEAD lacks.
+        name: The branch; `HEAD` for the one that is checked out. A new branch begins at the remote branch of its name
+            if there is exactly one, and otherwise at HEAD.
+        forward: Whether to begin at HEAD if HEAD already contains the branch.
 
     Raises:
         RefusedError: There is no repository, or its state does not allow a commit.
@@ -98,7 +98,7 @@ class Branch:
         self._index = Path(self._room.name) / "index"
 
     def __enter__(self) -> Self:
-        if known := self._user_index_bytes():  # with the file times that git knows, it need not read the files
+        if known := self._user_index_bytes():  # it has file times, so git need not read the files
             self._index.write_bytes(known)
         self._git("read-tree", *(("--reset", self._base) if self._base else ("--empty",)), index=self._index)
         return self
@@ -142,15 +142,15 @@ class Branch:
         return self._git("cat-file", "--filters", name) if self._answer("cat-file", "-e", name) is not None else None
 
     def commit(self, paths: Iterable[str], message: str, removed: Iterable[str] = ()) -> str:
-        """Commit the present content of files, and return the commit's name.
+        """Commit the current content of files, and return the commit's name.
 
         Args:
             paths: The files, relative to the top.
             message: The commit message.
-            removed: Files that the branch loses.
+            removed: Files to remove from the branch.
 
         Raises:
-            MovedError: The branch got another commit meanwhile.
+            MovedError: The branch got another commit in the meantime.
             RefusedError: git failed; branch and index are as before.
         """
         names, lost = (b"".join(os.fsencode(path) + b"\0" for path in each) for each in (paths, removed))
@@ -248,7 +248,7 @@ class Branch:
 
     @contextlib.contextmanager
     def _moving(self, commit: str) -> Iterator[None]:
-        """Move the branch to a commit if the body succeeds; nobody else can move it meanwhile.
+        """Move the branch to a commit if the body succeeds; nobody else can move it in the meantime.
 
         Raises:
             MovedError: The branch has another commit now.

@@ -1,4 +1,4 @@
-"""The commits of a range with the files that they touch, and which of them cannot matter to a failing simulation."""
+"""The commits of a range with the files that they touch, and which commits cannot matter to a failing simulation."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _COMMENT = {
 
 _SUFFIX = r"\.(?:s?vh?|vhdl?)\b"
 _IN_PYTHON = rf"(?<!\w)(NAMES)(?={_SUFFIX}|[\"'/]|(?<=\.py)\b)"
-"""Where Python gives the name of a module or file, one of `NAMES`, to a simulator: in strings."""
+"""Matches one of `NAMES` where Python can give a simulator the name of a module or file: in a string."""
 _IN_HDL = rf"""
     (?: (?<=\w\.) | (?<=["'/=])  # work.fifo
       | (?<![\w$.]) (?= (?:NAMES) (?: \s*(?:\#|$) | \s+[\w\\] | :: | {_SUFFIX} | (?<=\.py)\b ) )  # fifo #(8) u_fifo (
     ) (NAMES)\b"""
-"""Where HDL or a Makefile may give the name of a module or file, one of `NAMES`; a signal's name does not match."""
+"""Matches one of `NAMES` where HDL or a Makefile can name a module or file; a signal of that name does not match."""
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _HDL_COMMENT = re.compile(r"(?://|--\s).*")
 
@@ -61,7 +61,7 @@ class Listing:
     Args:
         git: Answers queries about history.
         span: The range, as `git log` takes it.
-        sources: The files that count, as `git log` takes them.
+        sources: The files that count, as path arguments of `git log`.
         changed: The files that differ between the ends.
         reads: All files that the failing simulation read; empty if that is unknown.
         failed: The commit of the failing run.
@@ -111,15 +111,14 @@ class Listing:
         return unread_files(self._git, self.files, self._reads, self._failed)
 
     def unread(self, known: Collection[str], absent: str, edited: Collection[str]) -> set[str]:
-        """Return the lines of the commits that change no code that the failing simulation is known to have read.
+        """Return the lines of the commits that are known to change no code that the failing simulation read.
 
-        A commit is left out if it touches a file whose kind leaves open whether it was read, such as a data file. It is
-        also left out if it touches a file that the failing run did not have, because nobody knows whether that file
-        would have been read. No lines are returned if they would cover all commits, or if it is known what was read and
-        no commit changes the code of a known file.
+        A commit does not count if it touches a file that may have been read, such as a data file, or a file that the
+        failing run did not have but might have read. Nothing is returned if all commits would be. Nothing is returned
+        either if it is known what was read, and neither a commit nor an edit changes the code of a known file.
 
         Args:
-            known: Files that were read or that the evidence names.
+            known: Files that were read, and files that the evidence names.
             absent: git's letter for a change to a file that the failing run did not have: `A` or `D`.
             edited: Files with uncommitted changes; they count like the files of a commit.
         """
@@ -132,7 +131,7 @@ class Listing:
         return found if is_known and len(found) < len(code) else set()
 
     def has_unread_only(self, files: Collection[str], named: Collection[str]) -> bool:
-        """Tell whether the failing simulation is known to have read none of some files, and lacked none of them.
+        """Tell whether the failing simulation is known not to have read some files, which no commit adds or removes.
 
         Args:
             files: Files that the commits touch.
@@ -153,7 +152,7 @@ class Listing:
 
 
 def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed: str) -> set[str]:
-    """Return the files that a failing simulation is known not to have read: neither by file name nor as modules.
+    """Return the files that a failing simulation is known not to have read, and that no file it read mentions.
 
     Args:
         git: Answers queries about history.

@@ -2,7 +2,7 @@
 
 Two runs of a test bracket the onset: the last that passed and the first that failed, where the passing commit is an
 ancestor of the failing one. Later runs between the two, passing or failing, narrow the range. If the sources of a
-later failure have none of the changes in it, another fault is behind that failure, and the range ends there.
+later failure have none of the range's changes, another fault made that run fail, and the range ends at that run.
 
 For a build that fails, each run whose build passed counts as a pass.
 
@@ -51,11 +51,11 @@ def known_or_new(
         vcs: The repository during the run.
         history: The archive before the run.
         repository: Lists the commits between two runs.
-        in_place: Whether the changes of each cause's newest fix are still in the sources; None if unknown. If they are
-            and the cause fails again, it may be another fault, which passes with the fix do not rule out.
+        in_place: Whether the changes of each cause's newest fix are still in the sources; None if unknown. If they are,
+            the new failure may be another fault, which passes after the fix do not rule out.
 
     Returns:
-        The known ranges by fingerprint, and the ranges among them that this run adds or narrows.
+        The known ranges by fingerprint, and those among them that this run adds or narrows.
     """
     known: dict[str, FirstBad] = {}
     news = []
@@ -172,7 +172,7 @@ def _start(
 def _passed_since(
     occurrence: Occurrence, failed: Vcs, onset: Onset, history: History, repository: Repository
 ) -> _Start | None:
-    """Return the last pass that proves that the present failure began after the first failure on record.
+    """Return the last pass that proves that the current failure began after the first failure on record.
 
     All tests that fail now must have passed after that first failure. Otherwise the earlier failure may be a different
     fault that the same check found.
@@ -209,7 +209,7 @@ def _has(commit: str, other: str, repository: Repository) -> bool:
 
 
 def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
-    """Tell whether a pass proves that the cause of a present failure was absent."""
+    """Tell whether a pass proves that the cause of a current failure was absent."""
     return is_deterministic(occurrence) or (one.seed == test.seed and not test.seed_unknown)
 
 
@@ -240,7 +240,7 @@ def _nearest(passes: Sequence[Pass], failed: Vcs, repository: Repository) -> Pas
 def narrowed(
     failing: Iterable[StillFailing], vcs: Vcs, history: History, repository: Repository
 ) -> tuple[FirstBad, ...]:
-    """Return the ranges that are narrower because of passes at commits older than the failure.
+    """Return the ranges that become narrower because tests pass now at commits older than the failure.
 
     Args:
         failing: Causes whose tests pass now.

@@ -55,7 +55,7 @@ class People:
         return tuple(clean_text(author) for author in ranked if author)[:MOST_OWNERS]
 
     def owners_now(self, file: str) -> tuple[str, ...]:
-        """Return the owners of a file below the root, according to the CODEOWNERS of the present commit."""
+        """Return the owners of a file below the root, according to the CODEOWNERS of the current commit."""
         prefix = self._git.ask("rev-parse", "--show-prefix")
         return self.owners("HEAD", [f"{prefix}{file}"]) if prefix is not None else ()
 

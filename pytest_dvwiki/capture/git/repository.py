@@ -57,12 +57,12 @@ _FOLDER = re.compile(r"[\w./+-]+/$")
 _LONGEST = 300
 """Maximum length of a folder's name in evidence."""
 _PROGRESS = re.compile(r"^[ ]*(?:[\d.-]+[a-z]{1,4}[ ]+)?(?:UVM_)?(?:INFO|DEBUG)\b.*$", re.MULTILINE)
-"""A line with which a testbench reports progress; a source that the line names did not report a failure there."""
+"""A line of a testbench that only reports progress; a source named in it did not report a failure."""
 _LACKS = re.compile(
     r"(?i)no such file|no rule to make|file.* not found|not found.* file|does not exist|filenotfound"
     r"|(?:cannot|can't|could not|unable to) (?:be )?(?:open|find|found|read)"
 )
-"""Words in a line that says which file is missing."""
+"""Words of a line that says that a file is missing."""
 _FILE = re.compile(r"(?<![\w.-])[A-Za-z_][\w-]*\.[A-Za-z]\w{0,7}(?![\w.])")
 _MOST_LACKING = 3
 _SHORT = 12
@@ -78,17 +78,20 @@ class Difference(ListedCommits):
     """The newest commits, as in `git log --oneline`; commits that touch files of the evidence may come first."""
     log_count: int = 0
     unread_count: int = 0
-    """Number of commits that change no code which the failing simulation is known to have read; last in `log`."""
+    """Number of commits known to change no code that the failing simulation read; these commits are last in `log`."""
     files: tuple[str, ...] = ()
     """Names relative to the repository's top."""
     file_count: int = 0
     all_files: tuple[str, ...] = field(default=(), repr=False)
-    """Names of all files that differ, as in git; empty if unknown. If other files remain, sources that differ only in
-    comments, or that the failing simulation is known not to have read, are left out."""
+    """Names of all files that differ, as in git; empty if unknown.
+
+    Sources that differ only in comments, or that the failing simulation is known not to have read, are left out unless
+    no other files remain.
+    """
     is_unread: bool = False
     """Whether the failing simulation is known to have read none of the files that differ."""
     note: str = ""
-    """A difference besides the commits, in words; without commits, the only difference."""
+    """What differs besides the commits, in words; without commits, the whole difference."""
 
     @property
     def text(self) -> str:
@@ -113,7 +116,7 @@ class Repository:
     Args:
         layout: The project; files that the plugin writes in it do not count as changes.
         revision: The revision of the sources if they are not in git.
-        revision_log: The list of the changes between revisions.
+        revision_log: Path of the file that lists the changes between revisions.
     """
 
     def __init__(self, layout: Layout, revision: str = "", revision_log: str = "") -> None:
@@ -134,7 +137,7 @@ class Repository:
         return cls(settings.layout, settings.revision, settings.revision_log)
 
     def state(self) -> Vcs:
-        """Return the present state; empty if there is no repository, no commit in it, or no git."""
+        """Return the current state; empty if there is no git, no repository, or no commit in the repository."""
         if self._revision:
             return Vcs(commit=self._revision)
         commit = git(self.root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
@@ -172,9 +175,9 @@ class Repository:
 
         Args:
             before: The repository when a test failed.
-            now: The repository when it passed: the present state.
-            named: A text; files that it names come first, and commits that touch them are always included.
-            reads: Files that the failing simulation read; they and commits that touch them come first.
+            now: The repository when the test passed: the current state.
+            named: Evidence; files that it names come first, and commits that touch these files are always included.
+            reads: Files that the failing simulation read; these files, and commits that touch them, come first.
         """
         if before.commit is None or now.commit is None:
             which = "failed" if before.commit is None else "passes"
@@ -199,12 +202,14 @@ class Repository:
         return Difference(change="older") if is_older else self._commits(before, now, files or (), suspects)
 
     def _has_unread_edits_only(self, before: Vcs, now: Vcs, reads: Sequence[str]) -> bool:
-        """Tell whether all uncommitted changes of two states are known, and the simulation read none of their files."""
+        """Tell whether all files with uncommitted changes in two states are known, and the simulation read none."""
         is_known = all(state.edited for state in (before, now) if state.dirty)
         return is_known and self._are_unread((*before.edited, *now.edited), reads, str(before.commit))
 
     def _are_beside(self, failed: str, files: Sequence[str], edited: Sequence[str], reads: Sequence[str]) -> bool:
-        """Tell whether commits cannot matter, because the simulation read edited files but none that the commits touch.
+        """Tell whether commits cannot matter because the simulation read no file that they touch.
+
+        That counts only if the simulation read edited files, or if the commits touch nothing but prose.
 
         Args:
             failed: The commit of the failing run.
@@ -228,7 +233,7 @@ class Repository:
 
         Args:
             commit: Start of the range.
-            until: End of the range; None for the present state with its uncommitted changes.
+            until: End of the range; None for the current state with its uncommitted changes.
         """
         span = (commit,) if until is None else (commit, until)
         if not all(map(COMMIT.fullmatch, span)):
@@ -245,7 +250,7 @@ class Repository:
         Args:
             reads: Files that the failing simulation read.
             commit: Start of the range.
-            until: End of the range; None for the present state.
+            until: End of the range; None for the current state.
         """
         span = (commit,) if until is None else (commit, until)
         if not reads or not all(map(COMMIT.fullmatch, span)):
@@ -259,7 +264,7 @@ class Repository:
 
         Args:
             commit: Full name.
-            now: The state of the run; if it has uncommitted changes, it must be the present state.
+            now: The state of the run; if it has uncommitted changes, it must be the current state.
 
         Returns:
             The files; None if git does not answer, or the commit is not an ancestor of the state.
@@ -277,10 +282,10 @@ class Repository:
 
         Args:
             passed: Full name of a commit.
-            failed: The repository when it failed; if it has uncommitted changes, it must be the present state, and
-                only these changes are returned.
-            named: A text; files that it names come first, and commits that touch them are always included.
-            reads: Files that the failing simulation read; they and commits that touch them come first.
+            failed: The repository when the test failed; if it has uncommitted changes, it must be the current state,
+                and only these changes are returned.
+            named: Evidence; files that it names come first, and commits that touch these files are always included.
+            reads: Files that the failing simulation read; these files, and commits that touch them, come first.
 
         Returns:
             None if there is no known difference: the sources are the same, or the commit is not an ancestor.
@@ -303,7 +308,7 @@ class Repository:
         return commit != than and self._is_ancestor(commit, than)
 
     def lacks(self, fix: Fix, commit: str | None) -> bool:
-        """Tell whether the history of a commit lacks a likely commit of a fix, even as a copy; False if git fails."""
+        """Tell whether a commit's history has neither a likely commit of a fix nor a copy of it; False if git fails."""
         if commit is not None and fix.commits is not None and is_revision(commit, *fix.commits):
             return self.is_older(commit, fix.commits[-1])
         if commit is None or fix.commits is None or not fix.log:
@@ -314,15 +319,15 @@ class Repository:
         return any(line.partition(" ")[0][:_SHORT] in names for line in fix.likely)
 
     def keeps(self, fix: Fix, now: Vcs) -> bool | None:
-        """Tell whether the present sources have the changes of a fix.
+        """Tell whether the current sources have the changes of a fix.
 
         Args:
             fix: The fix.
-            now: The present state.
+            now: The current state.
 
         Returns:
-            False if the changes are undone; None if that is unknown, for example where lines around them were changed
-            as well.
+            False if the changes are undone; None if that is unknown, for example because lines around them have
+            changed too.
         """
         if fix.commits is None or is_revision(*fix.commits) or not 0 < fix.file_count == len(fix.files):
             return None
@@ -346,12 +351,12 @@ class Repository:
         return undoes if undoes != redoes else None
 
     def undid(self, fix: Fix, later: Fix, now: Vcs) -> bool:
-        """Tell whether the changes of a fix were in place with a later fix, and are undone in the present sources.
+        """Tell whether a fix's changes were still in place at a later fix, and are undone in the current sources.
 
         Args:
             fix: The fix.
             later: The later fix.
-            now: The present state.
+            now: The current state.
         """
         if fix.commits is None or later.commits is None or is_revision(*fix.commits, *later.commits):
             return False
@@ -365,7 +370,7 @@ class Repository:
         return self._commits(Vcs(commit=first), Vcs(commit=last), self._files(first, last) or (), _Suspects())
 
     def only_commit(self, files: Sequence[str], before: Vcs, now: Vcs) -> tuple[tuple[str, str], Difference] | None:
-        """Return the commit between two states that alone touches the given files, if it touches all of them.
+        """Return the only commit between two states that touches any of the given files, if it touches them all.
 
         Returns:
             The parent of the commit and the commit itself, and the difference between the two; None if there is no
@@ -382,7 +387,7 @@ class Repository:
         return (parent, found[0]), self.between(parent, found[0])
 
     def _between_revisions(self, before: str, now: str) -> Difference:
-        """Return the difference between two revisions of which at least one is outside git."""
+        """Return the difference between two revisions, if at least one is outside git."""
         if before == now:
             return Difference(change="nothing")
         is_older = self._revisions.is_older(before, now)
@@ -495,13 +500,13 @@ class Repository:
     def _ordered(
         self, listing: Listing, files: Sequence[str], suspects: _Suspects, edited: Sequence[str]
     ) -> tuple[tuple[str, ...], set[str]]:
-        """Return the newest commits in order, and the set of commits that change no code that was read.
+        """Return the newest commits, the likely ones first, and the set of commits that change no code that was read.
 
-        Commits that touch files which the failing simulation read come first. The next ones remove or add a file in
-        the same folders that the failing run did not have. If it is unknown what was read, commits that touch files
-        named in the evidence are among the first few, which are shown. Where the evidence names a missing file, the
-        commits that removed the file or wrote its name come before all others. Commits that change no code that was
-        read come last.
+        If the evidence says that a file is missing, the commits that removed the file or wrote its name come first.
+        Then come commits that touch files named in the evidence, then those that touch files which the failing
+        simulation read, then those that added or removed files in the same folders so that the failing run lacked them.
+        If it is unknown what was read, commits that touch files named in the evidence are only among the first few,
+        which are shown. Commits that change no code that was read come last.
         """
         newest = [each.line for each in listing.commits]
         if len(newest) < 2:  # noqa: PLR2004  # there is nothing to order
@@ -626,7 +631,7 @@ class _Suspects:
         return found if len(found) < len(files) and len(found) <= _MOST_PROSE else {}
 
     def first(self, files: Sequence[str], last: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return as many names as a record keeps; names to which the evidence points come first.
+        """Return as many names as a record keeps; names that the evidence points to come first.
 
         Args:
             files: The names.

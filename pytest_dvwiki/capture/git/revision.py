@@ -15,13 +15,13 @@ _TIMEOUT_S = 300.0
 
 
 class RevisionError(Exception):
-    """A revision that cannot be read; the text names the revision and the reason."""
+    """A revision cannot be read; the message names the revision and the reason."""
 
 
 class Revision:
     """The wiki of a git revision and the files beside it, in a temporary folder that lives as long as this object.
 
-    Its caches are built anew, because the caches in the working tree may have been written by the change itself.
+    The caches are built anew, because those in the working tree may already include the change that is examined.
 
     Args:
         layout: The project.

@@ -1,8 +1,8 @@
-"""Revisions of sources that are not in git, such as changelists: `@` and the name that the caller gives.
+"""Revisions of sources outside git, such as changelists; they are named `@` and the name that the caller gives.
 
 Numbers give the order themselves. Other names are ordered by a list of changes: one line for each change, the newest
 first, with its name and then its subject, as `p4 changes` and `hg log` print them. Without numbers and without a list,
-the order is not known.
+the order is unknown.
 """
 
 from __future__ import annotations
@@ -65,21 +65,21 @@ class Revisions:
         return [TreeEntry(match["name"], _subject(match["rest"])) for match in reversed(found)]
 
     def is_older(self, one: str, other: str) -> bool | None:
-        """Tell whether a revision came before another one; None if that is not known."""
+        """Tell whether a revision came before another one; None if that is unknown."""
         if not (is_revision(one) and is_revision(other)):
             return None
         (first_kind, first), (last_kind, last) = self._place(one), self._place(other)
         return first < last if first_kind and first_kind == last_kind else None
 
     def between(self, first: str, last: str) -> tuple[str, ...]:
-        """Return the changes after one revision up to a later one, the newest first; empty where they are not known."""
+        """Return the changes after one revision up to a later one, the newest first; empty if they are unknown."""
         start, end = self._place(first), self._place(last)
         places = [(self._place(f"{MARK}{entry.name}"), entry) for entry in self._entries]
         found = [str(entry) for place, entry in places if place[0] == end[0] and start < place <= end]
         return tuple(reversed(found))
 
     def _place(self, name: str) -> tuple[str, int]:
-        """Return what orders a revision, its `number` or the `list`, and its place in that order; else `"", 0`."""
+        """Return what gives a revision its order (`number` or `list`), and its place in the order; else `"", 0`."""
         bare = name.removeprefix(MARK)
         if bare.isdecimal():
             return "number", int(bare)

@@ -1,1 +1,1 @@
-"""Runs that were killed."""
+"""Runs that were killed: their journals, and what can still be archived of them."""

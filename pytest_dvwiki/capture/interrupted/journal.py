@@ -62,7 +62,7 @@ class Begin:
 
 
 class NoPlaceError(OSError):
-    """No folder for journals can be written; the plugin then cannot write other files either, and says so once."""
+    """No journal folder can be written to; the plugin then cannot write other files either, and says so once."""
 
 
 class Journal:
@@ -73,7 +73,7 @@ class Journal:
         process: `main`, or the name of the xdist worker.
 
     Raises:
-        OSError: The journal cannot be written there.
+        OSError: The journal cannot be written in the folder.
     """
 
     def __init__(self, folder: Path, process: str = MAIN) -> None:
@@ -147,7 +147,7 @@ class Journal:
             self._file = -1
 
     def remove(self) -> None:
-        """Remove the run's folder, once all of it is archived."""
+        """Remove the run's folder; call this once the whole run is archived."""
         self.close()
         remove(self.folder)
 
@@ -158,22 +158,22 @@ def _value(name: str, value: str) -> str:
 
 
 def open_journal(places: Sequence[JournalFolder], task_id: str, process: str = MAIN) -> Journal:
-    """Open a journal in the first place that can be written.
+    """Open a journal in the first folder that can be written to.
 
     Args:
-        places: Folders of journals, the best first.
+        places: Journal folders, the best first.
         task_id: Task id of the run.
         process: `main`, or the name of the xdist worker.
 
     Raises:
-        NoPlaceError: None of the folders can be written.
+        NoPlaceError: None of the folders can be written to.
     """
     for place in places:
         with suppress(OSError):
             place.make()
             return Journal(place.folder / task_id, process)
     folders = ", ".join(str(place.folder) for place in places)
-    raise NoPlaceError(errno.EROFS, "none of the folders can be written; make one of them writable", folders)
+    raise NoPlaceError(errno.EROFS, "none of the folders can be written to; make one of them writable", folders)
 
 
 def remove(folder: Path) -> None:

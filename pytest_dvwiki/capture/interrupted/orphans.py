@@ -1,4 +1,4 @@
-"""Journals of killed runs, whose processes are gone.
+"""Journals of killed runs: runs that are not archived, and whose processes are gone.
 
 Whoever can write to the folder of a journal can write anything into the journal. Therefore a journal is read within
 limits, line by line, and invalid lines are skipped.
@@ -62,13 +62,13 @@ class Orphan:
 
 
 def find_orphans(place: JournalFolder, *, except_for: str, note: Callable[[str], None]) -> Iterator[Orphan]:
-    """Yield the killed runs in a folder of journals: runs whose processes are gone.
+    """Yield the killed runs in a journal folder: runs whose processes are gone.
 
     Each journal stays locked while the caller works on it, so that two runs do not take over the same journal.
 
     Args:
-        place: The folder of journals.
-        except_for: Task id of the present run.
+        place: The journal folder.
+        except_for: Task id of the current run.
         note: Called with a message for each folder that must not be read.
     """
     try:
@@ -144,7 +144,7 @@ def _events(descriptor: int, most: int = _MOST_OF_LINE) -> Iterator[dict[str, An
 
 
 def _event(line: bytes) -> dict[str, Any] | None:
-    """Return the event of a line; None if the line is invalid, such as a number out of range or too deep a nesting."""
+    """Return the event of a line; None if the line is invalid, for instance with numbers out of range."""
     try:
         event = json.loads(line, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The folders of journals: each belongs to one project, and only its users can write to it."""
+"""Journal folders: each belongs to one project, and only the users of that project can write to it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
 
 BUILDS = "builds"
-"""Name of the folder, beside the folders of runs, in which the last builds are kept."""
+"""Name of the folder that keeps the last builds, beside the folders of the runs."""
 _RUN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
 """Valid names of runs."""
 _MOST_RUNS = 64
-"""Maximum number of runs that are examined at once; other runs wait until these are archived."""
+"""Maximum number of runs that one session examines; other runs wait until these are archived."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalFolder:
-    """A folder of journals."""
+    """A journal folder."""
 
     folder: Path
     is_inside: bool = False
@@ -51,7 +51,7 @@ class JournalFolder:
 
         Raises:
             FileNotFoundError, NotADirectoryError: There is no such folder.
-            UnreadableError: It is a link or not a folder; or, outside the project, another user owns it or has access.
+            UnreadableError: It is a link or no folder; or it is outside the project, and another user has access to it.
         """
         status = self.folder.lstat()
         if reason := _reason(status, is_inside=self.is_inside):
@@ -70,14 +70,14 @@ class JournalFolder:
         return self.folder / BUILDS
 
     def has_others(self, task_id: str) -> bool:
-        """Tell whether other runs may have journals here; a folder that cannot be trusted counts as yes."""
+        """Tell whether other runs may have journals here; True also for a folder that cannot be trusted."""
         try:
             return any(folder.name != task_id for folder in self.runs())
         except UnreadableError:
             return True
 
     def runs(self) -> list[Path]:
-        """Return the folders of runs, sorted by name; empty if the folder of journals is missing or cannot be listed.
+        """Return the folders of runs, sorted by name; empty if the journal folder is missing or cannot be listed.
 
         Raises:
             UnreadableError: The folder cannot be trusted.
@@ -107,7 +107,7 @@ def _reason(status: os.stat_result, *, is_inside: bool) -> str:
 
 
 def places_of(layout: Layout, cache: Path | None) -> tuple[JournalFolder, ...]:
-    """Return the places of a project's journals, the best first: beside the wiki, in a cache, in the temporary folder.
+    """Return a project's journal folders, the best first: beside the wiki, in a cache, in the temporary folder.
 
     Args:
         layout: The project.

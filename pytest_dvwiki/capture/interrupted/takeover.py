@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Interest, Source
 
 _MOST_BYTES = 1 << 30
-"""Maximum number of bytes of all texts of a run."""
+"""Maximum number of bytes that are read from all texts of a run."""
 _MOST_LOGS = 3
-"""Maximum number of logs of an item."""
+"""Maximum number of logs that are read for an item."""
 _STREAMS: tuple[Source, ...] = ("stdout", "stderr")
 
 
@@ -111,8 +111,8 @@ def _outcome(begin: Begin, root: Path, interest: Interest, logs: tuple[LogText, 
 def _reported(orphan: Orphan) -> Iterator[Failure]:
     """Yield the failures in the journal.
 
-    The failure of a native runner becomes the failure of its unfinished test. If no test is unfinished, the runner's
-    failure is dropped if the journal has failures of the runner's tests.
+    A native runner's failure becomes the failure of its unfinished test. If no test is unfinished, and the journal has
+    failures of the runner's tests, the runner's own failure is dropped.
     """
     by_runner = {unfinished.runner: unfinished for unfinished in orphan.unfinished}
     runners = {failure.nodeid.rpartition("::")[0] for failure in orphan.failures}
@@ -142,8 +142,9 @@ def _cut_short(begin: Begin) -> Failure:
 class _OwnTexts:
     """The texts of a run that its journal names: the output of its children, and logs of the project.
 
-    A journal may name any file. Only the run's own files are read: beside the journal or below the root, owned by the
-    user who ran it, and not links. The total number of bytes is limited; of a longer text, only the end is read.
+    A journal may name any file, but only the run's own files are read: files beside the journal or below the root that
+    the user of the run owns and that are no links. The total number of bytes is limited; if a text is too long, only
+    its end is read.
     """
 
     def __init__(self, orphan: Orphan, root: Path) -> None:

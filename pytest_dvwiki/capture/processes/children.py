@@ -40,7 +40,7 @@ _NO_LOG = frozenset(
     {".py", ".pyc", ".pyo", ".so", ".sh", ".v", ".sv", ".vh", ".svh", ".vhd", ".vhdl", ".f", ".cmd", ".json"}
 )
 _LIMIT = 64
-"""Maximum number of children, and of opened files, recorded for one test: the newest, and the first child."""
+"""Maximum number of children, and of opened files, kept for one test: the newest, and always the first child."""
 
 
 @dataclass(frozen=True, slots=True)

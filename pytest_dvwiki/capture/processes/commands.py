@@ -51,7 +51,7 @@ class SimpleCommand:
     variables: dict[str, str] = field(default_factory=dict)
     """Variables that the command line assigns for this command."""
     outputs: tuple[str, ...] = ()
-    """Files to which a shell redirects its output."""
+    """Files to which the shell redirects the command's output."""
 
 
 def commands(words: Sequence[str], folder: str) -> list[SimpleCommand]:

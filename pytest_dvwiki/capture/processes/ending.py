@@ -48,7 +48,7 @@ class Ending:
     """Message of pytest-timeout, or of the `timeout=` of a subprocess."""
     cut_short: bool = False
     building: bool | None = None
-    """Whether the build failed, not the simulation; None if unknown."""
+    """True if the build failed, False if the simulation did; None if unknown."""
     limited: bool = False
     """Whether the item itself set the limit that ended it, as with `timeout 60 make`."""
 

@@ -49,7 +49,7 @@ class _Redirected:
         os.dup2(self._file, self._descriptor)
 
     def detach(self) -> None:
-        """Restore the descriptor, unless somebody else has redirected it meanwhile."""
+        """Restore the descriptor, unless somebody else has redirected it in the meantime."""
         if self._saved is None:
             return
         if place_of(self._descriptor) == self._place:

@@ -1,4 +1,4 @@
-"""Regression runners other than pytest: one module per runner, found because it is in this folder.
+"""Regression runners other than pytest: one module per runner; every module in this folder is loaded.
 
 A module says which file of a finished run it recognises, and reads the tests from that file, with their seeds, logs and
 commands. FuseSoC writes no such file: its module identifies the run whose logs are in a folder.
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def runners() -> tuple[Runner, ...]:
-    """Return all runners by name."""
+    """Return all runners, sorted by name."""
     files = sorted(Path(__file__).parent.glob("[a-z]*.py"))
     modules = (importlib.import_module(f"{__name__}.{file.stem}") for file in files)
     return tuple(found for module in modules if (found := getattr(module, "RUNNER", None)) is not None)

@@ -25,7 +25,7 @@ _CALLED_WITH = re.compile(rb" seed=(\d+)")
 """The seed in the call that dvsim writes at the beginning of a log."""
 _BEGINNING = 1 << 16
 _DEPTH = 8
-"""Maximum number of trailing parts of a log's path with which the log is looked for beside the reports."""
+"""Maximum number of trailing parts of a log's path that are tried in order to find the log beside the reports."""
 _UNKNOWN = "unknown"
 _NO_REASON = "dvsim counts it as failed and gives no reason"
 _AGAIN = "have dvsim write it again"
@@ -92,7 +92,7 @@ def _read(path: Path) -> ResultsFile:
         for name, counts in point.tests.items()
     }
     if sum(counts.total for counts in tests.values()) > CASE_LIMIT:
-        raise ResultsError(path, f"more than {CASE_LIMIT} tests")
+        raise ResultsError(path, f"more than {CASE_LIMIT} tests; run dvsim on fewer of them, and ingest each report")
     name, version = report.tool.name, report.tool.version
     known = version if _WORD.fullmatch(version) and version != _UNKNOWN else None
     folder, configuration = _configuration(path, report)

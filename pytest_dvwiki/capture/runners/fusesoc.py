@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w{1,100}")
 
 
 def run_of(log: Path) -> NamedRun | None:
-    """Return the run that wrote a log; None if FuseSoC did not make its folder.
+    """Return the run that wrote a log; None if FuseSoC did not make the log's folder.
 
     The description is rewritten before each run, so seed and parameters of an older log are unknown.
     """

@@ -34,7 +34,7 @@ def _read(path: Path) -> ResultsFile:
     # A disk that was full may have cut off the name of the last program.
     parts = [lines for part in text.split(_PROGRAM)[1:] if (lines := part.splitlines())]
     if len(parts) > CASE_LIMIT:
-        raise ResultsError(path, f"more than {CASE_LIMIT} tests")
+        raise ResultsError(path, f"more than {CASE_LIMIT} tests; split the file before a `{_PROGRAM.strip()}`")
     programs = [PurePosixPath(lines[0].strip()) for lines in parts]
     is_complete = _SUMMARY.search(text) is not None
     seeds = dict(_seeds(path.parent, [program.stem for program in programs], is_complete=is_complete))

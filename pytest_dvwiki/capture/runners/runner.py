@@ -19,6 +19,6 @@ class Runner:
     recognises: Callable[[str, bytes], bool]
     """Tells whether the runner wrote a file, by the file's name and its first bytes."""
     read: Callable[[Path], ResultsFile]
-    """Reads the tests from such a file; raises `ResultsError` if that is impossible."""
+    """Reads the tests from a file that the runner wrote; raises `ResultsError` if that is impossible."""
     logs: tuple[str, ...] = ()
-    """Globs of the logs of its tests, relative to the folder of the file; none of these logs is a run of its own."""
+    """Globs of the logs of the tests, relative to the folder of the file; none of these logs is a run of its own."""

@@ -36,9 +36,9 @@ def _read(path: Path) -> ResultsFile:
 
 
 def _check_log(path: Path) -> None:
-    """Raise a `ResultsError` if the log beside the results is from a later run, which ended before its tests.
+    """Raise a `ResultsError` if the log beside the results is from a later run that ended before its tests.
 
-    A run removes the log of the run before it, but not its results.
+    A run removes the log of the run before it, but not the results of that run.
     """
     try:
         with reading.open_regular(path.with_name(_LOG)) as stream:

@@ -1,8 +1,8 @@
 """The build that a simulation ran: its configuration and sources, even if the build step was skipped.
 
 Runners and Makefiles build only if sources changed; otherwise the last build of the same place counts, which is kept in
-a file beside the journal. Time and size of the built file identify the build: a build that nobody observed is not
-mistaken for the one on record.
+a file beside the journal. Time and size of the built file identify the build, so that a build that nobody observed is
+not mistaken for the one on record.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Build:
     includes: tuple[str, ...] = ()
     artefact: str | None = None
     places: tuple[str, ...] = ()
-    """The files and folders by which a run of the design can be recognised as one of this build."""
+    """The files and folders that show that a run uses this build."""
     stamp: tuple[int, int] | None = None
     """Time in nanoseconds and size of the artefact; None if there is no such file."""
     defined: tuple[str, ...] | None = None
@@ -103,7 +103,7 @@ class Builds:
     """The last build of each place, in memory and on disk.
 
     Args:
-        folder: Folder of their files; None keeps them in memory only.
+        folder: Folder with a file for each build; None keeps the builds in memory only.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -115,7 +115,7 @@ class Builds:
         for place in places:
             found = self._known.get(place)
             if found is None or stamp_of(found.artefact) != found.stamp:
-                found = self._read(place)  # another process may have built meanwhile
+                found = self._read(place)  # another process may have built in the meantime
             if found is not None and stamp_of(found.artefact) == found.stamp:
                 self._known[place] = found
                 return found
@@ -199,7 +199,7 @@ class Watch:
         self._open: list[tuple[Build, tuple[int, int] | None]] = []
         """Builds that have not been run yet, each with the stamp of the file before the build."""
         self._of_item = 0
-        """Index in `_open` of the first build that belongs to the present item."""
+        """Index in `_open` of the first build that belongs to the current item."""
         self._merging = False
         """Whether no simulation has run since the last build."""
 
@@ -223,7 +223,7 @@ class Watch:
         return _setup(build, call, call.items)
 
     def _built(self, call: ToolCall) -> Build:
-        """Add a call to the build that it is part of; a call that makes the same file again replaces it."""
+        """Add a call to the build that it is part of; a call that makes the same file again replaces that build."""
         found = Build(
             simulator=call.simulator,
             items=tuple(_hashed(call.items)),
@@ -298,7 +298,7 @@ def setup_of_log(echoed: Iterable[tuple[str, str]], folder: str, builds: Builds)
 
     Args:
         echoed: Pairs of folder and command; the folder is as the log names it before the command, or empty.
-        folder: Absolute path of the folder in which the first of them started.
+        folder: Absolute path of the folder in which the first command started.
         builds: The builds before the log.
     """
     watch = Watch(builds)

@@ -1,4 +1,4 @@
-"""The failure of an item itself: a build, an import, a simulation that ended outside any test."""
+"""The failure of a pytest item itself: of a build, an import, or a simulation that ended outside its tests."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _item_failed(run: SimulationRun) -> bool:
 
 
 def is_unexplained(run: SimulationRun) -> bool:
-    """Tell whether something failed that no failure of a test covers."""
+    """Tell whether something failed that the failures of the tests do not explain."""
     if run.ending.interrupted:
         return False
     failed = any(test.failed for test in run.tests)
@@ -66,7 +66,7 @@ def build_failure(run: SimulationRun) -> Failure:
 
 
 def item_failure(run: SimulationRun) -> Failure:
-    """Return the failure of a simulation that no failure of a test covers."""
+    """Return the failure of a simulation that the failures of its tests do not explain."""
     finished = run.cases is not None or run.main.finished
     trace = None if run.main.blocks else _import_trace(run)
     sentence = None
@@ -77,7 +77,7 @@ def item_failure(run: SimulationRun) -> Failure:
 
 
 def _import_trace(run: SimulationRun) -> Trace | None:
-    """Return the exception with which cocotb gave up before the first test; None if there is none."""
+    """Return the exception that made cocotb give up before the first test; None if there is none."""
     texts = ("\n".join(line for _, line in one.preamble) for one in (run.main, *run.sides))
     traces = (last_trace(text, run.sim.root) for text in texts if "Traceback (" in text)
     return next(filter(None, traces), None)
@@ -119,7 +119,7 @@ def _own_failure(run: SimulationRun, sentence: str | None, trace: Trace | None, 
 
 
 def refused_item(run: SimulationRun, errors: ErrorLines) -> Failure:
-    """Return the failure of an item that has no tests and passed with error lines."""
+    """Return the failure, under strict logs, of an item without tests that passed with error lines."""
     one = next((one for one in (run.main, *run.sides) if one.errors.count), run.main)
     return run.failure(
         nodeid=run.sim.nodeid,

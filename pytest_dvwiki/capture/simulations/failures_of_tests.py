@@ -58,7 +58,7 @@ def failure_of(run: SimulationRun, test: CocotbTest) -> Failure:
 
 
 def refused_test(run: SimulationRun, test: CocotbTest, errors: ErrorLines) -> Failure:
-    """Return the failure of a test that passed with error lines."""
+    """Return the failure, under strict logs, of a test that passed with error lines."""
     return run.failure(
         nodeid=run.nodeid_of(test),
         message=errors.text,
@@ -99,10 +99,10 @@ def _command(run: SimulationRun, test: CocotbTest, *, strict: bool = False) -> C
 
 
 def _fails_alone(run: SimulationRun, test: CocotbTest) -> bool:
-    """Tell whether nothing suggests that earlier tests contributed to the failure of a test.
+    """Tell whether a test is likely to fail alone too: False if earlier tests may have contributed to its failure.
 
-    An earlier test that failed may have left the design in any state. A test that waits may wait for something that an
-    earlier test has used up, even one that passed.
+    An earlier test that failed may have left the design in any state. A test that hangs may wait for something that an
+    earlier test has used up, even if that test passed.
     """
     before = takewhile(lambda other: other is not test, run.tests)
     is_hang = test.unfinished or test.exception == reproduce.LIMIT
@@ -138,7 +138,7 @@ def _frame_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
 def _place_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
     """Return the place of a test whose exception has no frame in the user's code."""
     case, of_limit = test.case, test.exception == reproduce.LIMIT
-    # A test's own timeout leaves no traceback, and concerns this test only: the whole test was waiting.
+    # A test's own timeout leaves no traceback, and the test was waiting as a whole: its function is the place.
     function = redact(test.function) if of_limit else ""
     if case is not None and case.file is not None and not is_library(case.file):
         return Frame(file=redact(shown_path(case.file, run.sim.root)), line=case.line or 0, function=function)

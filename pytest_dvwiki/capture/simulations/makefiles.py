@@ -75,13 +75,13 @@ def make_call(
     """Return the command line with which a Makefile was run; None if the folder where make was started is unknown.
 
     A folder outside the repository, or outside the root if there is no repository, counts as unknown. A variable has
-    the value that follows from the log; any other variable that the Makefile takes from outside has its present value.
+    the value that follows from the log; any other variable that the Makefile takes from outside has its current value.
 
     Args:
         makefile: The Makefile.
         log: Log of the run.
         root: The workspace root.
-        environment: The present variables.
+        environment: The current environment variables.
         modules: Names of the test modules of the run, if known; the log may also hold other simulations.
     """
     environment = os.environ if environment is None else environment
@@ -120,9 +120,9 @@ def make_call(
 def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
     """Return the folder in which make was started; None if that folder matters but is unknown.
 
-    With `make -C`, that is not `folder`. It matters where the Makefile reads `$(PWD)`, the folder of the shell. The
-    log shows it in paths that begin with `$(PWD)`. If the log has no such path, it is the folder
-    in which the files exist that the Makefile names with `$(PWD)`.
+    With `make -C`, make is not started in `folder`. That matters if the Makefile reads `$(PWD)`, the folder of the
+    shell. The log shows this folder in paths that the Makefile writes with `$(PWD)`. If the log has no such path, it is
+    the folder that has the files that the Makefile names with `$(PWD)`.
 
     Args:
         folder: Folder of the Makefile.
@@ -259,7 +259,7 @@ def _words(line: str) -> list[str] | None:
 
 
 def _given(words: Sequence[str]) -> dict[str, str]:
-    """Return the variables among the words of a make command; cocotb's old names for them become the present ones."""
+    """Return the variables among the words of a make command; cocotb's old names become the current ones."""
     pairs = (word.partition("=")[::2] for word in words if "=" in word)
     return {_OLD_NAMES.get(name, name): value for name, value in pairs}
 

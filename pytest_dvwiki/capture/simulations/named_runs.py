@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.logtext.logs import LogText
 
 _BEGINNING = 8
-"""Number of chunks, about a megabyte each, at the start of a log within which the log must name its test."""
+"""Number of chunks, of about a megabyte each, at the start of a log; one of them must name the test."""
 _TEST_OPTION = "+UVM_TESTNAME="
 _STARTED = "[RNTST]"
 _RUNNING = re.compile(r"\[RNTST\] Running test (?P<test>[\w$:.#()-]{1,200}?)(?:\.\.\.|\s)")
@@ -51,7 +51,7 @@ class NamedRun:
     words: tuple[str, ...] = ()
     """The command of the simulator as in the log, with the seed that was used; empty if the log does not show it."""
     folder: Path | None = None
-    """Folder in which the command is called; None for the folder of the log."""
+    """Folder in which to run the command; None for the folder of the log."""
     is_cut_short: bool = False
     """Whether the log of a UVM run shows neither the report summary nor the end of the simulator."""
 
@@ -68,7 +68,7 @@ class PathTemplate:
         """Read a template.
 
         Raises:
-            ValueError: It does not have exactly one `{test}`, or has several `{seed}` or another field.
+            ValueError: The template does not have exactly one `{test}`, or has several `{seed}` or another field.
         """
         fields = _FIELD.findall(text)
         if fields.count("test") != 1 or fields.count("seed") > 1 or not {*fields} <= {"test", "seed"}:
@@ -88,7 +88,7 @@ def named_run(log: LogText, shown: str, templates: Iterable[PathTemplate] = ()) 
 
     Args:
         log: The log.
-        shown: Its path as displayed, without the date of its run.
+        shown: The log's path as displayed, without the date of its run.
         templates: Templates of the project; the first that fits decides test and seed.
 
     Raises:
@@ -107,7 +107,7 @@ def named_run(log: LogText, shown: str, templates: Iterable[PathTemplate] = ()) 
 
 
 def command_of(run: NamedRun, folder: Path, root: Path) -> Command | None:
-    """Return the command of a run, to be called in the folder of its log; None if it cannot be called there.
+    """Return the command that reruns a run in the folder of its log; None if it cannot be run there.
 
     Args:
         run: The run.
@@ -270,7 +270,7 @@ def _called() -> re.Pattern[str]:
 
 @functools.cache
 def _seed_options() -> tuple[tuple[str, bool], ...]:
-    """Return the options for seeds, and whether the value is joined to each."""
+    """Return the options for seeds, each with whether its value is joined to it."""
     options = dict.fromkeys(option for tool in simulators.tools() for option in tool.seed_options)
     return tuple((option, option.endswith("=")) for option in options)
 

@@ -1,4 +1,4 @@
-"""Error lines: a test may pass although its log has some; they are counted, and strict logs make the test fail.
+"""Error lines in the logs of tests that pass: they are counted, and with strict logs they make the test fail.
 
 An error line is a UVM or pyuvm report of severity error or fatal, an HDL message of severity error or above, or a line
 that a logger of the testbench wrote with level ERROR or above. A line that matches a benign pattern is not an error
@@ -66,7 +66,7 @@ class ErrorCounter:
     """Counts the error lines of a text that is fed in parts.
 
     Args:
-        interest: Decides what is benign; without it every error line counts.
+        interest: Decides what is benign; if None, every error line counts.
         room: Maximum number of characters to keep.
     """
 

@@ -102,7 +102,7 @@ def _included(setup: Setup) -> Iterator[str]:
                     yield there
 
     every = list(reached(lambda _: True))
-    # The macros that other simulators predefine are not known.
+    # The macros that other simulators predefine are unknown.
     if not every or setup.simulator != "icarus":
         yield from every
         return
@@ -154,7 +154,7 @@ def _dependencies(setup: Setup, folder: str) -> Iterator[str]:
 
 
 def imported(files: Iterable[str], modules: Iterable[str], folder: str, base: str) -> Iterator[str]:
-    """Yield Python files, each with the project files that it imports, and Makefiles.
+    """Yield the given files, the test modules, and the project files that the Python files among them import.
 
     A Makefile may give the simulator a search path of its own. Therefore a module that is in no known folder may be any
     file of the repository with its name.

@@ -1,8 +1,8 @@
 """Splitting of a cocotb log into its tests, by the messages of its regression manager, not by columns.
 
-For cocotb 1.9 and 2.x with any level and prefix: `running X (i/n)` begins a test, `X passed` or `X failed` is its
-verdict, the next `running` ends it. At level WARNING there is only `X failed`: then a test extends from the end of the
-test before to the end of the traceback under its verdict.
+This works for cocotb 1.9 and 2.x with any level and prefix: `running X (i/n)` begins a test, `X passed` or `X failed`
+is its verdict, and the next `running` ends it. At level WARNING there is only `X failed`: then a test extends from the
+end of the test before to the end of the traceback under its verdict.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NumberedLines = tuple[tuple[int, str], ...]
 
 _MANAGER = "cocotb.regression"
 _LOADED = ("I support registered", "I registered")
-"""Words with which cocotb 2.x and 1.9 begin: `VPI support registered`, `VHPI registered`."""
+"""Words of the first line that cocotb 2.x and 1.9 print: `VPI support registered`, `VHPI registered`."""
 _BY_NAME = (_MANAGER, *_LOADED)
 """Words that mark a line of the regression manager in a log whose lines contain the manager's name."""
 _BY_WORDS = (
@@ -137,7 +137,7 @@ class Regression:
     finished: bool = False
     """Whether the log has the summary of all tests."""
     commands: tuple[tuple[str, str], ...] = ()
-    """Commands of tools before or between tests in the log: each a folder, empty if unknown, and a command."""
+    """Commands of tools in the log outside the tests, each as a pair: its folder (empty if unknown) and its text."""
     log: LogText | None = None
     sha256: str | None = None
 
@@ -155,7 +155,7 @@ def read_regressions(
     names: Collection[str] = (),
     failing: Collection[str] | None = None,
 ) -> list[Regression]:
-    """Read a log; return one Regression for each run of a simulator in it, at least one.
+    """Read a log; return a Regression for each run of a simulator that it shows, and one if it shows none.
 
     Args:
         log: The log.
@@ -292,7 +292,7 @@ class _Splitter:
         return self._done
 
     def _command(self, text: str, start: int, end: int) -> int:
-        """Record the command that a line shows, with its continuation lines; return where they end."""
+        """Record the command that a line shows, with its continuation lines; return the offset of their end."""
         line = text[start:end]
         if "ing directory '" in line and (found := _FOLDER.search(line)):
             if found["word"] == "Entering":
@@ -433,7 +433,7 @@ class _Splitter:
         self._open.feed(number, text, mark=mark)
 
     def _fullname(self, name: str) -> str:
-        """Return a test's name; where only the list of tests names the module, with the module."""
+        """Return a test's name, with the module if only cocotb's list of tests names the module."""
         module = self._modules.get(name)
         return f"{module}.{name}" if module and "." not in name else name
 

@@ -1,4 +1,4 @@
-"""Construction of the command that runs one failing test again, as data; `records/command.py` prints it."""
+"""Construction of the command that reruns one failing test, as data; `records/command.py` prints it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LIMIT = "SimTimeoutError"
 """Exception of a test that reached its limit of simulation time."""
 STRICT = ("--dvwiki", "--dvwiki-strict-logs")
-"""Options that repeat a failure which is only due to error lines in the log: without them the test passes."""
+"""Options that repeat a failure that is only due to error lines in the log: without them the test passes."""
 VARIABLES = (
     "SIM",
     "TOPLEVEL_LANG",
@@ -186,8 +186,8 @@ def _asked_for(file: str, here: str, items: str | None, top: str, modules: tuple
 
     Args:
         file: The test's file; the conftest files above it count too.
-        here: The folder that its path is relative to.
-        items: The path from there to the folder above which no conftest file counts.
+        here: The folder that the path of this file is relative to.
+        items: The path from `here` to the folder above which no conftest file counts.
         top: The folder that contains all imported files that count.
         modules: Names of the test modules.
     """
@@ -239,12 +239,12 @@ def pytest_call(
     """Return the call of a pytest session.
 
     Args:
-        words: Its command line.
+        words: The command line of the session.
         root: pytest's root folder, which is the workspace root.
-        here: The folder in which it was started.
+        here: The folder in which the session was started.
         configuration: pytest's configuration file.
         items: The words of the command line that name tests.
-        environment: Its environment variables.
+        environment: The environment variables of the session.
         program: The words that start pytest.
     """
     from pytest_dvwiki.records.command import workspace  # noqa: PLC0415  # a run without failures needs none
@@ -299,7 +299,7 @@ def options_of(words: Sequence[str], items: Sequence[str] = ()) -> list[str]:
 
 
 def with_places(variables: Mapping[str, str], top: Path, here: Path) -> dict[str, str]:
-    """Return variables in which paths below a folder are written with `$PWD`, which makes them valid on every machine.
+    """Return variables with the paths below a folder written with `$PWD`, so that they are valid on every machine.
 
     Parts of PYTHONPATH outside that folder are left out: they differ on the reader's machine.
 
@@ -342,12 +342,12 @@ def again(
     strict: bool = False,
     modules: Iterable[str] = (),
 ) -> Command:
-    """Return the command that runs a cocotb test of a pytest item, or of a Makefile.
+    """Return the command that reruns a cocotb test of a pytest item, or of a Makefile.
 
     Args:
-        call: The call that ran it.
+        call: The call that ran the test.
         nodeid: The pytest item.
-        test: Name of the cocotb test inside it; None for all of them.
+        test: Name of the cocotb test inside the item; None for all tests of the item.
         module: Module of the test, if another module of the item may have a test of that name.
         seed: The random seed.
         cocotb: Version of cocotb; 1.x uses other variables.
@@ -369,7 +369,7 @@ def again(
 def native(
     call: Call, nodeid: str | None, *, runner: str, seed: object, others: Collection[str] = (), strict: bool = False
 ) -> Command:
-    """Return the command for a test of cocotb's own pytest plugin.
+    """Return the command that reruns a test of cocotb's own pytest plugin.
 
     Args:
         call: The call of pytest.

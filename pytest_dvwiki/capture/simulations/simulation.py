@@ -83,7 +83,7 @@ class Simulation:
     duration_s: float = 0.0
     interest: Interest | None = None
     call: Call | None = None
-    """Call that ran the item; without it there is no command."""
+    """Call that ran the item; if None, the failures have no command."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,7 +87,7 @@ class SimulationRun:
         return redact((test.case.seed if test.case is not None else None) or self.seed or "") or None
 
     def item_command(self, seed: str | None, *, strict: bool = False) -> Command | None:
-        """Return the command that runs the item again."""
+        """Return the command that reruns the item."""
         if self.sim.call is None:
             return None
         return reproduce.again(
