@@ -37,22 +37,22 @@ class PageFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """A cause on record, or of the present run."""
+    """A cause on record, or of the current run."""
 
     name: str
     """The fingerprint; another cause of the same check has `/` and the task id of the run that opened it appended."""
     occurrence: Occurrence
-    """The occurrence in the present run, else the newest on record."""
+    """The occurrence in the current run, else the newest on record."""
     history: CauseHistory | None = None
-    """The history before the present run; None if no record has the cause."""
+    """The history before the current run; None if no record has the cause."""
     page: PageFacts | None = None
-    """The facts on the page of the cause before the present run."""
+    """The facts on the page of the cause before the current run."""
     subtype: SubtypeHistory | None = None
     """The history of its failure subtype; None if nobody asked for that history."""
     advice: str = ""
     """How such failures are fixed, from the pattern or the page of the subtype."""
 
-    # News of the present run.
+    # News of the current run.
     news: News | None = None
     """What the cause is to the run; None for a cause that is only on record."""
     verdict: Verdict | None = None
@@ -61,7 +61,7 @@ class Cause:
     without_fix: bool = False
     """Whether the newest fix on record is not in the commit of the run."""
     undone: FixState | None = None
-    """The newest fix, if the present failures show that the fix did not last; else None."""
+    """The newest fix, if the current failures show that the fix did not last; else None."""
     fix_in_place: bool | None = None
     """Whether the run's sources have the changes of the newest fix; False if these were undone, None if unknown."""
     changed_since_fix: bool = False
@@ -82,7 +82,7 @@ class Cause:
     """The cause of the same check that was fixed before, if this cause is another fault."""
 
     run_id: RunId | None = None
-    """The job and machine of the present run, if they are on record."""
+    """The job and machine of the current run, if they are on record."""
 
     @classmethod
     def on_record(cls, name: str, history: CauseHistory, page: PageFacts | None = None) -> Cause:

@@ -37,7 +37,7 @@ class History(Protocol):
         ...
 
     def register_formers(self, formers: Mapping[str, str | None]) -> None:
-        """Register the version 1 names of a run's causes, by present fingerprint, before the run is on record."""
+        """Register the version 1 names of a run's causes, by current fingerprint, before the run is on record."""
         ...
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
@@ -55,7 +55,7 @@ class History(Protocol):
         ...
 
     def names(self, fingerprint: str, former: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return all fingerprints of a cause, the present one first, and the names of all its pages."""
+        """Return all fingerprints of a cause, the current one first, and the names of all its pages."""
         ...
 
     def subtype(self, failure_subtype: str) -> SubtypeHistory | None:

@@ -33,7 +33,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     """One fact about a cause."""
 
     task_id: str = ""
-    """The run whose record is the source; empty if the source is the present run or a page."""
+    """The run whose record is the source; empty if the source is the current run or a page."""
 
 
 class AlreadyArchived(Statement, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class Seen(Statement, frozen=True, kw_only=True):
     held: int = 0
     failed: int = 0
     before: bool = False
-    """Whether the present run is not counted."""
+    """Whether the current run is not counted."""
     of_kind: bool = False
     """Whether the counts are for the whole failure subtype."""
     reports: int = 0
@@ -187,8 +187,8 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
     """Yield the statements about a cause, in reading order.
 
     Args:
-        cause: The cause; if it has news, its history ends before the present run.
-        now: The time at which the present run ended; empty if the cause is only on record.
+        cause: The cause; if it has news, its history ends before the current run.
+        now: The time at which the current run ended; empty if the cause is only on record.
         dirty: Whether the run had uncommitted changes, which may have undone a fix.
     """
     if cause.archived_as:
@@ -202,7 +202,7 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
     page = cause.page
     if page is not None and (page.owner or page.links or page.spec_section):
         yield Tracked(owner=page.owner, links=page.links, spec_section=page.spec_section)
-    # The source of a cause of the present run is the run itself.
+    # The source of a cause of the current run is the run itself.
     record = cause.history if cause.news is None else None
     newest = record.rows[0].task_id if record is not None else ""
     any_seed = is_deterministic(cause.occurrence)
@@ -223,7 +223,7 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
 
 
 def _infrastructure(cause: Cause, now: str) -> Infrastructure:
-    """Return which jobs and hosts a cause hit, with those of the present run."""
+    """Return which jobs and hosts a cause hit, with those of the current run."""
     history, run = cause.history, cause.run_id or RunId()
     present = cause.news is not None and not cause.archived_as
     # A run without an id of its job counts as a job of its own.
@@ -327,7 +327,7 @@ def _came_after(state: FixState, cause: Cause) -> bool:
 
 
 def _as_returned(fix: Fix, cause: Cause) -> Fix:
-    """Return the newest fix of a cause that fails in the present run, with whether the run has that fix."""
+    """Return the newest fix of a cause that fails in the current run, with whether the run has that fix."""
     return replace(fix, in_place=cause.fix_in_place)
 
 

@@ -45,7 +45,7 @@ def rows_behind(wiki: Path, path: str, expected: bytes) -> list[Finding]:
     Args:
         wiki: The folder of the wiki.
         path: The index file, relative to the wiki.
-        expected: The content that the index file should have, made from the present pages.
+        expected: The content that the index file should have, made from the current pages.
     """
     try:
         present = outside.read(wiki, path).decode("utf-8", "replace")

@@ -158,7 +158,7 @@ def _derived(layout: Layout, expected: Mapping[str, bytes]) -> Iterator[Finding]
 
     Args:
         layout: Where the wiki is.
-        expected: The content that the index files should have, made from the present pages.
+        expected: The content that the index files should have, made from the current pages.
     """
     built = build(layout, check=True)
     for path in built.changed:

@@ -61,7 +61,7 @@ def page_named(page_cache: PageCache, name: str) -> PageSummary:
 
     Args:
         page_cache: The pages.
-        name: A page's present or former name, its path, or the fingerprint of its cause, or the first digits of that.
+        name: A page's current or former name, its path, or the fingerprint of its cause, or the first digits of that.
 
     Raises:
         MergeError: No page matches, or several do.

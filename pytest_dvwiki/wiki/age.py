@@ -23,7 +23,7 @@ def age(since: str, day: date) -> str:
     """Return, in words, how long something has been known.
 
     Args:
-        since: The day since which it has been known, `YYYY-MM-DD…`.
+        since: The day when it became known, `YYYY-MM-DD…`.
         day: The day on which the age is shown.
     """
     try:
@@ -38,12 +38,12 @@ def age(since: str, day: date) -> str:
 
 
 def tag(page: PageSummary, day: date, since: str | None = None) -> str:
-    """Return, in words, how long the content of a page has been known, and how often it was seen again.
+    """Return, in words, how long a page's content has been known, and how many later runs saw it again.
 
     Args:
         page: The page.
         day: The day on which the age is shown.
-        since: The day since which the content has been known, if the page itself does not say.
+        since: The day when the content became known; if None, the page's `first_seen`.
     """
     known = age(since or page.text("first_seen"), day)
     again = _again(page)
@@ -51,7 +51,7 @@ def tag(page: PageSummary, day: date, since: str | None = None) -> str:
 
 
 def _again(page: PageSummary) -> int:
-    """Return the number of runs that saw the content again after the first run."""
+    """Return the number of runs after the first one that saw the page's content again."""
     key, first = {"bugs": ("corroborations", 0), "patterns": ("hit_count", 1)}.get(page.category, ("", 0))
     runs = page.metadata.get(key)
     return runs - first if isinstance(runs, int) and not isinstance(runs, bool) else 0

@@ -18,7 +18,7 @@ _OF_RUNS = "SELECT DISTINCT fingerprint FROM causes WHERE instr(fingerprint, '/'
 
 
 class CausePages:
-    """Finds the pages of causes.
+    """Finds the bug pages of causes.
 
     Args:
         cache: The pages.
@@ -31,23 +31,23 @@ class CausePages:
         self._joined: frozenset[str] = frozenset()
         """Causes found to be the same as a cause seen earlier; the page of the earlier cause is kept."""
         self._further: frozenset[str] = frozenset()
-        """Causes whose check had reported another cause before."""
+        """Causes of checks that had already reported another cause."""
         self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
         self._of_runs: tuple[str, ...] | None = None
-        """All cause names on pages that contain a run (`…/…`); None until asked for."""
+        """All cause names on pages that include the task id of a run (`…/…`); None until asked for."""
         self._known: dict[str, str] = {}
-        """Cached answers of `_present_name`: each name of a cause asked for so far, with the cause's present name."""
+        """Cached answers of `_current_name`: maps each name asked for so far to the current name of its cause."""
 
     def forget_paths(self) -> None:
-        """Forget all cached answers, because a bug page changes."""
+        """Forget all cached answers, because bug pages have changed or are about to change."""
         self._paths.clear()
         self._of_runs = None
 
     def note(self, names: Iterable[str]) -> None:
-        """Forget the cached answers that depend on a bug page that changed.
+        """Forget the cached answers that a change to a bug page makes invalid.
 
         Args:
-            names: The names of causes that the page has now.
+            names: The cause names on the changed page.
         """
         self._paths.clear()
         if self._of_runs or any("/" in name for name in names):
@@ -66,18 +66,18 @@ class CausePages:
     def _all_names(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return all names that pages may use for these causes.
 
-        Besides the given names, these are the names with a run (`…/…`) that now mean one of these causes.
+        These are the given names, and the names with a task id (`…/…`) that now mean one of these causes.
         """
         asked = tuple(dict.fromkeys(names))
         if self._of_runs is None:
             self._of_runs = tuple(name for (name,) in self._cache.db.execute(_OF_RUNS))
         if not self._of_runs:
             return asked
-        wanted = {self._present_name(name) for name in asked}
-        return (*asked, *(name for name in self._of_runs if name not in asked and self._present_name(name) in wanted))
+        wanted = {self._current_name(name) for name in asked}
+        return (*asked, *(name for name in self._of_runs if name not in asked and self._current_name(name) in wanted))
 
-    def _present_name(self, name: str) -> str:
-        """Return the present name of a cause."""
+    def _current_name(self, name: str) -> str:
+        """Return the current name of a cause."""
         if "/" not in name and not self._further:
             return name
         if name not in self._known:
@@ -102,20 +102,20 @@ class CausePages:
         return sorted(found.values(), key=self._seniority)
 
     def _seniority(self, page: PageSummary) -> tuple[bool, bool, str, str]:
-        """Return the sort key of a page: whether it is replaced, whether its cause was joined, its first day, name."""
+        """Return the sort key of a page: whether it is replaced, whether its cause was joined, first day, name."""
         day = bug_date(page.name) or page.text("first_seen").replace("-", "")
         return page.leads_to != "", self.is_joined(page), day, page.name
 
     def is_joined(self, page: PageSummary) -> bool:
         """Tell whether the cause of a page was found to be the same as a cause seen earlier."""
-        return page.cause in self._joined or ("/" in page.cause and self._present_name(page.cause) != page.cause)
+        return page.cause in self._joined or ("/" in page.cause and self._current_name(page.cause) != page.cause)
 
     def _kin(
         self, fingerprints: Sequence[str], names: Sequence[str], paths: Sequence[str], *, beside: Iterable[str] = ()
     ) -> list[PageSummary]:
-        """Return pages with one of the fingerprints, pages that lead to one of the names, and pages at the paths.
+        """Return pages that have one of the fingerprints, lead to one of the names, or are at one of the paths.
 
-        Pages without a cause do not count. The pages at the paths in `beside` are left out.
+        Pages at `paths` count only if they have a cause. Pages whose paths are in `beside` are left out.
         """
         asked = self._all_names(fingerprints)
         if not names and not paths and len(asked) == 1:
@@ -134,13 +134,13 @@ class CausePages:
         return list(self._cache.select("WHERE leads_to > '' ORDER BY path"))
 
     def still_open(self, fingerprints: Sequence[str]) -> list[str]:
-        """Return the given causes whose page is open and not stale, sorted."""
+        """Return, sorted, the given causes that have an open page that is not stale."""
         query = (
             "SELECT DISTINCT fingerprint FROM causes JOIN pages USING (path)"
             " WHERE is_open AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY fingerprint"
         )
         found = {row[0] for row in self._cache.db.execute(query, (json.dumps(self._all_names(fingerprints)),))}
-        return sorted({self._present_name(name) if "/" in name else name for name in found})
+        return sorted({self._current_name(name) if "/" in name else name for name in found})
 
     def with_aliases(self) -> list[PageSummary]:
         """Return the readable pages with more than one fingerprint."""
@@ -158,7 +158,7 @@ class CausePages:
         return {name for other in found.values() for name in other.fingerprints()}
 
     def owns(self, fingerprint: str) -> bool:
-        """Tell whether a fingerprint is the main one of a page, and not only an alias."""
+        """Tell whether a fingerprint is the main one of some page, not only an alias."""
         where = "WHERE path IN (SELECT path FROM causes WHERE fingerprint = ?)"
         return any(page.cause == fingerprint for page in self._cache.select(where, fingerprint))
 
@@ -166,8 +166,8 @@ class CausePages:
         """Return, for each cause, the path of the page to keep; None if the cause has no page.
 
         Args:
-            causes: Maps a name of each cause to its present and former fingerprints. Paths are cached by this name, so
-                each call has to use the same one.
+            causes: Maps one name of each cause to its current and former fingerprints. Paths are cached by this name,
+                so every call has to use the same name for a cause.
         """
         unknown = {name: prints for name, prints in causes.items() if name not in self._paths}
         if unknown:
@@ -193,7 +193,7 @@ class CausePages:
         return paths
 
     def formerly_named(self, name: str) -> list[PageSummary]:
-        """Return the bug pages that now keep the cause of a page that once had this name, sorted by name."""
+        """Return, sorted by name, the bug pages that now keep the cause of a former page with this name."""
         where = (
             "WHERE category = 'bugs' AND EXISTS (SELECT 1 FROM json_each(metadata, '$.aliases') WHERE value = ?)"
             " ORDER BY path"
@@ -201,8 +201,8 @@ class CausePages:
         return list(self._cache.select(where, name))
 
     def shared(self) -> list[str]:
-        """Return the fingerprints that more than one page has."""
+        """Return, sorted, the fingerprints that are on more than one page."""
         query = "SELECT fingerprint FROM causes GROUP BY fingerprint HAVING COUNT(*) > 1 ORDER BY fingerprint"
         shared = {row[0] for row in self._cache.db.execute(query)}
         rows = self._cache.db.execute(_OF_RUNS)
-        return sorted(shared.union(now for (name,) in rows.fetchall() if (now := self._present_name(name)) != name))
+        return sorted(shared.union(now for (name,) in rows.fetchall() if (now := self._current_name(name)) != name))

@@ -17,11 +17,11 @@ _SHARES = ("pattern_context_tokens", "bug_context_tokens", "coverage_context_tok
 class WikiConfig:
     """Where a wiki is, and its share of a prompt: the block `wiki:` of project.yaml.
 
-    `WikiQueryService` and `PromptLoader` answer only if `enabled` is true. The other services ignore it: the caller of
-    `WikiIngestService` has to check `enabled` and `auto_ingest`.
+    `WikiQueryService` and `PromptLoader` answer only if `enabled` is true. The other services ignore this field: the
+    caller of `WikiIngestService` has to check `enabled` and `auto_ingest`.
 
     Raises:
-        SettingsError: The shares add up to more than the whole, or the search backend is unknown.
+        SettingsError: The shares add up to more than `max_context_tokens`, or the search backend is unknown.
     """
 
     enabled: bool = False
@@ -34,9 +34,9 @@ class WikiConfig:
     lint_on_startup: bool = True
     lint_interval_sessions: int = 10
     pattern_context_tokens: int | None = None
-    """Tokens for known patterns; None for a quarter of `max_context_tokens`, or less if the other shares leave less.
+    """Tokens for known patterns. None means a quarter of `max_context_tokens`, or less if the other shares leave less.
 
-    The shares for bugs, coverage and the summary have the same default.
+    None means the same for the shares of bugs, coverage and the summary.
     """
     bug_context_tokens: int | None = None
     coverage_context_tokens: int | None = None
@@ -44,7 +44,7 @@ class WikiConfig:
     tokenizer: Path | None = None
     """The `tokenizer.json` used to count tokens; if None, they are counted by a rule."""
     ip_types: tuple[str, ...] = ()
-    """The kinds of design of the project (axi, ddr, …), for failures that state no kind."""
+    """The project's kinds of design (axi, ddr, …), used for failures that do not state a kind."""
 
     def __post_init__(self) -> None:
         try:

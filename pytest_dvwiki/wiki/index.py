@@ -25,7 +25,7 @@ _TITLE_LENGTH = 100
 _COMMIT = 7
 _MOST_OF_A_COMMIT = 20
 ENDED = frozenset({"closed", "wont_fix"})
-"""Statuses with which people declare a bug settled, whether its tests pass or not."""
+"""The statuses that declare a bug settled, whether or not its tests pass."""
 
 
 def percent(rate: Any) -> str:
@@ -82,7 +82,7 @@ _COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[PageSummary], tuple[str, ..
 
 
 def cells(page: PageSummary) -> str:
-    """Return the cells of a page in the index tables, beginning with the second column."""
+    """Return a page's cells in the index tables, from the second column on."""
     columns, row = _COLUMNS[page.category]
     return table_row(("cannot be read", *[""] * (len(columns) - 1)) if page.problem else row(page))
 
@@ -115,10 +115,10 @@ def indexes(rows_of: Callable[[str], list[tuple[str, str]]], top: Top) -> dict[s
 
 
 def head(top: Top, pages: int) -> str:
-    """Return the text above the tables: the numbers of pages and flaky tests, and the bugs that came together."""
+    """Return the text above the tables: numbers of pages and flaky tests, and bugs that share a commit or range."""
     parts = [f"Last updated: {top.last_updated or 'never'} | Total pages: {pages}"]
     parts += (
-        [f"Left out, since stale for a long time: {top.left_out} (`dvwiki search WORDS --status stale`)"]
+        [f"Left out, because stale for a long time: {top.left_out} (`dvwiki search WORDS --status stale`)"]
         if top.left_out
         else []
     )
@@ -131,11 +131,11 @@ def head(top: Top, pages: int) -> str:
 
 
 def _came_together(commit: str, names: Sequence[str]) -> str:
-    """Return a line that names the bugs introduced by the same commit, or by the same range `GOOD..BAD`."""
+    """Return a line that lists the bugs introduced by one commit, or within one range `GOOD..BAD`."""
     shown, _, subject = commit.partition(" ")
     good, is_range, bad = shown.partition("..")
     if is_range:
-        what = f"with one of the same commits, after {code(good)} up to {code(bad)}"
+        what = f"with one of the commits after {code(good)} up to {code(bad)}"
     else:
         what = f"with one commit: {code(f'{shown[:_COMMIT]} {subject}')}"
     links = [f"[{name}](bugs/{name}.md)" for name in names[:_MOST_OF_A_COMMIT]]
@@ -144,7 +144,7 @@ def _came_together(commit: str, names: Sequence[str]) -> str:
 
 
 def commit_of(page: PageSummary) -> str:
-    """Return the commit or range that introduced the cause of an open bug; empty if uncertain or if the bug passes."""
+    """Return the commit or range that introduced an open bug; empty if uncertain, or if its tests pass by now."""
     is_open = page.category == "bugs" and not page.problem and page.status not in ENDED
     is_gone = page.metadata.get("stale") is True or bool(page.text("passes_since"))
     return page.text("came_with") if is_open and not is_gone else ""
@@ -170,5 +170,5 @@ def _table(level: str, category: str, folder: str, rows: Sequence[tuple[str, str
 
 def line(folder: str, name: str, shown: str) -> str:
     """Return the row of a page: a link to it, then its `cells`."""
-    # Called for each of maybe 10,000 pages, so the cells come ready from the cache.
+    # This runs for up to 10,000 pages, so the cells come ready-made from the cache.
     return f"| [{name}]({folder}{name}.md) {shown}"

@@ -1,4 +1,4 @@
-"""The rows of the index files, with a note of those that differ from the pages, so that only they are rewritten."""
+"""The rows of the index files, with a list of the outdated ones, so that only these are rewritten."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class IndexRows:
         return found
 
     def commits(self) -> list[tuple[str, str]]:
-        """Return the pages of open bugs, by name, each with the commit or range that certainly introduced the bug."""
+        """Return the names of open bug pages, each with the commit or range that certainly introduced the bug."""
         query = "SELECT path, came_with FROM pages WHERE came_with != '' ORDER BY path"
         return [(path[len("bugs/") : -len(".md")], commit) for path, commit in self._cache.db.execute(query)]
 
     def changed(self) -> dict[str, tuple[str | None, str | None]]:
-        """Return the outdated rows by page path: the cells in the index files, and the new cells; None for no row."""
+        """Return, by page path, the cells that the index files have and those that they should have; None: no row."""
         query = "SELECT u.path, u.cells, p.cells FROM unlisted u LEFT JOIN pages p ON p.path = u.path"
         rows = self._cache.db.execute(query)
         return {path: (before, now) for path, before, now in rows}
@@ -55,7 +55,12 @@ class IndexRows:
             self._cache.db.executemany("INSERT OR REPLACE INTO index_files VALUES (?, ?, ?)", rows)
 
     def note(self, path: str, now: str | None) -> None:
-        """Remember the cells that the index files have for a page, if they differ from its present cells."""
+        """Note that a page's row is outdated if its cells have changed.
+
+        Args:
+            path: The page.
+            now: Its new cells, not stored in the cache yet; None if the page has no row any more.
+        """
         row = self._cache.db.execute("SELECT cells FROM pages WHERE path = ?", (path,)).fetchone()
         before = row[0] if row else None
         if before != now:

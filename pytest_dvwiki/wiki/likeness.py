@@ -1,15 +1,15 @@
-"""Bug pages with different fingerprints that may have one cause: after a file was renamed or a message reworded.
+"""Bug pages with different fingerprints that may have one cause, as after a file is renamed or a message reworded.
 
-Two causes are alike, which proves nothing, if the records show all of this:
+Two causes are alike if the records show all of the following, which proves nothing:
 
 * same label: the same subtype, and the same pattern if a pattern matched both;
-* same wording: apart from values, file names and severities, the messages of both share at least four in five of their
+* same wording: apart from values, file names and severities, the two messages share at least four in five of their
   words, and at least three words;
-* same place: some test failed with both, or one of the two causes names no test;
+* same place: some test failed with both, or the cause that is compared with the others names no test;
 * never in one run: two checks of one testbench sooner or later fail in the same run, but a message and its reworded
   form cannot.
 
-A person decides whether to merge; `distinct_from` on either page states that the causes are different.
+A person decides whether to merge the pages; `distinct_from` on either page states that the causes are different.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ SHARE = 0.8
 FEWEST = 3
 DISTINCT = "distinct_from"
 _TESTS = 20
-"""Maximum number of a cause's tests whose other causes are compared; the tests failed together, so a few are enough."""
+"""Maximum number of a cause's tests whose other causes are compared; its tests failed together, so few are enough."""
 _MOST = 50
-"""Maximum number of other causes with which a cause is compared."""
+"""Maximum number of other causes that a cause is compared with."""
 _WORD = re.compile(r"[A-Za-z_][\w$-]*(?:\.[\w$-]+)*")
 _SAYS_NOTHING = re.compile(
     r"[VT]|XZ|UUID|DATE"  # masked values
@@ -55,7 +55,7 @@ def alike(archive: Archive, page_cache: PageCache, fingerprints: Sequence[str]) 
     own_words = words(newest.primary) if newest else frozenset[str]()
     if newest is None or len(own_words) < FEWEST:
         return []
-    # Causes of one check are known to be several, so they are not compared.
+    # Causes of one check are known to be different, so they are not compared.
     family = {name for each in fingerprints for name in archive.family(each)}
     mine = (*archive.identities(*fingerprints), *family)
     found = [name for name in _candidates(archive, newest, mine) if _is_alike(archive, newest, own_words, name)]
@@ -84,9 +84,10 @@ def first_seen(archive: Archive, page: PageSummary) -> str:
 
 
 def _candidates(archive: Archive, occurrence: Occurrence, mine: Sequence[str]) -> list[str]:
-    """Return other causes of the same subtype and with a common failing test, the newest first; at most `_MOST`.
+    """Return up to `_MOST` other causes of an occurrence's subtype that made one of its tests fail, newest first.
 
-    If the cause names no test, all causes of its subtype count. Causes that occurred in one of its runs are left out.
+    If the occurrence has no test, all causes of its subtype count. Causes that ever failed in the same run as the
+    causes in `mine` are left out.
     """
     tests = sorted({test.nodeid for test in occurrence.tests})[:_TESTS]
     # The plus disables the index by subtype, which would read all its occurrences, not only those of a few tests.
@@ -123,7 +124,7 @@ def _same_words(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _at_once(archive: Archive, one: Iterable[str], other: Iterable[str]) -> bool:
-    """Tell whether both causes occurred in one run."""
+    """Tell whether both causes occurred in the same run."""
     query = (
         "SELECT 1 FROM occurrences a JOIN occurrences b ON b.run = a.run"
         " WHERE a.fingerprint IN (SELECT value FROM json_each(?))"

@@ -1,4 +1,4 @@
-"""The frontmatter of all pages, in a disposable cache whose entries are valid for a file size and modification time."""
+"""A disposable cache of the frontmatter of all pages; an entry is valid while its file's size and time are the same."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             return None
 
     def look_at(self, paths: Iterable[str]) -> bool:
-        """Read the given pages again if they were changed in place; return whether any of them was."""
+        """Read again those of the given pages that were changed in place; return whether there were any."""
         changed = False
         for path in paths:
             row = self.db.execute("SELECT size, mtime_ns FROM pages WHERE path = ?", (path,)).fetchone()
@@ -150,9 +150,9 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
 
     @contextlib.contextmanager
     def writing(self, path: str) -> Iterator[None]:
-        """Update the remembered time of a folder when the tool itself writes there, so that it is not read again.
+        """Update the remembered time of a page's folder after this process writes there, so it is not read again.
 
-        If somebody else changed the folder before, it is still read again.
+        If somebody else changed the folder earlier, the folder is still read again.
         """
         folder = path.rpartition("/")[0]
         before = self._time_of(folder) if folder.split("/", 1)[0] in CATEGORIES else None
@@ -195,8 +195,8 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         Args:
             path: Relative to the wiki.
             data: Its content.
-            state: The state of its file, if it is on disk.
-            problem: Why the page counts as unreadable, if not because of its content; only its fingerprint is kept.
+            state: The state of its file, if the file is on disk.
+            problem: Why the page counts as unreadable for a reason outside its content; only its fingerprint is kept.
             metadata: Its frontmatter, if it is known.
         """
         listed = summary_of(path, data, problem, metadata)
@@ -213,13 +213,13 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return next(self.select("WHERE path = ?", path), None)
 
     def below(self, name: str, categories: Sequence[str]) -> PageSummary | None:
-        """Return the page in a sub-folder that has this name; None if there is no such page, or more than one."""
+        """Return the page with this name in any sub-folder; None if there is no such page, or more than one."""
         where = "WHERE path LIKE '%/%/%' AND category IN (SELECT value FROM json_each(?))"
         found = [page for page in self.select(where, json.dumps(categories)) if page.name == name]
         return found[0] if len(found) == 1 else None
 
     def standing(self, categories: Sequence[str], paths: Collection[str]) -> set[str]:
-        """Return the given pages that are readable, and not stale other than by citing missing code."""
+        """Return the given pages that are readable and not stale; a page that only cites missing code counts."""
         query = (
             "SELECT path FROM pages WHERE path IN (SELECT value FROM json_each(?)) AND stands"
             " AND +category IN (SELECT value FROM json_each(?))"  # the plus disables the index of categories
@@ -250,14 +250,14 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return {int(found[0]) for (path,) in rows if (found := re.search(r"\d+(?=\.md$)", path))}
 
     def state(self, path: str) -> State:
-        """Return the state of a file of the wiki; size and time are -1 if the file does not exist."""
+        """Return the size and time of a file in the wiki; both are -1 if the file does not exist."""
         try:
             return State.of((self.wiki / path).stat())
         except OSError:
             return NOWHERE
 
     def select(self, where: str, *values: str) -> Iterator[PageSummary]:
-        """Yield the pages that match the end of an SQL query (`WHERE …`, `ORDER BY …`)."""
+        """Yield the pages that an SQL query selects, given its end (`WHERE …`, `ORDER BY …`)."""
         rows = self.db.execute(
             f"SELECT path, category, title, metadata, problem, opening, version, words FROM pages {where}",  # noqa: S608 (constants)
             values,
@@ -267,13 +267,13 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
 
 
 def summary_of(path: str, data: bytes, problem: str = "", known: dict[str, Any] | None = None) -> PageSummary:
-    """Return a page without its text.
+    """Return the summary of a page.
 
     Args:
-        path: Relative to the wiki.
+        path: Path of the page, relative to the wiki.
         data: Its content.
-        problem: Why the page counts as unreadable, if not because of its content; only its fingerprint is kept.
-        known: Its frontmatter, if it need not be read.
+        problem: Why the page counts as unreadable for a reason outside its content; only its fingerprint is kept.
+        known: Its frontmatter, if it is known.
     """
     title, metadata = "", known or {}
     text = "" if problem else data.decode("utf-8", "replace")
@@ -311,7 +311,7 @@ def _cells(page: PageSummary) -> str | None:
 
 
 def _row(page: PageSummary, state: State, shown: str | None) -> tuple[object, ...]:
-    """Return the row of a page with its cells in the table `pages`."""
+    """Return the values of a page's row in the table `pages`."""
     is_current = page.metadata.get("stale") is not True or marks.drifted(page) is not None
     return (
         page.path,
@@ -337,7 +337,7 @@ def _metadata(text: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = msgspec.json.decode(text)
     except msgspec.DecodeError:
-        # A person wrote `.nan`, which standard JSON does not have.
+        # A person wrote `.nan`, which standard JSON cannot hold.
         found = json.loads(text)
     return found
 

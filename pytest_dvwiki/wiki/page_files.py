@@ -1,4 +1,4 @@
-"""The files of pages, and their size and time, which show whether a file changed."""
+"""The files of pages, with their sizes and times, which show whether a file changed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Look(NamedTuple):
 
 
 def look_at(wiki: Path, folders: Iterable[str]) -> Look:
-    """Return the files of pages in some folders and their sub-folders, at the cost of one system call for each file."""
+    """Return the files of pages in some folders and their sub-folders, with one system call for each file."""
     times: dict[str, int] = {}
     states: dict[str, State] = {}
     irregular = []

@@ -20,7 +20,7 @@ CATEGORIES = tuple(REQUIRED)
 
 
 def check_category(name: str | None) -> None:
-    """Check the name of a category; None stands for all.
+    """Check that a category exists; None stands for all categories and is valid.
 
     Raises:
         ValueError: There is no such category; the message names the valid ones.
@@ -91,16 +91,16 @@ class PageSummary:
         return self.pages("supersedes")
 
     def pages(self, key: str) -> tuple[str, ...]:
-        """Return the names of the pages under a key, which holds one page or a list of pages, as names or paths."""
+        """Return the page names that a key holds: its value is one page or a list of pages, as names or paths."""
         value = self.metadata.get(key)
         named = value if isinstance(value, list) else [value]
         return tuple(page_name(str(each)) for each in named if each)
 
     @property
     def cause(self) -> str:
-        """Return the name of the cause: the fingerprint, plus a run if the check had reported an earlier cause."""
+        """Return the cause's name: the fingerprint, plus a task id if the check had already reported another cause."""
         fingerprint, cause = self.text("fingerprint"), self.text("cause")
-        # Any other value was set by people for a purpose of their own.
+        # People set any other value, for a purpose of their own.
         return cause if fingerprint and cause.startswith(f"{fingerprint}/") else fingerprint
 
     def fingerprints(self, *more: str) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ class PageSummary:
 
 
 def status_of(metadata: Mapping[str, Any]) -> str:
-    """Return the status to show for a bug page with these keys; empty if they hold none."""
+    """Return the status to show for a page with these keys; empty if it has none."""
     status = metadata.get("status")
     if status == "closed" and metadata.get("regressed"):
         return REGRESSED

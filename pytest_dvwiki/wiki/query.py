@@ -1,4 +1,4 @@
-"""Queries of the archive for triage and reports, one question at a time, each answered from the caches."""
+"""Queries of the archive for triage and reports, answered from the caches."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ _BUGS = frozenset({"RTL_BUG", "TB_BUG"})
 
 
 class WikiHistory:
-    """The `causes.history.History` of one wiki, which is empty if there is no wiki.
+    """The `causes.history.History` of one wiki; empty if there is no wiki.
 
     This class is long because triage asks for the whole protocol, and pages, records and answers share the same caches.
 
-    Records archived since the first query are seen after `refresh` at the latest. Nothing is written except the
-    caches, and the caches only if the wiki exists.
+    Records archived after the first query are seen after `refresh` at the latest. Only the caches are written, and only
+    if the wiki exists.
 
     Args:
         layout: Where the wiki is.
-        reads: Whether the first query reads records and pages. If not, the caches are used as they are until
+        reads: True if the first query reads records and pages; if False, the caches are used as they are until
             `refresh` is called.
     """
 
@@ -67,23 +67,23 @@ class WikiHistory:
         self._reads = reads
         self._formers: dict[str, str] = {}
         self._placed: dict[str, str] = {}
-        """Causes by fingerprint for a run that is not on record yet, for checks with several causes."""
+        """For checks with several causes: the cause of each fingerprint in the run that is not on record yet."""
         self._is_without_wiki = False
-        """Whether there was no wiki when the records were opened, so that their tables are in memory."""
+        """True if there was no wiki when the records were opened; the tables are then in memory."""
         self._new: frozenset[str] = frozenset()
         """Causes that appear for the first time in the run that is not on record yet."""
         self._causes: dict[str, Cause | None] = {}
-        """Cached answers of `cause`, as thousands of failures may share one; kept until records or pages change."""
+        """Cached answers of `cause`, because thousands of failures can share a cause; kept until anything changes."""
         self._histories: dict[tuple[str, ...], CauseHistory | None] = {}
         """Cached histories, by all fingerprints of a cause; kept until records or pages change."""
         self._onsets: dict[tuple[str, ...], Onset | None] = {}
         """Cached answers of `onset`, kept until records or pages change."""
         self._pages: dict[tuple[str, ...], list[PageSummary]] = {}
-        """Cached answers of `bug_pages`, by a cause's present names; kept until records or pages change."""
+        """Cached answers of `bug_pages`, by a cause's current names; kept until records or pages change."""
         self._subtypes: dict[str, subtype_history.SubtypeHistory | None] = {}
         """Cached answers of `subtype`, kept until records or pages change."""
         self._decided: dict[str, dict[str, OriginType]] = {}
-        """Maps each pattern to the origins that people set, by bug page; kept until records or pages change."""
+        """For each pattern, maps bug pages to the origins that people set; kept until records or pages change."""
         self._versions: tuple[int, ...] = ()
 
     def __enter__(self) -> Self:
@@ -138,13 +138,13 @@ class WikiHistory:
         self.__dict__.pop("unaccepted", None)
 
     def refresh(self, look: Look | None = None) -> None:
-        """Read what has been archived since the first query.
+        """Read what has been archived since the first query or the last refresh.
 
         Args:
             look: The files of all pages as they are now. If None, pages edited in place may be missed.
         """
         if self._is_without_wiki and self._layout.wiki.is_dir():
-            # The process that made the wiki has written its caches, too: the next query opens them.
+            # The process that made the wiki has also written its caches: the next query opens them.
             self.close()
         if look is not None or "archive" in self.__dict__:
             self.archive.refresh()
@@ -171,7 +171,7 @@ class WikiHistory:
         """Register the version 1 fingerprints of the causes of a run that is not on record yet.
 
         Args:
-            formers: Maps each present fingerprint to its version 1 fingerprint; None if it has none.
+            formers: Maps each current fingerprint to its version 1 fingerprint; None if it has none.
         """
         heirs: dict[str, set[str]] = {}
         for name, former in formers.items():
@@ -183,7 +183,7 @@ class WikiHistory:
         self._formers, self._placed, self._new = known, {}, frozenset()
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
-        """Return the standing fixes of a check's causes; the fix of the most recently seen cause comes first."""
+        """Return the standing fixes of all causes of a check; the fix of the most recently seen cause comes first."""
         found = []
         for each in self.archive.standing(self._known(fingerprint)):
             since = self.archive.commit_since(each)
@@ -207,7 +207,7 @@ class WikiHistory:
             occurrence: The failure.
             task_id: The run.
             changes: For each fix of the check, what has changed and what has passed since.
-            without_fix: Whether the run's commit lacks one of these fixes.
+            without_fix: True if the run's commit lacks one of these fixes.
         """
         fingerprint = self._known(occurrence.fingerprint)
         targets = ((of_failure(occurrence, test), seed_of(test)) for test in occurrence.tests)
@@ -238,13 +238,13 @@ class WikiHistory:
         return self.archive.reference(cause)
 
     def names(self, fingerprint: str, former: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return all fingerprints of a cause, beginning with the present one, and the names of all its pages.
+        """Return all fingerprints of a cause, beginning with the current one, and the names of all its pages.
 
         Args:
-            fingerprint: The present fingerprint.
+            fingerprint: The current fingerprint.
             former: The version 1 fingerprint, which other causes may share; None if the cause has none.
         """
-        # If the check has several causes, take the one in the present run.
+        # If the check has several causes, take the one that this run found.
         cause = self._placed.get(fingerprint, fingerprint)
         prints = (*self.archive.identities(self._known(cause)), fingerprint, *((former,) if former else ()))
         listed = (*self.bug_pages(cause), *(self.bug_pages(former) if former else ()))
@@ -303,18 +303,18 @@ class WikiHistory:
         return known.history.regressed is None
 
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
-        """Return the passing tests that failed when last seen, unless people want no fix of the cause.
+        """Return the passing tests that failed when last seen, unless the cause's page is `wont_fix`.
 
-        Causes with closed pages are included, so that the page can show which commits made the tests pass.
+        Causes with closed pages are included, so that their pages can show which commits made the tests pass.
         """
         found = failing.still_failing(self.archive, passing)
         wanted = {each.fingerprint: self._is_wanted(each.fingerprint) for each in found}
         return tuple(each for each in found if wanted[each.fingerprint])
 
     def decisions(self, pattern: str, fingerprint: str) -> dict[OriginType, int]:
-        """Return how many other causes of a pattern people assigned to each origin.
+        """Return, for each origin, how many other causes of a pattern people assigned to it.
 
-        People decide by the `status` of a cause's page, or by a `type` other than the one that the tool gave the page.
+        People assign an origin by the `status` of a cause's page, or by changing the `type` that the tool gave it.
 
         Args:
             pattern: Id of the pattern.
@@ -359,16 +359,16 @@ class WikiHistory:
         return self._onsets[prints]
 
     def matrix(self, fingerprint: str, commit: str) -> tuple[matrix.Split, ...]:
-        """Return the axes that separate the failures of a cause at a commit from passes of its tests at that commit."""
+        """Return the axes that separate, at one commit, the failures of a cause from the passes of its tests."""
         return matrix.splits(self.archive, self.archive.present(self._prints(self._known(fingerprint))), commit)
 
     def _prints(self, fingerprint: str) -> tuple[str, ...]:
-        """Return the fingerprints on the page of a cause; if there is no page, those of the cause."""
+        """Return the fingerprints on the page of a cause; only the given one if there is no page."""
         listed = self.bug_pages(fingerprint)
         return listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
 
     def bug_pages(self, fingerprint: str) -> list[PageSummary]:
-        """Return the bug pages with a present or former name of a cause; the page to keep comes first."""
+        """Return the bug pages with a current or former name of a cause; the page to keep comes first."""
         if fingerprint in self._new:
             return []
         present = self.archive.present((self._known(fingerprint),))
@@ -382,11 +382,11 @@ class WikiHistory:
 
     @cached_property
     def unaccepted(self) -> dict[str, str]:
-        """Return the addresses of unaccepted text that agents wrote over other text, each with the agent's role."""
+        """Return where agents replaced text and no person has accepted the new text: addresses, each with the role."""
         return unaccepted(self._layout.wiki)
 
     def fix_template(self, failure_subtype: str) -> str:
-        """Return the fix advice on the page of a subtype; empty without advice that people wrote or accepted."""
+        """Return the fix advice on the page of a subtype; empty if people have not written or accepted any."""
         page = self.pattern_page(failure_subtype)
         if page is None or page.problem:
             return ""
@@ -399,7 +399,7 @@ class WikiHistory:
         return "" if text == pattern.UNWRITTEN else plain(text)
 
     def flaky(self, names: Collection[str]) -> Mapping[str, tuple[int, int]]:
-        """Return, for each test, in how many of the newest runs it was flaky, and in how many it ran."""
+        """Return, for each test, the number of newest runs in which it was flaky, and in which it ran."""
         from pytest_dvwiki.records.flaky import RUNS, flaky_tests  # noqa: PLC0415  # few runs have flaky tests
 
         return {test.nodeid: (test.flaky, test.runs) for test in flaky_tests(self.archive, names, RUNS - 1)}

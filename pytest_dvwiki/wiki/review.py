@@ -1,8 +1,8 @@
 """The review queue: what agents, models and checks propose, and what a person decided about it.
 
 Each proposal is a file `review/ID.md` of the wiki: the frontmatter says what would change, the text is the proposal.
-The id is a hash of kind, target and text, so the same proposal is the same file on every branch. The file stays after
-the decision, so that nobody has to decide twice.
+The id is a hash of kind, target and text, so that the same proposal is the same file on every branch. The file stays
+after the decision, so that nobody has to decide twice.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ReviewError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A change of the wiki that waits for a person, or that a person has decided about."""
+    """A proposed change to the wiki, which waits for a person's decision or has been decided."""
 
     id: str
     kind: Kind
@@ -94,7 +94,7 @@ class ReviewQueue:
         """Add a proposal, with its secrets masked.
 
         Returns:
-            The proposal; if the same proposal was made before, the earlier one, with what was decided about it.
+            The proposal; if the same one was made before, that earlier proposal with its decision.
 
         Raises:
             ReviewError: There is no text or no target, or the file of the earlier proposal cannot be read.
@@ -126,11 +126,11 @@ class ReviewQueue:
         return sorted((each for each in found if isinstance(each, Proposal)), key=lambda each: (each.made_on, each.id))
 
     def pending(self) -> list[Proposal]:
-        """Return the proposals that nobody has decided about, the oldest first."""
+        """Return the undecided proposals, the oldest first."""
         return [each for each in self.all() if each.decision is None]
 
     def problems(self) -> list[str]:
-        """Return one line for each unreadable proposal, which says why it cannot be read."""
+        """Return one line for each unreadable proposal; the line says why the proposal cannot be read."""
         return [found for found in map(self._read, self._names()) if isinstance(found, str)]
 
     def get(self, proposal_id: str) -> Proposal:
@@ -149,7 +149,7 @@ class ReviewQueue:
         return found
 
     def edit(self, proposal_id: str, text: str, *, by: str) -> Proposal:
-        """Change the text of a proposal that nobody has decided about; its id stays.
+        """Change the text of an undecided proposal; its id stays.
 
         Raises:
             ReviewError: The proposal cannot be read, is decided already, or would have no text.
@@ -157,11 +157,11 @@ class ReviewQueue:
         """
         text = redact(text).strip()
         if not text:
-            raise ReviewError("a proposal needs a text; to get rid of it, reject it")
+            raise ReviewError("the new text is empty; give the proposal a text, or reject it to get rid of it")
         return self._change(proposal_id, text=text, edited_by=by, edited_on=now())
 
     def decide(self, proposal_id: str, decision: Decision, *, by: str, note: str = "") -> Proposal:
-        """Write down what a person decided; `upkeep.accept` carries out what is accepted.
+        """Record a person's decision; `upkeep.accept` carries out accepted proposals.
 
         Raises:
             ReviewError: The proposal cannot be read, or is decided already.
@@ -175,7 +175,8 @@ class ReviewQueue:
             proposal = self.get(proposal_id)
             if proposal.decision:
                 raise ReviewError(
-                    f"{proposal.id} was {proposal.decision} by {proposal.decided_by} on {proposal.decided_on[:10]}"
+                    f"{proposal.id} was already {proposal.decision} by {proposal.decided_by} on"
+                    f" {proposal.decided_on[:10]}"
                 )
             changed = replace(proposal, **changes)
             self._write(changed)

@@ -1,8 +1,9 @@
-"""The contract of `wiki/schema.yaml`, which a project may change: sections, roles, and who hands work to whom.
+"""The contract of `wiki/schema.yaml`, which a project can change: sections, roles, and who hands work to whom.
 
-A section is a category (`bugs`), all pages of one (`bugs/*`, `specs/axi/*`), one page (`bugs/RTL_20261121_480127`), the
-part of a page under a heading (`bugs/*#Resolution`), or a file of its own beside the categories (`log`, `handoffs`, and
-any that a project adds with a title). If several sections match an address, the most specific one decides.
+A section is a category (`bugs`), all pages in a category or folder (`bugs/*`, `specs/axi/*`), one page
+(`bugs/RTL_20261121_480127`), the part of a page under a heading (`bugs/*#Resolution`), or a file of its own beside the
+categories (`log`, `handoffs`, and any that a project adds with a title). If several sections match an address, the most
+specific one decides.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _KEYS = ("title", "description", "mode", "writable_by", "read_cap")
 _TOP = ("schema", "sections", "roles", "pipeline", "max_steps")
 _VERSION = 1
 _DEPTH = 3
-"""Levels of keys with line numbers for error messages: `sections`, a section's name, and a key of the section."""
+"""Number of key levels for which error messages give lines: `sections`, a section's name, and a key of the section."""
 _SECTION = re.compile(r"(?P<category>[a-z][a-z0-9_-]*)(?:/(?P<page>[^#]*[^#/]))?(?:#(?P<heading>.+))?")
 _ROLE = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 _TAKEN = frozenset({"flaky", "index", "review", "schema", "wiki"})
@@ -54,7 +55,7 @@ class Address:
 
     @classmethod
     def of(cls, text: str) -> Address | None:
-        """Parse `category`, `category/page` or `category/page#Heading`; a page may have its suffix `.md`.
+        """Parse `category`, `category/page` or `category/page#Heading`; the page may end with `.md`.
 
         Returns:
             The address; None if the text is not an address.
@@ -71,7 +72,7 @@ class Address:
 
     @property
     def path(self) -> str:
-        """Return the path of the file with this address, relative to the wiki."""
+        """Return the path of the file that this address is in, relative to the wiki."""
         return f"{self.category}/{self.page or '_index'}.md" if self.category in CATEGORIES else f"{self.category}.md"
 
     def __str__(self) -> str:
@@ -108,7 +109,7 @@ class Section:
 
 
 def _is_below(page: str | None, folder: str | None) -> bool:
-    """Tell whether a section whose name ends with `*` includes a page."""
+    """Tell whether a section's page pattern, such as `axi/*`, includes a page."""
     return page is not None and folder is not None and folder.endswith("*") and page.startswith(folder[:-1])
 
 
@@ -119,7 +120,7 @@ class Schema:
     sections: tuple[Section, ...]
     roles: tuple[str, ...] = ROLES
     pipeline: tuple[str, ...] = ()
-    """The roles in the order in which they hand on work; empty if the wiki has no such order."""
+    """The roles, in the order that work passes through them; empty if the wiki has no such order."""
     max_steps: int = 0
     """Maximum number of handoffs of one task."""
 
@@ -184,7 +185,10 @@ def with_section(text: str, entry: str) -> str:
     children = [line for place, line in yamlio.located(text, 2).items() if place[:1] == ("sections",) and place[1:]]
     first = min(children, default=1) - 1
     if not children or lines[first].startswith("sections"):
-        raise SchemaError(f"the sections of {NAME} are not on lines of their own; ask a person to add `{entry}`")
+        raise SchemaError(
+            f"no section was added, because {NAME} does not have each section on its own line; ask a person to add"
+            f" `{entry}`"
+        )
     indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
     changed = "".join([*lines[:first], f"{indent}{entry}\n", *lines[first:]])
     parsed(changed)
@@ -209,11 +213,11 @@ def parsed(text: str, name: str = NAME) -> Schema:
 
 
 class _SchemaReader:
-    """Reader that makes a schema from a document; a key that would have no effect is an error.
+    """Makes a schema from a document; a key that would have no effect is an error.
 
     Args:
         path: The file, for error messages.
-        lines: Line numbers of the document's entries, by the keys that lead to each entry.
+        lines: Line number of each entry of the document, by the keys that lead to the entry.
     """
 
     def __init__(self, path: str, lines: Mapping[tuple[str | int, ...], int]) -> None:
@@ -242,7 +246,9 @@ class _SchemaReader:
         for role in own:
             if role in ROLES or role not in {*pipeline, *(each for one in sections for each in one.writable_by)}:
                 raise self._error(
-                    f"{role!r} has no effect: every wiki has it, or no section names it; remove it", ("roles",)
+                    f"the role {role!r} has no effect: every wiki has it, or neither a section nor the pipeline names"
+                    " it; remove it",
+                    ("roles",),
                 )
         found = Schema(sections, roles, pipeline, self._steps(document, pipeline))
         self._check_handoffs(found)
@@ -273,17 +279,17 @@ class _SchemaReader:
         return steps
 
     def _check_handoffs(self, schema: Schema) -> None:
-        """Check that each role of the pipeline may write the section that keeps the handoffs.
+        """Check that each role of the pipeline is allowed to write the section that keeps the handoffs.
 
         Raises:
-            SchemaError: A role may not write there.
+            SchemaError: A role is not allowed to write there.
         """
         section = schema.section_of(Address(HANDOFFS))
         for role in schema.pipeline:
             if section is None or section.mode != "log" or role not in section.writable_by:
                 remedy = f"`{HANDOFFS}: {{title: Handoffs, mode: log, writable_by: [{', '.join(schema.pipeline)}]}}`"
                 raise self._error(
-                    f"the role {role} of the pipeline cannot hand on its work; write the section {remedy}",
+                    f"the role {role} of the pipeline cannot hand on its work; define the section as {remedy}",
                     ("pipeline",),
                 )
 
@@ -294,10 +300,10 @@ class _SchemaReader:
         if address is None or (is_own and not (isinstance(values, dict) and values.get("title"))):
             known = f"{', '.join((*CATEGORIES, LOG))} or {HANDOFFS}, with `/page` and `#Heading`"
             raise self._error(
-                f"there is no such section; write one of {known}, or give it a title if it is a file of its own", place
+                f"unknown section; write one of {known}, or give it a title if it is a file of its own", place
             )
         if not isinstance(values, dict):
-            raise self._error(f"it has no keys; give it {', '.join(_KEYS)}", place)
+            raise self._error(f"it has no keys; give it one or more of {', '.join(_KEYS)}", place)
         self._reject_unknown(values, _KEYS, place)
         mode = values.get("mode", "snapshot")
         if mode not in MODES:
@@ -306,7 +312,8 @@ class _SchemaReader:
         strange = [role for role in writers if role not in roles] if isinstance(writers, list) else [writers]
         if strange:
             raise self._error(
-                f"writable_by {strange[0]!r:.60} is unknown; write one of {', '.join(roles)}", (*place, "writable_by")
+                f"writable_by {strange[0]!r:.60} is not a list of known roles; list some of {', '.join(roles)}",
+                (*place, "writable_by"),
             )
         cap = values.get("read_cap", READ_CAP)
         if not isinstance(cap, int) or isinstance(cap, bool) or cap < 1:
@@ -314,7 +321,7 @@ class _SchemaReader:
         for key in ("title", "description"):
             text = values.get(key, "")
             if not isinstance(text, str) or len(text.splitlines()) > 1:
-                raise self._error(f"{key} {text!r:.60} is not a line of text", (*place, key))
+                raise self._error(f"{key} {text!r:.60} is not a text; write one line", (*place, key))
         return Section(address, mode, tuple(writers), cap, values.get("title", ""), values.get("description", ""))
 
     def _reject_unknown(self, values: Mapping[str, Any], keys: tuple[str, ...], place: tuple[str, ...] = ()) -> None:

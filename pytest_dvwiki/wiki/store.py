@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class WikiStore(CheckedStore):
-    """A session of one reader and writer of the pages on disk.
+    """A session in which one role reads and writes the pages on disk.
 
     An address is `category`, `category/page` or `category/page#Heading`, for example
     `bugs/RTL_20261121_480127#Resolution`, or the name of a section that is a file of its own, such as `handoffs`. Each
@@ -34,7 +34,7 @@ class WikiStore(CheckedStore):
         config: Which wiki.
         role: `ingest`, `agent`, `reviewer`, `human`, or a role of the wiki's `schema.yaml`.
         lock_timeout: Seconds to wait for another process that writes.
-        pages: Opens the pages for one call, as `FollowedWiki.pages` does; if None, each call looks at all files.
+        pages: Opens the pages for one call, as `FollowedWiki.pages` does; if None, each call checks all files.
 
     Raises:
         ValueError: The role does not exist.
@@ -83,7 +83,7 @@ class WikiStore(CheckedStore):
 
     def _replace(self, path: str, decide: Callable[[bytes | None], bytes | None], log_text: str) -> str | None:
         if outside.leads_out(self._layout.wiki, self._layout.wiki / path):
-            return outside.REASON  # before its content can get into an answer
+            return outside.REASON  # before the content can get into an answer
         return build.change_page(self._layout, path, decide, log_text=log_text, lock_timeout=self._lock_timeout)
 
     def _add_line(self, path: str, title: str, make: Callable[[str], str | None]) -> None:

@@ -1,6 +1,6 @@
-"""The limits on new content of a page: its size, its frontmatter, headings that end a part, and what the tool owns.
+"""The limits on a page's new content: size, frontmatter, headings that would end a part, and what the tool owns.
 
-A refusal is a value that says why, and what would be allowed.
+A refusal is a return value that says why, and what would be allowed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LARGEST = 1 << 20
 
 
 def part_of(text: str, place: Address) -> str | Written:
-    """Return the part of a page at a place without the empty lines around it, or a refusal if no such part exists."""
+    """Return the page or part at an address, without blank lines around a part; a refusal if no such part exists."""
     if place.heading is None:
         return text
     found = parts.part(text, place.heading)
@@ -37,7 +37,7 @@ def span_of(text: str, place: Address) -> tuple[int, int]:
 
 
 def with_part(text: str, place: Address, content: str, role: str) -> str | Written:
-    """Return a page with new content at a place, or a refusal if the writer may not make that change."""
+    """Return a page with new content at an address; a refusal if the role is not allowed to make the change."""
     content = splice.cleaned(content, text)
     refusal = refuse_length(place, content)
     if refusal:
@@ -49,7 +49,7 @@ def with_part(text: str, place: Address, content: str, role: str) -> str | Writt
 
 
 def refuse_breakout(text: str, place: Address, content: str) -> Written | None:
-    """Return a refusal if the content would end the part that it is put into; else None."""
+    """Return a refusal if the content has a line that would end the part it is put into; else None."""
     outside = parts.breaks_out(content, parts.level_of(text, place.heading or ""))
     if outside is None:
         return None
@@ -61,7 +61,7 @@ def refuse_length(place: Address, content: str) -> Written | None:
     if len(content) <= _LARGEST:
         return None
     return denied(
-        place, f"it has {len(content)} characters, of at most {_LARGEST}; put the rest elsewhere, and link to it"
+        place, f"it has {len(content)} characters, more than {_LARGEST}; put the rest elsewhere, and link to it"
     )
 
 
@@ -81,7 +81,7 @@ def problem_of(content: str, place: Address, *, is_new: bool = False) -> str | N
 
 
 def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove: bool) -> Written | None:
-    """Return a refusal if the tool's keys or regions, which are made from records, would change; else None."""
+    """Return a refusal if a change would affect the tool's keys or regions, which are made from records; else None."""
     problem = problem_of(after, place)
     if problem:
         return denied(place, problem)
@@ -90,7 +90,7 @@ def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove
     keys = [key for key in OWNED.get(place.category, ()) if repr(then.get(key)) != repr(now.get(key))]
     if keys:
         what = f"{', '.join(keys)} {'are' if len(keys) > 1 else 'is'} made from the records"
-        return denied(place, f"{what}; leave what the tool writes as it was")
+        return denied(place, f"{what}; leave the tool's keys unchanged")
     were, are = pages.regions(old), pages.regions(new)
     if isinstance(are, pages.Refused):
         return denied(place, are.reason)
@@ -106,7 +106,7 @@ def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove
 
 
 def ended(text: str) -> str:
-    """Return a text with a line feed at its end."""
+    """Return a text that ends with a line feed; add one if it is missing."""
     return text if text.endswith("\n") else f"{text}\n"
 
 

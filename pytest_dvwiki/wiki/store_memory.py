@@ -1,4 +1,4 @@
-"""A store of pages in memory: `Store` without files, for tests of agents or as a model for other stores."""
+"""A store of pages in memory: `Store` without files, for agent tests or as a model for other stores."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class MemoryWiki:
-    """The pages that several sessions of a store in memory share."""
+    """Pages in memory; several `MemoryStore`s can share them."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     """Maps the path of each file, such as `specs/burst.md`, to its content."""
     schema: str = SCHEMA_YAML
     proposals: list[tuple[Kind, str, str]] = field(default_factory=list)
-    """Kind, target and text of each proposal that waits for a person; the id is the position in this list."""
+    """Kind, target and text of each proposal that waits for a person; a proposal's id is its position in this list."""
 
 
 class MemoryStore(CheckedStore):
-    """A session of one reader and writer of pages in memory.
+    """A session in which one role reads and writes pages in memory.
 
     Args:
         wiki: The pages.

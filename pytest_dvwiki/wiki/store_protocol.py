@@ -1,4 +1,4 @@
-"""The contract of a store of pages: what its readers and writers call, and what they get."""
+"""The contract of a store of pages: what its readers and writers call, and what the calls return."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageEntry:
-    """A page in a list, without its text; or a sub-folder, if the list would otherwise be too long."""
+    """An entry of a list: a page without its text, or a sub-folder if the list would otherwise be too long."""
 
     address: str
     """The name by which the page is read and written; the address of a sub-folder ends with a slash."""
     category: str
     title: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """The page's frontmatter."""
+    """The page's frontmatter; for an unreadable page, only the fingerprint."""
     age: str = ""
     """How long the page's content has been known, as of today."""
     summary: str = ""
@@ -40,7 +40,7 @@ class PageEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """A page, or a part of one, as read."""
+    """The content of a page, or of a part of a page, as read."""
 
     address: str
     content: str
@@ -52,9 +52,9 @@ class Fetched:
     """What was left out, and how to read it."""
 
     def shortened(self, budget: int, count_tokens: Callable[[str], int]) -> Fetched:
-        """Return the content cut to as many of its first lines as a budget of tokens allows.
+        """Return the content, cut to the first lines that fit into a budget of tokens.
 
-        Incomplete content has no version: a commit of it would delete the rest.
+        Cut content has no version, because committing it would delete the rest.
         """
         if count_tokens(self.content) <= budget:
             return self
@@ -82,11 +82,11 @@ class Written:
     """`proposed` means that the write is in the review queue until a person decides."""
     address: str
     version: str = ""
-    """Version of the present content; empty if the content was not read."""
+    """Version of the current content; empty if the content was not read."""
     content: str = ""
-    """The present content, if it differs from what the writer had read."""
+    """The current content, if it is not what the writer had read."""
     reason: str = ""
-    """Why nothing was written, and what to do instead; or what a person has to do."""
+    """Why nothing was written and what to do instead; for a proposal, what a person has to do."""
     proposal: str = ""
     """Id of the proposal, if the write is `proposed`."""
 
@@ -100,23 +100,23 @@ class HandedOff:
     to: str = ""
     """The role that has the work now."""
     asked_for: str = ""
-    """The role that was asked for, if another role got the work."""
+    """The role that the caller asked for, if another role got the work."""
     task: str = ""
     step: int = 0
     """Number of handoffs of the task, this one included."""
     max_steps: int = 0
     reason: str = ""
-    """Why another role than the one asked for got the work, or why no role got it; and what to do."""
+    """Why the work went to another role than the one asked for, or why it stays; and what to do."""
 
 
 class Turn:
-    """The reads of one reader since its last write; a turn ends with a commit, an append or a handoff."""
+    """What one reader has read since its last write; a turn ends with a commit, an append or a handoff."""
 
     def __init__(self) -> None:
         self._read: dict[str, list[str]] = {}
 
     def refusal(self, section: Section) -> str | None:
-        """Return why a section cannot be read once more in this turn; None if it can."""
+        """Return why a section cannot be read again in this turn; None if it can."""
         read = self._read.get(str(section.address), ())
         if len(read) < section.read_cap:
             return None
@@ -136,7 +136,7 @@ class Turn:
 
 
 class Store(Protocol):
-    """A session of one reader and writer of pages; a refusal is a return value.
+    """A session in which one role reads and writes pages; a refusal is a return value.
 
     An address is `category`, `category/page` or `category/page#Heading`, for example
     `bugs/RTL_20261121_480127#Resolution`, or the name of a section that is a file of its own, such as `handoffs`.
@@ -150,7 +150,8 @@ class Store(Protocol):
     def list(self, folder: str | None = None) -> list[PageEntry]:
         """Return the pages of a category or sub-folder, or of all categories, by name.
 
-        With more than 50 pages, each sub-folder is one entry. An unreadable page has only its cause as metadata.
+        In a list of more than 50 pages, each sub-folder is one entry. An unreadable page has only its fingerprint as
+        metadata.
         """
         ...
 
@@ -163,7 +164,7 @@ class Store(Protocol):
         ...
 
     def commit(self, address: str, content: str, expected_version: str) -> Written:
-        """Replace the content of a page or a part of one, or make a page.
+        """Replace the content of a page or of a part of a page, or make a new page.
 
         Args:
             address: A page or a part.
@@ -172,14 +173,15 @@ class Store(Protocol):
 
         Returns:
             `done` with the new version; `proposed` for a new page that a person has to accept; `conflict` with the
-            present content; or `denied` with the reason.
+            current content, if that is not `expected_version`; or `denied` with the reason.
         """
         ...
 
     def append(self, address: str, text: str, commit: str = "") -> Written:
         """Add a text at the end of a part whose mode is `log`, or a line to a section such as `log`.
 
-        On a page, an agent's text becomes a note marked as unreviewed; `commit` is the commit of a fix it proposes.
+        On a page, an agent's text becomes a note marked as unreviewed; `commit` is the commit of the fix that the note
+        proposes.
 
         Returns:
             `done` with the new version, or `denied` with the reason.
@@ -208,7 +210,8 @@ class Store(Protocol):
         """Pass the work on to a later role of the pipeline.
 
         Args:
-            target: The role. If it is not later than the caller's, the next role gets the work; the last role keeps it.
+            target: The role that should get the work. If it is not later than the caller's role, the next role gets the
+                work; the last role keeps it.
             summary: What the next role has to know.
             task: What the work is about; the handoffs of each task are counted separately.
 

@@ -2,7 +2,7 @@
 
 A version is the hash of the content that was read, so that a write never overwrites what somebody else wrote in
 between. A refusal is a return value, not an exception: it gives the reason, and what would be allowed. A subclass
-defines where the pages are kept.
+of `CheckedStore` defines where the pages are kept.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _LINE_BY = re.compile(r"^## \[[^\]]*\] (?:note \| - \| (?P<note>\S+):|handoff \|
 
 
 class CheckedStore(abc.ABC):
-    """A session of one reader and writer, regardless of where the pages are kept; implements `Store`.
+    """A session in which one role reads and writes pages, wherever they are kept; implements `Store`.
 
     This class is long because the rules of its calls belong together. A subclass may raise `WikiError` if its pages
     cannot be written.
@@ -112,7 +112,7 @@ class CheckedStore(abc.ABC):
 
     @abc.abstractmethod
     def _replace(self, path: str, decide: Callable[[bytes | None], bytes | None], log_text: str) -> str | None:
-        """Replace the bytes of a page by what `decide` returns for them, under the lock; None means no change.
+        """Replace the bytes of a page with what `decide` returns for them, under the lock; None means no change.
 
         Returns:
             Why the page could not be written; None if it was, or if there was no change.
@@ -120,14 +120,14 @@ class CheckedStore(abc.ABC):
 
     @abc.abstractmethod
     def _add_line(self, path: str, title: str, make: Callable[[str], str | None]) -> None:
-        """Add the line that `make` returns for the present text of a file, under the lock; None means no line."""
+        """Add the line that `make` returns for a file's current text, under the lock; None means no line."""
 
     @abc.abstractmethod
     def _propose(self, kind: Kind, target: str, text: str, reason: str) -> str:
         """Put a proposal into the review queue, and return its id."""
 
     def _keeper(self, place: Address) -> Address | None:  # noqa: ARG002 (where pages are merged)
-        """Return the same place on the page that keeps a bug page's cause, if that is another page; else None."""
+        """Return the same place on the page that now keeps a bug page's cause; None if that is the page itself."""
         return None
 
     # Reading
@@ -153,7 +153,7 @@ class CheckedStore(abc.ABC):
         return entries + [entry for section in files for entry in self._file_entry(section, authors)]
 
     def _authors(self) -> Mapping[str, str]:
-        """Return, by page, the role that last wrote it through a store."""
+        """Map each page to the role that last wrote it through a store."""
         return {found["page"]: found["role"] for found in _WRITTEN_BY.finditer(self._text_or_empty("log.md"))}
 
     def _text_or_empty(self, path: str) -> str:
@@ -237,7 +237,7 @@ class CheckedStore(abc.ABC):
                     address=str(place),
                     version=version_of(present),
                     content=present,
-                    reason="somebody changed it since you read it; apply your change to the content given here",
+                    reason="somebody changed it after you read it; apply your change to the content given here",
                 )
             return with_part(text, place, content, self.role)
 
@@ -250,11 +250,12 @@ class CheckedStore(abc.ABC):
         return self.commit(f"{category}/{file_name(name.removesuffix('.md'))}", content, "")
 
     def _make(self, place: Address, content: str) -> Written:
-        """Make a page; a page by an agent is only proposed, and a person decides."""
+        """Make a page; an agent's page is only proposed, and a person decides."""
         if place.category in OWNED and self.role != "ingest":
             return denied(
                 place,
-                f"pages of {place.category} are made from records; call WikiIngestService, or write to specs or topics",
+                f"pages of {place.category} are made from records only; archive a run with WikiIngestService, or write"
+                " to specs or topics",
             )
         problem = problem_of(content, place, is_new=True)
         if problem:
@@ -291,7 +292,7 @@ class CheckedStore(abc.ABC):
                 return present
             added = text if self.role in DIRECTLY else note(text, self.role, today(), commit)
             addition = splice.cleaned(added, page)
-            # A list entry could hold a heading, too; a heading is refused whoever writes it.
+            # A note is a list entry, which could also hold a heading: whoever writes it, a heading is refused.
             breakout = refuse_breakout(page, place, text) or refuse_breakout(page, place, addition)
             return refuse_length(place, addition) or breakout or splice.appended(page, span_of(page, place), addition)
 
@@ -353,7 +354,7 @@ class CheckedStore(abc.ABC):
             )
             return HandedOff(status="denied", by=self.role, task=task, step=most, max_steps=most, reason=reason)
         self._turn.end()
-        why = f"{target} is not later than {self.role} in {' -> '.join(pipeline)}; it was noted as an attempt"
+        why = f"{target} is not later than {self.role} in {' -> '.join(pipeline)}; the attempt was noted"
         return HandedOff(
             status="done",
             by=self.role,
@@ -377,7 +378,7 @@ class CheckedStore(abc.ABC):
         if not _TASK.fullmatch(task):
             return f"the task {task!r:.60} is not a name of letters, digits, `.`, `_` and `-`"
         if not words:
-            return "the summary is mandatory: say what the next role has to know"
+            return "the summary is empty; say what the next role has to know"
         return _problem_of_line(words)
 
     def _title(self, place: Address) -> str:
@@ -387,7 +388,7 @@ class CheckedStore(abc.ABC):
     # Common to all writes
 
     def _change(self, place: Address, decide: Callable[[Any], str | Written], *, may_create: bool = False) -> Written:
-        """Read a page, decide, and write it, while no other process writes."""
+        """Read a page, and write what `decide` returns for its text; no other process writes in the meantime."""
         refusal: list[Written] = []
 
         def replace(data: bytes | None) -> bytes | None:
@@ -399,7 +400,7 @@ class CheckedStore(abc.ABC):
                 refusal.append(denied(place, "the page is not UTF-8; a person has to correct it"))
                 return None
             if text is not None and may_create:
-                reason = "a page of this name exists already; read it, and commit a change to it"
+                reason = "a page with this name exists already; read it, and commit a change to it"
                 refusal.append(
                     Written(
                         status="conflict", address=str(place), version=version_of(text), content=text, reason=reason
@@ -438,7 +439,7 @@ class CheckedStore(abc.ABC):
         return place
 
     def _is_listed(self, place: Address) -> bool:
-        """Tell whether a page exists under a name that only people would give."""
+        """Tell whether a page exists, for names that the tool would not give but people might."""
         return any(page.path == place.path for page in self._summaries([place.category]))
 
     def _exists(self, place: Address) -> bool:
@@ -451,7 +452,7 @@ class CheckedStore(abc.ABC):
         return True
 
     def _writable(self, address: str, mode: Literal["snapshot", "log"]) -> Address | Written:
-        """Return the place if the role may write there in this mode, else a refusal."""
+        """Return the place if the role is allowed to write there in this mode, else a refusal."""
         place = self._place(address)
         if isinstance(place, Written):
             return place
@@ -462,7 +463,7 @@ class CheckedStore(abc.ABC):
             way = "append" if section.mode == "log" else "commit"
             return denied(place, f"{section.address} is a {section.mode}: write it with `{way}`")
         if place.category in CATEGORIES and place.page is None:
-            return denied(place, f"{place} is a category; name a page of it, or a new one")
+            return denied(place, f"{place} is a category; name one of its pages, or a new page")
         if mode == "log" and place.category in CATEGORIES and place.heading is None:
             return denied(place, f"{place} is a page; name the part to append to, as in `{place}#Resolution`")
         return place
@@ -473,7 +474,7 @@ class CheckedStore(abc.ABC):
         return f"{theirs}; the role {self.role} may write {mine} (schema.yaml)"
 
     def _text(self, place: Address) -> str | Written:
-        """Return the page or log of a place as it is now, or a refusal."""
+        """Return the current text of the file that a place is in, or a refusal."""
         try:
             text = decoded(self._read(place.path))
         except outside.OutsideError:
@@ -486,7 +487,7 @@ class CheckedStore(abc.ABC):
 
 
 def _folded(path: str, found: Sequence[PageSummary]) -> PageEntry:
-    """Return the list entry that stands for the pages of a sub-folder."""
+    """Return the one list entry that represents all pages of a sub-folder."""
     name = path.rstrip("/").rpartition("/")[2]
     return PageEntry(
         address=path, category=found[0].category, title=name, summary=count(len(found), "page"), pages=len(found)
@@ -498,5 +499,5 @@ def _problem_of_line(line: str) -> str | None:
     if not line:
         return "there is no text"
     if len(line) > _LONGEST_LINE:
-        return f"it has {len(line)} characters, of at most {_LONGEST_LINE}; put the rest on a page, and name the page"
+        return f"it has {len(line)} characters, more than {_LONGEST_LINE}; put the rest on a page, and name the page"
     return None

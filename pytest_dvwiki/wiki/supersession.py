@@ -1,7 +1,7 @@
 """The replacement of one bug page by another: when it is allowed, and which keys the two pages get.
 
-Only the key `superseded_by` on the replaced page decides; everything else follows from this key. The key belongs to
-people, so they can make and undo a merge by hand, and git merges it like any other line that people wrote.
+Only the key `superseded_by` on the replaced page decides; all other keys follow from it. The key belongs to people, so
+they can make and undo a merge by hand, and git merges the key like any other line that people wrote.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 PLAIN_REASON = "the same cause"
 _STANDS_FOR = {
-    "patterns": "a pattern page stands for its subtype; give the subtype another name in the registry, then run"
-    " `dvwiki build --reclassify`",
+    "patterns": "a pattern page stands for its subtype; to merge two subtypes, give them one name in the registry, then"
+    " run `dvwiki build --reclassify`",
     "coverage": "a coverage page stands for its bin, and each bin keeps its own page",
-    "topics": "a topic page stands for its topic; move the lessons and delete the page",
-    "specs": "pages in specs belong to people alone; move the lines and delete the page",
+    "topics": "a topic page stands for its topic; to merge two topics, move the lessons by hand and delete a page",
+    "specs": "pages in specs belong to people; to merge two, move the lines by hand and delete a page",
 }
 
 
@@ -45,16 +45,17 @@ def check(page_cache: PageCache, kept: PageSummary, other: PageSummary) -> None:
         raise MergeError(f"{kept.path}: only bug pages can be merged: {_STANDS_FOR[kept.category]}")
     for page in (kept, other):
         if page.problem:
-            raise MergeError(f"{page.path}: it cannot be read: {page.problem}; correct it")
+            raise MergeError(f"{page.path} cannot be merged, because it cannot be read: {page.problem}; correct it")
         if not page.fingerprints():
             raise MergeError(
-                f"{page.path} has no fingerprint, so no run counts on it; move its text to the other page and delete it"
+                f"{page.path} cannot be merged: it has no fingerprint, so it counts no runs; move its text to the other"
+                " page and delete it"
             )
     standing, theirs = (page_cache.causes.pages_of(*page.fingerprints())[0] for page in (kept, other))
     if standing.path == other.path:
         raise MergeError(
-            f"{kept.name} is already superseded by {other.name}, and one of the two has to remain;"
-            f" to reverse that, first remove `superseded_by` from {kept.path} and run `dvwiki build`"
+            f"{kept.name} cannot take in {other.name}, because it is already superseded by it;"
+            f" to reverse the merge, first remove `superseded_by` from {kept.path} and run `dvwiki build`"
         )
     if standing.path != kept.path:
         raise MergeError(
@@ -76,7 +77,7 @@ def edits(
     Args:
         kept: The page that takes in the other one.
         other: The page that points to the kept page from then on.
-        reason: Why the pages are merged; if None, the reason on the page stays, or is set to `the same cause`.
+        reason: Why the pages are merged; if None, the reason on the other page stays, or becomes `the same cause`.
         read: Returns the bytes of a page.
 
     Raises:
@@ -91,7 +92,7 @@ def edits(
 
 
 def undone(kept: PageSummary, other: PageSummary, read: Callable[[str], bytes]) -> list[tuple[str, bytes]]:
-    """Return the path and content of the pages that have to change so that neither points to the other.
+    """Return the path and new content of each page that has to change so that neither points to the other.
 
     Raises:
         MergeError: The keys of one of the pages cannot be edited.

@@ -1,6 +1,7 @@
-"""Text that agents wrote over other text and no person has accepted: it stays out of prompts.
+"""Pages and parts that an agent wrote last and no person has accepted: their text stays out of prompts.
 
-The log says who last wrote a page or a part of a page. In a part to which notes are only added, each has its own mark.
+The log says who last wrote a page or a part of a page. In a part that notes are only added to, each note has its own
+mark instead.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ACCEPT = "accept"
-"""The operation in the log by which a person accepts what an agent wrote."""
+"""The operation that the log shows when a person accepts what an agent wrote."""
 _WRITTEN = re.compile(
     rf"^## \[[^\]]*\] (?P<what>commit|{ACCEPT}) \| - \| (?P<address>[^\n]+) by (?P<who>\S[^\n]*)$", re.MULTILINE
 )
 
 
 def unaccepted(wiki: Path) -> dict[str, str]:
-    """Return the addresses of pages and parts that an agent wrote last, each with its role."""
+    """Return the addresses of pages and parts that an agent wrote last, each with the agent's role."""
     return _unaccepted(wiki, *(_state(wiki / name) for name in ("log.md", NAME)))
 
 
@@ -37,11 +38,11 @@ def _state(file: Path) -> State | None:
 
 @functools.lru_cache(maxsize=8)
 def _unaccepted(wiki: Path, *_: State | None) -> dict[str, str]:
-    """Return what `unaccepted` returns; cached, because every query asks and the log may be long."""
+    """Return what `unaccepted` returns; cached, because every query asks for it and the log can be long."""
     try:
         log = outside.read(wiki, "log.md").decode("utf-8", "replace")
         lines = list(_WRITTEN.finditer(log))
-        # Most wikis have no such line, and need not read the schema.
+        # In most wikis no agent has written, and the schema need not be read.
         schema = load_schema(wiki) if any(line["who"] not in DIRECTLY for line in lines) else None
     except (OSError, SchemaError):
         return {}
@@ -49,7 +50,7 @@ def _unaccepted(wiki: Path, *_: State | None) -> dict[str, str]:
     for line in lines if schema is not None else ():
         address, who = line["address"], line["who"]
         if line["what"] == ACCEPT or who in DIRECTLY:
-            # A role that writes or accepts a whole page has seen its parts.
+            # Who writes or accepts a whole page has seen its parts.
             found = {each: role for each, role in found.items() if address not in {each, each.partition("#")[0]}}
         elif schema is not None and who in schema.roles and (place := Address.of(address)) is not None:
             section = schema.section_of(place)

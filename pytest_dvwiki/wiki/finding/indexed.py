@@ -1,9 +1,9 @@
 """Search by BM25 with an index on disk, in `.search_index` of the wiki.
 
 `pages.json` lists the indexed pages with their hashes, the versions of tokeniser and library, and the hashes of the
-index files, which are memory-mapped. `changes.json` lists the pages that changed since: they are scored with the
-statistics of the index, and once many pages have changed the index is rebuilt. Every search compares both files with
-the pages, and rebuilds what is outdated, damaged or of another version.
+index files, which are memory-mapped. `changes.json` lists the pages that changed after that. These pages are scored
+with the statistics of the index; once many pages have changed, the index is rebuilt. Unless a caller keeps the index up
+to date, every search compares both files with the pages. A damaged index, or one of another version, is rebuilt.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 MOST_CHANGES = 1000
 """Number of changed pages at which the index is rebuilt."""
 _SHARE = 50
-"""The index is also rebuilt if one page in `_SHARE` changed: in a small wiki, each page shifts the statistics."""
+"""The index is also rebuilt if 1 in `_SHARE` pages changed: in a small wiki, every page shifts the statistics."""
 LARGE = 2_000
-"""Number of pages above which a separate process rebuilds the index, while queries use the old one."""
+"""Above this number of pages, a separate process can rebuild the index while queries use the old one."""
 _REBUILD = """
 import os, sys
 from pathlib import Path
@@ -59,7 +59,7 @@ _logger = logging.getLogger(__name__)
 
 
 def bm25_search(wiki_dir: Path) -> WikiSearchIndex:
-    """Return a BM25 search; if the BM25 library is not installed, the search reads every page instead of an index."""
+    """Return a BM25 search; without the BM25 library, return a search that reads every page instead of an index."""
     return _Bm25Index(wiki_dir) if bm25.is_installed() else KeywordIndex(wiki_dir)
 
 
@@ -105,7 +105,7 @@ class _Changes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of `changes.json`."""
 
     folder: str
-    """Folder of the index to which the changes apply."""
+    """Folder of the index that the changes apply to."""
     changes: tuple[_Change, ...]
 
 
@@ -151,7 +151,7 @@ class _Index:
         return states
 
     def get(self, path: str) -> _IndexedPage | None:
-        """Return a page as last read; None if it is unknown or gone."""
+        """Return a page as it was last read; None if the page is unknown or gone."""
         change = self.changes.get(path)
         if change is None:
             return self.listed.get(path)
@@ -159,11 +159,11 @@ class _Index:
 
     @property
     def is_worn(self) -> bool:
-        """Tell whether enough pages changed for the index to be rebuilt."""
+        """Tell whether so many pages changed that the index should be rebuilt."""
         return len(self.changes) >= max(1, min(MOST_CHANGES, len(self.paths) // _SHARE))
 
     def ranking(self, query: str) -> Iterator[tuple[str, float]]:
-        """Yield the pages that share a word with a query, the best first; equally good pages by name."""
+        """Yield the pages that share a word with a query, with their scores, the best first; equal scores by path."""
         wanted, changes = dict.fromkeys(tokens(query)), self.changes
         found = ((self.paths[number], value) for number, value in self.engine.best(wanted))
         unchanged = (hit for hit in found if hit[0] not in changes)
@@ -174,7 +174,7 @@ class _Index:
         statistics = self.engine.statistics
 
         def frequency(word: str) -> int:
-            # A word that the index does not have occurs only in changed pages.
+            # A word that is not in the index occurs only in changed pages.
             return statistics.frequency(word) or sum(word in words for _, words in changed)
 
         with_new_words = Statistics(statistics.documents, statistics.mean_length, functools.cache(frequency))
@@ -185,16 +185,16 @@ class _Index:
 class _Bm25Index(WikiSearchIndex):
     """Search by BM25 with an index on disk; an index that cannot be written is kept in memory.
 
-    This class is long because reading, changing and writing the index are steps under one lock.
+    This class is long because one lock covers reading, changing and writing the index.
     """
 
     def __init__(self, wiki_dir: Path) -> None:
         super().__init__(wiki_dir)
         self._index: _Index | None = None
         self._writing = threading.RLock()
-        """Lock held while the index changes; a query takes it only if it has to look for changed pages itself."""
+        """Held while the index changes; a query takes this lock only if it has to look for changed pages itself."""
         self._rebuild: subprocess.Popen[bytes] | None = None
-        """The process that makes the next index, while the present index answers queries and takes in changes."""
+        """The process that makes the next index; until it ends, the current index answers queries."""
 
     def build(self, wiki_dir: Path | None = None) -> None:
         with self._writing:
@@ -233,7 +233,7 @@ class _Bm25Index(WikiSearchIndex):
         return self.wiki_dir / self.INDEX_DIR
 
     def _bring_up_to_date(self) -> _Index | None:
-        """Return the index of the present pages; None if there are no pages."""
+        """Return the index of the current pages; None if there are no pages."""
         with self._writing:
             self._index = self._current()
             return self._index
@@ -252,18 +252,18 @@ class _Bm25Index(WikiSearchIndex):
         return self._settled(index, changed=changed) if changed or index.is_worn else index
 
     def _rebuilt(self, present: dict[str, State]) -> _Index | None:
-        """Return the new index if the process that rebuilds it has ended since the last call; else None."""
+        """Return the new index if the rebuilding process has ended since the last call; else None."""
         if self._rebuild is None or self._rebuild.poll() is None:
             return None
         self._rebuild = None
         index = self._load()
         before = self._index
         if index and before and index.folder == before.folder:
-            return self._made(present, before)  # the process failed
+            return self._made(present, before)  # the process made no new index
         return index
 
     def _settled(self, index: _Index, *, changed: bool) -> _Index:
-        """Write the changes of an index to disk, or rebuild the index if there are many; return the index to use."""
+        """Write the changed pages of an index to disk, or rebuild it if there are many; return the index to use."""
         is_beside = self.look is not None and index.folder is not None and len(index.paths) > LARGE
         if index.is_worn and not is_beside:
             return self._made(self.present(), index)
@@ -279,9 +279,9 @@ class _Bm25Index(WikiSearchIndex):
         return index
 
     def _take_in(self, index: _Index, different: dict[str, State], gone: set[str]) -> bool:
-        """Record the pages that changed or are gone; return whether that altered the recorded changes."""
+        """Note in an index which pages changed or are gone; return whether that altered the index's `changes`."""
         index.touch()
-        changes = dict(index.changes)  # queries may be reading the present ones
+        changes = dict(index.changes)  # queries may be reading the current ones
         touched = False
         for path in gone:
             known = index.listed.get(path)
@@ -334,7 +334,10 @@ class _Bm25Index(WikiSearchIndex):
 
     @staticmethod
     def _kept(present: dict[str, State], old: _Index) -> dict[str, _IndexedPage]:
-        """Return, by path, the pages unchanged since the old index; none if the index's stored words are damaged."""
+        """Return, by path, the pages that did not change since the old index was made.
+
+        If the words stored in the old index are damaged, return no page.
+        """
         if old.folder is not None and not _is_sound(old.folder, old.files, bm25.DOCUMENTS):
             return {}
         return {
@@ -360,7 +363,7 @@ class _Bm25Index(WikiSearchIndex):
         index.folder = folder
         before = self._stored()
         self._write_list(index)
-        # The previous index stays: another process may have mapped its files, and some file systems would remove them.
+        # The previous index stays: another process may have mapped its files, and some file systems lose deleted ones.
         kept = {folder.name, before.folder if before else ""}
         for other in self._home.iterdir():
             if other.is_dir() and other.name not in kept:
@@ -384,7 +387,7 @@ class _Bm25Index(WikiSearchIndex):
             self._try(lambda: _write(self._home / _CHANGES, changes))
 
     def _stored(self) -> _Pages | None:
-        """Return the list of pages of an index on disk; None if there is no list of the present version."""
+        """Return the content of `pages.json`; None if it is missing, damaged, or of another version."""
         stored = _read(self._home / _LIST, _Pages)
         if stored is None:
             return None
@@ -415,7 +418,7 @@ class _Bm25Index(WikiSearchIndex):
 
 
 def _digest_of(path: str, data: bytes) -> str:
-    """Return the hash of a page and its path; the path counts because the page's name is among its words."""
+    """Return the hash of a page and its path; the path counts because the page's name is indexed, too."""
     return hashlib.sha256(path.encode() + b"\0" + data).hexdigest()
 
 
@@ -425,7 +428,7 @@ def _digest_of_file(path: Path) -> str:
 
 
 def _is_sound(folder: Path, files: dict[str, str], names: Collection[str]) -> bool:
-    """Tell whether the files of an index are as they were written."""
+    """Tell whether these files of an index still have their recorded hashes."""
     try:
         return all(_digest_of_file(folder / name) == files.get(name) for name in names)
     except OSError:

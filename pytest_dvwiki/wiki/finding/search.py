@@ -1,4 +1,4 @@
-"""Search in the pages of a wiki: what all backends share, and the two that need no index.
+"""Search in the pages of a wiki: what all backends share, and the two backends that need no index.
 
 `pytest_dvwiki.backends` lists the backends; `indexed` has an index on disk.
 """
@@ -48,7 +48,7 @@ class SearchResult:
     page_path: str
     """Path of the page, relative to the wiki."""
     score: float
-    """Relevance of the page; only comparable within one answer."""
+    """Relevance of the page; only comparable within the results of one query."""
     excerpt: str
     """The first 200 characters of the page's text, on one line."""
     frontmatter: dict[str, Any]
@@ -56,7 +56,7 @@ class SearchResult:
     """The best-matching part of the page, on one line, with the query's words between double asterisks."""
     title: str = ""
     unreviewed: bool = False
-    """Whether the page holds text by an agent or a model that no person has accepted."""
+    """True if a search with `unreviewed` found text by an agent or a model that no person has accepted."""
 
     @property
     def warning(self) -> str:
@@ -97,7 +97,7 @@ class Facets(NamedTuple):
 
 
 def shown_status(path: str, metadata: Mapping[str, Any]) -> str:
-    """Return a page's status as shown in lists and compared in searches, from its path in the wiki and its keys."""
+    """Return the status that lists show and filters compare, from a page's path in the wiki and its keys."""
     if path.startswith(f"{FOLDER}/"):
         return str(metadata.get("decision") or UNREVIEWED)
     if metadata.get("filled") is True:
@@ -167,17 +167,17 @@ class WikiSearchIndex(abc.ABC):
     def __init__(self, wiki_dir: Path) -> None:
         self.wiki_dir = wiki_dir
         self.look: Look | None = None
-        """The state of all files, set by a caller that keeps the index up to date through `refresh`; if None, each
-        query looks for changed files itself."""
+        """The state of all files, set by a caller that keeps the index up to date with `refresh`; if None, each query
+        looks for changed files itself."""
         self._given: dict[str, _Given] = {}
 
     @classmethod
     def create(cls, backend: str, wiki_dir: Path) -> WikiSearchIndex:
-        """Return a search of the given kind.
+        """Return a search with the given backend.
 
         Args:
-            backend: `bm25`, which searches without an index if bm25s is not installed; `keyword`; `none`,
-                which finds nothing; or a backend of another package.
+            backend: `bm25`, which searches without an index if bm25s is not installed; `keyword`; `none`, which finds
+                nothing; or the name of a backend from another package.
             wiki_dir: The wiki's folder.
 
         Raises:
@@ -219,7 +219,7 @@ class WikiSearchIndex(abc.ABC):
 
     @abc.abstractmethod
     def ranking(self, query: str) -> Iterable[tuple[str, float]]:
-        """Return the paths of all pages that share a word with the query, with their scores, the best first."""
+        """Return the path and score of each page that shares a word with the query, the best first."""
 
     def search(
         self,
@@ -233,12 +233,12 @@ class WikiSearchIndex(abc.ABC):
         """Return the best pages for a query.
 
         Args:
-            query: Words; an identifier is found as a whole and by its parts.
+            query: Words; identifiers are found as a whole and by their parts.
             top_k: Maximum number of results.
             category: Only pages of this category.
             filters: Only pages that meet these conditions.
-            unreviewed: Whether to find proposals that wait for a person, too; their status is `unreviewed`. A model may
-                have written them: show them as unreviewed, and keep them out of prompts.
+            unreviewed: Also find proposals that wait for a person (status `unreviewed`), and mark results that hold
+                unreviewed text. A model may have written it: show it as unreviewed, and keep it out of prompts.
 
         Returns:
             The results, the best first; each contains at least one word of the query.
@@ -270,7 +270,7 @@ class WikiSearchIndex(abc.ABC):
         return found
 
     def present(self) -> dict[str, State]:
-        """Return every page with the state of its file."""
+        """Return the state of each page's file, by path."""
         look = self.look or look_at(self.wiki_dir, FOLDERS)
         found = dict(look.pages)
         for path in look.irregular:
@@ -315,8 +315,9 @@ class _Given(NamedTuple):
 
     data: bytes
     state: State
-    """A state computed from the content, which differs from the state of any file."""
+    """A made-up state, computed from the content; no file has such a state."""
     disk: State | None
+    """The state of the file when the content was given; None if there was no file."""
 
     @classmethod
     def of(cls, file: Path, data: bytes) -> Self:
@@ -328,15 +329,15 @@ class _Given(NamedTuple):
 
 
 def _aliases(page: pages.Page) -> list[str]:
-    """Return the other names and fingerprints of a page."""
+    """Return the other page names and fingerprints that a page lists as its aliases."""
     lists = (page.metadata.get(key) for key in ("aliases", "fingerprint_aliases"))
     return [str(item) for found in lists if isinstance(found, list) for item in found]
 
 
 def words_of(path: str, data: bytes) -> tuple[Words, Facets]:
-    """Return the words and the facets of a page; no words if the page cannot be read.
+    """Return how often each word occurs on a page, and the page's facets; no words if the page cannot be read.
 
-    A word in the title counts three times, a word in the labels or the name twice.
+    Words in the title count three times, and words in the name or the keys twice.
     """
     page = _parsed(data)
     if page is None:
@@ -368,7 +369,7 @@ class NoIndex(WikiSearchIndex):
 
 
 class KeywordIndex(WikiSearchIndex):
-    """Backend without an index: every query reads every page."""
+    """Backend without an index: each query reads all pages."""
 
     def ranking(self, query: str) -> Ranking:
         """Return the pages as ranked by `keyword.rank`."""

@@ -1,7 +1,7 @@
 """A bug page: its first content, and what the records add later.
 
-The text that belongs to people (title, Symptom, Resolution) contains nothing that differs between two branches on which
-the same cause is first seen, so that git merges the two pages without a conflict.
+If two branches see the same cause for the first time, the text that belongs to people (title, Symptom, Resolution) is
+the same on both new pages, so that git merges the pages without a conflict.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ OWNED = (
 _KEY = 100
 _TITLE = 160
 _WORDLESS = re.compile(r"AssertionError(?::(?:\W|\d|\b(?:assert|not|and|or|in|is|None|True|False|X|Z)\b)*)?")
-"""Matches an assertion without a message, whose text does not tell one check from another."""
+"""Matches an assertion without a message: many checks have the same text."""
 _SAME_CAUSE = "same fingerprint"
 _REPLACED = "superseded by "
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
@@ -83,11 +83,11 @@ UNTOUCHED = re.compile(
     + r"|- \[ \] (?:Cause confirmed by a person \(`status: confirmed`\)"
     r"|Fixed, with the commit or ticket \(`status: closed`\)|Workaround until then)"
 )
-"""Matches a check box under Resolution, of this or the earlier layout, that nobody has edited."""
+"""Matches an unedited check box under Resolution, in the current or the earlier layout."""
 
 
 def has_page(occurrence: Occurrence) -> bool:
-    """Tell whether a cause gets a page: not if a tool may be at fault, or if neither a test nor a reason is known."""
+    """Tell whether a cause gets a page: not if a tool may be at fault, nor if it has neither a test nor a reason."""
     origin = occurrence.origin
     if origin.type == "TOOL" or (origin.type == "UNKNOWN" and occurrence.error_class == "tool_error"):
         return False
@@ -95,9 +95,9 @@ def has_page(occurrence: Occurrence) -> bool:
 
 
 def is_decided(page: PageSummary) -> bool:
-    """Tell whether people decided the type of a page, by changing the type that the tool gave or by setting a status.
+    """Tell whether people decided the type of a page: they changed the tool's type, or confirmed or closed the page.
 
-    If the tool's type UNKNOWN is left as it is, confirming or closing the page decides nothing.
+    Confirming or closing a page decides nothing while its type is still the tool's UNKNOWN.
     """
     kind, made_as = page.text("type"), type_at_creation(page)
     if kind == made_as == "UNKNOWN" or not kind:
@@ -111,18 +111,18 @@ def type_at_creation(page: PageSummary) -> str | None:
 
 
 def effective_type(page: PageSummary, origin: str = "") -> str:
-    """Return the type to show for a page's cause: the type that a person decided, else the tool's present type.
+    """Return the type to show for a page's cause: people's type if they decided it, else the tool's current type.
 
     Args:
         page: The page.
-        origin: The tool's present type, if it is newer than the one on the page.
+        origin: The tool's current type, if it is newer than the page's key `origin`.
     """
     kind = page.text("type")
     return kind if is_decided(page) else origin or page.text("origin") or kind
 
 
 def facts(page: PageSummary) -> PageFacts:
-    """Return the facts on a page about its cause."""
+    """Return the facts about a cause that its page holds."""
     return PageFacts(
         path=page.path,
         status=page.text("status"),
@@ -135,14 +135,14 @@ def facts(page: PageSummary) -> PageFacts:
 
 
 def links(page: PageSummary) -> tuple[str, ...]:
-    """Return the URLs that people gave for a page: one, or a list."""
+    """Return the URLs under a page's key `link`, which holds one URL or a list."""
     value = page.metadata.get("link")
     given = value if isinstance(value, list) else [value]
     return tuple(dict.fromkeys(one_line(str(each)) for each in given if each))
 
 
 def with_keys(data: bytes, keys: Mapping[str, Any]) -> bytes | pages.Refused:
-    """Return a page with people's keys set to these values; a new key goes below people's other keys.
+    """Return a page with some of people's keys set; new keys go below the existing ones.
 
     Raises:
         YamlError: Its frontmatter cannot be read.
@@ -153,7 +153,7 @@ def with_keys(data: bytes, keys: Mapping[str, Any]) -> bytes | pages.Refused:
 
 
 def words_of_title(page: PageSummary) -> str:
-    """Return the title of a page without the origin that earlier versions put in front."""
+    """Return the title of a page without the origin, which earlier versions put in front of it."""
     title = page.title
     for origin in ORIGINS.values():
         title = title.removeprefix(f"{origin}: ")
@@ -164,9 +164,9 @@ def new(name: str, origin: str, occurrence: Occurrence, description: str) -> pag
     """Return a new bug page, with empty owned keys and an empty region.
 
     Args:
-        name: The page's name, which its comments and check boxes carry.
-        origin: RTL_BUG, TB_BUG or UNKNOWN; not named in the title, because it may change later.
-        occurrence: An occurrence of the cause; only what all its occurrences share is used.
+        name: The page's name, which its comments and check boxes repeat.
+        origin: RTL_BUG, TB_BUG or UNKNOWN; it is left out of the title, because it may change later.
+        occurrence: An occurrence of the cause; only what all occurrences of the cause have in common is used.
         description: What the subtype means; empty if nothing is known about it.
     """
     words = in_words(occurrence.primary) or f"{occurrence.error_class} {occurrence.failure_subtype}"
@@ -176,7 +176,7 @@ def new(name: str, origin: str, occurrence: Occurrence, description: str) -> pag
     label = f"`{occurrence.error_class}` / `{occurrence.failure_subtype}`"
     message = in_words(occurrence.primary, 400)
     shown = own_words(message) if is_own(occurrence.primary) else code(message or words, 400)
-    # On one line: git compares files in pieces of up to 64 bytes of a line. Behind different words all pieces differ,
+    # On one line: git compares files in pieces of at most 64 bytes of a line. After different words all pieces differ,
     # so git does not take two pages with the same description for one renamed page.
     symptom = f"{shown} ({label}){f': {description}' if description else ''}"
     people = {"type": origin, "status": "open", "spec_section": None, "owner": None}
@@ -202,10 +202,10 @@ def keys(
     Args:
         page: The page's name.
         history: The history of the cause, from the records.
-        identities: The present name of the cause, then its other present and former names.
-        aliases: Ids of other pages of this cause.
-        stale: Why the page is stale; None if it is not.
-        made_as: The type that the page had at first.
+        identities: All names of the cause; its current name comes first.
+        aliases: Names of this cause's other and former pages.
+        stale: Why the page is stale; None if it is not stale.
+        made_as: The type that the tool gave the page at first; None if people made the page.
     """
     newest = history.newest
     fixed = passes_since(Cause.on_record(identities[0], history))
@@ -237,7 +237,7 @@ def keys(
 
 
 def _came_with(history: CauseHistory) -> str | None:
-    """Return the commit that introduced a cause, with its subject; `GOOD..BAD` for a range; None if it is uncertain."""
+    """Return the commit that introduced a cause, with its subject, or the range `GOOD..BAD`; None if uncertain."""
     found = history.first_bad
     if found is None or not found.is_certain:
         return None
@@ -245,7 +245,7 @@ def _came_with(history: CauseHistory) -> str | None:
 
 
 def pointer_keys(page: PageSummary, keeper: PageSummary) -> dict[str, Any]:
-    """Return the owned keys of a page whose cause another page keeps; its counts are 0, since that page has them."""
+    """Return the owned keys of a page whose cause another page keeps; the counts are 0, as that other page counts."""
     metadata = page.metadata
     kept = {"id": page.name} | {key: metadata.get(key) for key in ("fingerprint", "cause", "first_seen")}
     kept["type_at_creation"] = type_at_creation(page)
@@ -256,13 +256,13 @@ def pointer_keys(page: PageSummary, keeper: PageSummary) -> dict[str, Any]:
 
 
 def is_pointer(page: PageSummary) -> bool:
-    """Tell whether a page only refers to another page, which keeps its cause."""
+    """Tell whether a page only refers to another page that keeps its cause."""
     reason = page.text("stale_reason")
     return reason == _SAME_CAUSE or (reason.startswith(_REPLACED) and page.leads_to != "")
 
 
 def pointer_regions(page: PageSummary, keeper: PageSummary) -> dict[str, str]:
-    """Return the region of a page that only refers to the page that keeps its cause."""
+    """Return the region for a page that only refers to the page that keeps its cause."""
     link = f"[{keeper.name}]({keeper.place}.md)"
     if page.leads_to:
         reason = f" ({why(page)})" if why(page) else ""

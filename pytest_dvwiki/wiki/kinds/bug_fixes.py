@@ -1,4 +1,4 @@
-"""The section Fixes of a bug page: what was done about the cause, and with what outcome."""
+"""The section Fixes of a bug page: what was done about the cause, and how it turned out."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _OTHERS = 5
 def section(
     history: CauseHistory, stated: Sequence[tuple[Statement, str]], page_of: Callable[[str], str | None]
 ) -> str:
-    """Return the section's content.
+    """Return the content of the section Fixes.
 
     Args:
         history: The history of the cause, from the records.
         stated: The statements about the cause, each with its text.
-        page_of: Returns the name of the bug page of a fingerprint.
+        page_of: Returns the name of a fingerprint's bug page; None if there is none.
     """
     states = history.fixes
     parts = []
@@ -45,7 +45,7 @@ def section(
         header = ("Date", "Commits", "What was done", "Files", "By", "Result", "Task", "Owners")
         parts.append(f"Newest first{f' ({tallied})' if tallied else ''}:\n\n" + table(header, rows))
         if len(states) > len(rows):
-            parts.append(f"The newest {len(rows)} of {len(states)} fixes; the folder tasks holds all.")
+            parts.append(f"The newest {len(rows)} of {len(states)} fixes; the folder tasks holds them all.")
         if history.same_commits:
             parts.append(f"{_also(history.same_commits, page_of)} {cite(states[-1].task_id)}")
         reckoning = _reckoning(states[-1]) if states[-1].fix.result == "open" else ""
@@ -61,19 +61,19 @@ def section(
 
 
 def link(fingerprint: str, page_of: Callable[[str], str | None]) -> str:
-    """Return a link to the bug page of a cause; its fingerprint if it has no page."""
+    """Return a link to the bug page of a cause; if there is no page, the fingerprint."""
     page = page_of(fingerprint)
     return f"[{page}]({page}.md)" if page else code(fingerprint)
 
 
 def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
-    """Return a sentence about the other causes that the commits of the newest fix ended."""
+    """Return a sentence about the other causes that the commits of the newest fix also ended."""
     links = few([link(fingerprint, page_of) for fingerprint in causes], _OTHERS)
     return f"The commits of the newest fix ended other causes, too: {links}."
 
 
 def _elsewhere(state: FixState) -> str:
-    """Return the branches on which a fix was seen, and how many other tests of the cause passed."""
+    """Return, in words, the branches that a fix was seen on, and how many other tests of its cause passed."""
     clauses = []
     if len(state.branches) > 1:
         clauses.append(f"on {few([*map(code, state.branches)], _OTHERS)}")
@@ -99,14 +99,14 @@ def _fix_row(state: FixState) -> tuple[str, ...]:
 
 
 def _owners(fix: Fix) -> str:
-    """Return the owners of the files of a fix, and the authors of the lines that it touched."""
+    """Return the owners of the files that a fix changed, and the authors of the lines that it touched."""
     authors = ", ".join(escape(one_line(author, _NAME)) for author in fix.authors)
     names = [", ".join(map(code, fix.owners)), f"lines by {authors}" if authors else ""]
     return "; ".join(filter(None, names))
 
 
 def _done(fix: Fix) -> str:
-    """Return the text of a fix; for several commits, the name and subject of each."""
+    """Return what a fix did: its text or, if it has several commits, their names and subjects."""
     if fix.by == "git" and fix.log_count > 1:
         names = [line.partition(" ") for line in fix.likely[:_SUBJECTS]]
         subjects = [f"{code(name[:_COMMIT])} {escape(one_line(subject, _NAME))}" for name, _, subject in names]
@@ -126,13 +126,13 @@ def _became(state: FixState) -> str:
     elif fix.held_in:
         became += f" since {code(fix.held_in, 120)}"
     if fix.returned:
-        # A failed fix had too few passes to rule out chance: show how many.
+        # A failed fix had too few passes to rule out chance: show how many it had.
         became += f", {after_return(fix)}" + (f", {passed_of(fix)}" if fix.result == "failed" else "")
     return "; ".join(filter(None, (became, _elsewhere(state))))
 
 
 def _reckoning(state: FixState) -> str:
-    """Return how the number of passing runs that a fix needs was computed."""
+    """Return, in words, how the number of passing runs that a fix needs was computed."""
     past, needed = state.past, state.fix.needed
     if past is None or state.fix.counts:
         return ""

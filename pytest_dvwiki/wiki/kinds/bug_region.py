@@ -1,6 +1,6 @@
 """The region of a bug page: the history of its cause, facts first.
 
-A claim that cites no source comes from the source cited at the end of its section. If all claims of a page have the
+If a claim cites no source, its source is the one cited at the end of its section. If all claims of a page have the
 same source, only the section Citation gives it.
 """
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _LONGEST_COMMAND = 10_000
-"""Maximum number of characters of a command, larger than any command: a command cut short would do something else."""
+"""Maximum length of a command; no command is that long, because a command cut short would do something else."""
 _UNKNOWN = """\
 No pattern names this failure, so it has no pattern page. `dvwiki patterns why LOG` shows how each line of its log
 is matched. `dvwiki patterns propose` writes a pattern (add `--min-runs 1` if the failure was seen in only one run);
@@ -74,8 +74,8 @@ def regions(
     Args:
         history: The history of the cause, from the records.
         kind: The page's effective type.
-        page_of: Returns the name of the bug page of a fingerprint.
-        fix_of: Returns the registry's advice on fixing an occurrence.
+        page_of: Returns the name of a fingerprint's bug page; None if there is none.
+        fix_of: Returns the registry's fix advice for an occurrence.
         others: Other pages of the cause, which lead to this page.
         kin: Lines about other causes of the same check, and about pages with the cause's version 1 fingerprint.
     """
@@ -99,21 +99,21 @@ def regions(
 
 
 def one_region(*sections: tuple[str, str]) -> dict[str, str]:
-    """Return the region of a page with its sections.
+    """Return the region of a bug page, made of these sections.
 
-    There are no blank lines around the headings. With blank lines, git would match them to the headings of the earlier
+    There are no blank lines around the headings. With blank lines, git would match the headings to those of the earlier
     layout, and merge people's text from there into this region, where the next run would delete it.
     """
     return {former.RECORDS: "\n".join(f"## {heading}\n{content}" for heading, content in sections)}
 
 
 def why(page: PageSummary) -> str:
-    """Return the reason that people gave for replacing a page."""
+    """Return the reason that people gave for replacing a page; empty if no page replaces it."""
     return escape(one_line(page.text("superseded_reason"))) if page.leads_to else ""
 
 
 def _taken_in(other: PageSummary) -> str:
-    """Return a line for the kept page about another page that leads to it."""
+    """Return a line for the kept page about another page that leads to the kept one."""
     reason = f"merged into this page: {why(other)}" if why(other) else "has the same cause"
     return f"- [{other.name}]({other.place}.md): {reason}; what people wrote on that page stays"
 
@@ -143,7 +143,7 @@ def _cite(task: str, log: LogReference | None) -> str:
 
 
 def _first_cause(newest: Occurrence) -> str:
-    """Return the line with the message of a cause as last reported."""
+    """Return the line that shows a cause's message, as last reported."""
     primary = newest.primary.strip()
     if is_own(primary):
         return f"- First cause, from how the simulation ended: {own_words(primary)}"
@@ -151,12 +151,12 @@ def _first_cause(newest: Occurrence) -> str:
 
 
 def own_words(sentence: str) -> str:
-    """Return a message as plain text if the capture wrote it, or quoted as code if it is a line of a log."""
+    """Return a message that the capture wrote, as a sentence on one line with Markdown escaped."""
     return f"{escape(one_line(sentence))}."
 
 
 def _last(history: CauseHistory) -> str:
-    """Return the tests that failed last, with simulator, commit and simulation time."""
+    """Return, in words, the tests that failed last, with simulator, commit and simulation time."""
     last, newest = history.rows[0], history.newest
     names = few([code(name, 160) for name in last.names], len(last.names), of=last.tests) if last.names else ""
     times = [code(time) for time in sorted({test.sim_time for test in newest.tests if test.sim_time})[:5]]
@@ -178,7 +178,7 @@ def _reproduce(history: CauseHistory, stated: Sequence[tuple[Statement, str]], s
     source = sources.cite(history.task_ids[0])
     found = next(((each, words) for each, words in stated if isinstance(each, Reproduce)), None)
     if found is None or not isinstance(found[0], Reproduce):
-        if history.newest.reproduce.strip():  # a record of schema 1 has text, which starts from pytest's root folder
+        if history.newest.reproduce.strip():  # a record of schema 1 has text, to be run in pytest's root folder
             return f"The last failure{source}:\n{fence(history.newest.reproduce, 'sh')}"
         return "No command is on record for the newest occurrence."
     command = found[0].command
@@ -215,12 +215,12 @@ def _occurrences(history: CauseHistory) -> str:
     ]
     text = table(("Date", "Tests", "Seeds", "Simulator", "Commit", "Task"), rows)
     if history.runs > len(rows):
-        text += f"\n\nThe newest {len(rows)} of {history.runs} runs; the folder tasks holds all."
+        text += f"\n\nThe newest {len(rows)} of {history.runs} runs; the folder tasks holds them all."
     return text
 
 
 def _commit(row: OccurrenceRow) -> str:
-    """Return the commit of an occurrence with notes on its sources, or a note that it was only reported."""
+    """Return the commit of an occurrence and notes on its sources, or `reported` if no run showed the occurrence."""
     if row.without_fix == REPORTED:
         return "reported"
     commit = code(short(row.commit, 12)) if row.commit else ""

@@ -22,7 +22,7 @@ _CITED = 20
 
 
 def paths(covergroup: str, bin_name: str) -> tuple[str, str]:
-    """Return the path of a bin's page, and the path to use instead if another bin's page has the first one.
+    """Return the path of a bin's page, and the path to use instead if another bin's page is already there.
 
     The bin `b_c` of `a` and the bin `c` of `a_b` have the same first path.
     """
@@ -37,7 +37,7 @@ def is_of(page: PageSummary, covergroup: str, bin_name: str) -> bool:
 
 
 def new(page: str, hole: Hole) -> pages.PageDraft:
-    """Return a new coverage page with this name, with empty owned keys and regions."""
+    """Return a new coverage page for a hole, with empty owned keys and regions; `page` is the page's name."""
     first = hole.first.state
     # The scenario is for people and agents to write; the counts of a coverage report are in the history.
     scenario = first.scenario or "" if first.hits is None else ""
@@ -77,20 +77,20 @@ def regions(hole: Hole) -> dict[str, str]:
         )
         for row in hole.rows
     ]
-    # Leave out empty columns: coverage tools report no scenario, and callers of the API no hits.
+    # Leave out empty columns: coverage tools report no scenario, and callers of the API report no hits.
     header = ("Date", "Task", "Class", "Scenario", counted(hole).capitalize(), "State")
     kept = [column for column in range(len(header)) if any(row[column] for row in rows)]
     history = f"{_standing(hole)}\n\n" + table(
         [header[column] for column in kept], [[row[column] for column in kept] for row in rows]
     )
     if hole.total > len(rows):
-        history += f"\n\nThe newest {len(rows)} of {hole.total} reports; the folder tasks holds all."
+        history += f"\n\nThe newest {len(rows)} of {hole.total} reports; the folder tasks holds them all."
     tasks = dict.fromkeys(row.task_id for row in hole.rows)
     return {"history": history, "citation": "\n".join(f"- {cite(task)}" for task in list(tasks)[:_CITED])}
 
 
 def _standing(hole: Hole) -> str:
-    """Return a sentence that says whether a bin is covered, and since when."""
+    """Return a sentence that says whether and since when a bin is covered."""
     task_id, _, newest = hole.rows[0]
     covered = "Covered" if newest.filled else "Not covered"
     hits = f", {newest.hits} of {newest.goal} {counted(hole)} in the newest run" if newest.hits is not None else ""
@@ -98,5 +98,5 @@ def _standing(hole: Hole) -> str:
 
 
 def counted(hole: Hole) -> str:
-    """Return what the numbers of a hole count: covered bins for a whole coverpoint, else hits."""
+    """Return the unit that a hole is counted in: covered bins for a whole coverpoint, else hits."""
     return "covered bins" if hole.bin == ALL_BINS else "hits"

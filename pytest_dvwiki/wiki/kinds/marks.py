@@ -22,12 +22,12 @@ _LEFT_OUT = "; left out of index and prompts"
 
 
 def reason_of(problem: str) -> str:
-    """Return the stale reason of a page that cites missing code."""
+    """Return the stale reason for a page that cites missing code."""
     return one_line(f"{_CITES}what is gone: {problem}", _LONGEST)
 
 
 def gone_reason(last_seen: str, days: int) -> str:
-    """Return the stale reason of a page whose cause is gone."""
+    """Return the stale reason for a page whose cause is gone."""
     return f"{_UNSEEN}{last_seen[:10]}; its tests passed at least {days} days later"
 
 
@@ -37,7 +37,7 @@ def is_gone(metadata: Mapping[str, Any]) -> bool:
 
 
 def left_out_reason(reason: str) -> str:
-    """Return a stale reason with the note that the page is left out of index and prompts."""
+    """Return a stale reason with an added note that the page is left out of index and prompts."""
     return f"{reason.removesuffix(_LEFT_OUT)}{_LEFT_OUT}"
 
 
@@ -47,6 +47,6 @@ def is_left_out(metadata: Mapping[str, Any]) -> bool:
 
 
 def drifted(page: PageSummary) -> str | None:
-    """Return why a page counts as stale if the reason is missing code that it cites, else None."""
+    """Return the stale reason of a page if it is stale because it cites missing code; else None."""
     reason = page.text("stale_reason")
     return reason if page.metadata.get("stale") is True and reason.startswith(_CITES) else None

@@ -14,4 +14,4 @@ OWNED: Mapping[str, tuple[str, ...]] = {
     "patterns": (*pattern.OWNED, *marks.KEYS),
     "coverage": (*coverage.OWNED, *marks.KEYS),
 }
-"""Maps each category to its owned keys. Specification and topic pages have none: they belong to people and agents."""
+"""Maps each category to its owned keys; none for specification and topic pages, which belong to people and agents."""

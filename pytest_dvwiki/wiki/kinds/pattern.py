@@ -1,4 +1,4 @@
-"""A pattern page: what is known about one failure subtype over all of its causes."""
+"""A pattern page: what is known about one failure subtype, from all of its causes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EMPTY_KEYS: dict[str, Any] = {
     "last_seen": None,
     "fix_success_rate": None,
 }
-"""Owned keys of a page whose subtype no longer occurs in any record."""
+"""Values of the owned keys on a page whose subtype no longer occurs in any record."""
 EMPTY_REGIONS = {
     "signatures": "No record has this subtype any more: its causes were reclassified and have other subtypes now.",
     "history": "",
@@ -94,7 +94,7 @@ def regions(
 
     Args:
         subtype: The history of the subtype, from the records.
-        page_of: Returns the name of a fingerprint's bug page.
+        page_of: Returns the name of a fingerprint's bug page; None if there is none.
         fix_of: Returns the registry's fix advice for a pattern.
     """
     tasks = dict.fromkeys(row.task_id for row in subtype.rows)
@@ -158,12 +158,12 @@ def _result(fingerprint: str | None, fix: Fix) -> str:
 
 
 def _shown(what: str, rows: Sequence[object]) -> str:
-    """Return the caption of a table, which says whether the table has all rows or only the newest."""
+    """Return a table's caption, which says whether only the newest rows are shown."""
     return f"The newest {len(rows)} {what}" if len(rows) >= NEWEST_ROWS else f"{what.capitalize()}, newest first"
 
 
 def _causes(subtype: SubtypeHistory, page_of: Callable[[str], str | None]) -> str:
-    """Return the table of the causes of the newest occurrences; causes that share a page share a row."""
+    """Return a table of the causes behind the newest occurrences; causes that share a page share a row."""
     rows: dict[str, tuple[str, ...]] = {}
     for row in subtype.rows:
         cause = _cause(row.fingerprint, page_of)

@@ -1,7 +1,7 @@
 """A specification page: clarifications of a feature that the specification leaves open.
 
-Nothing on it is derived from records. A clarification is added once, below the earlier ones, and belongs to people
-from then on.
+Nothing on this page is derived from records. A clarification is added once, below the earlier ones, and belongs to
+people from then on.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Clarification:
     """Section of the specification."""
     date: str
     task_id: str
-    """Task id of the record that archives the clarification."""
+    """Task id of the record that holds the clarification."""
 
     @property
     def path(self) -> str:
@@ -51,7 +51,7 @@ class Clarification:
 
 
 def new(first: Clarification) -> bytes:
-    """Return a new page with its first clarification."""
+    """Return a new specification page with its first clarification."""
     feature = one_line(first.feature, _NAME)
     kind = one_line(first.kind, _NAME)
     people = {"type": "spec", "feature": feature, "clarification_type": kind, "status": "open"}
@@ -59,17 +59,17 @@ def new(first: Clarification) -> bytes:
 
 
 def with_further(data: bytes, further: Clarification) -> bytes | Refused:
-    """Add a clarification to a page, below the earlier ones; all lines of the page stay.
+    """Add another clarification to a page, below the earlier ones; all lines of the page stay.
 
     Returns:
-        The new bytes of the page, unchanged if the page has the clarification already; or why it cannot be added.
+        The new bytes of the page, the same ones if the clarification is already there; or why it cannot be added.
     """
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         return Refused(f"it is not UTF-8 (byte {error.start})")
     if git_conflicts.may_be_in(data):
-        return Refused("it has a conflict that a merge left; settle it by hand")
+        return Refused("it has an unsettled merge conflict; settle it by hand")
     if f": {further.escaped_text} (source: tasks/" in text:
         return data
     newline = newline_of(text)
@@ -78,7 +78,7 @@ def with_further(data: bytes, further: Clarification) -> bytes | Refused:
         gap = newline if text.endswith("\n") else newline * 2
         return f"{text}{gap}## {SECTION}{newline * 2}{further.line()}{newline}".encode()
     body = text[: found[1]].rstrip()
-    # A blank line separates the first clarification from the heading; further clarifications follow directly.
+    # A blank line separates the first clarification from the heading; other clarifications follow directly.
     gap = newline if body.rpartition("\n")[2].startswith(("- ", "  ")) else newline * 2
     rest = text[len(body) :] or newline
     return f"{body}{gap}{further.line()}{rest}".encode()

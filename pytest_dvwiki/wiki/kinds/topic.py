@@ -1,8 +1,8 @@
 """A topic page, `topics/{topic}.md`, and its lessons; lessons on a pattern page are under the same headings.
 
 Nothing on a topic page is derived from records. A lesson is a part of the page with its own heading. Below its text are
-lines that the tool reads: its id, a source for each session in which it was learned, and links to other lessons. How
-often a lesson was confirmed is the number of its sources: a stored count could be wrong after a merge of two branches.
+lines that the tool reads: its id, a source for each session that taught it, and links to other lessons. How often a
+lesson was confirmed is the number of its sources: a stored count could be wrong after a merge of two branches.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 TOPICS = ("architecture", "dependencies", "gotchas", "testing")
 OTHERWISE = "gotchas"
-"""The topic of a lesson that does not name a topic."""
+"""The topic for lessons that do not name one."""
 LESSONS, GENERAL, SUPERSEDED = "Lessons", "General", "Superseded"
 SECTIONS = (LESSONS, GENERAL, SUPERSEDED)
 SUMMARY = "Most confirmed"
 """Heading of the summary that the tool makes without a model."""
 REJECTED = "rejected by"
-"""First words of the reason why a lesson no longer holds, if a person rejected it."""
+"""How the reason of a lesson that a person rejected begins."""
 _SUMMARY = 5
 _LEVEL = 3
 """The level of a lesson's heading."""
@@ -71,9 +71,9 @@ class Lesson:
     see_also: tuple[tuple[str, str], ...] = ()
     """The ids of related lessons, each with the Markdown after the id."""
     unreviewed: str = ""
-    """The author of the lesson, if a model wrote it and no person has accepted it."""
+    """Who wrote the lesson, if that was a model and no person has accepted the lesson yet; else empty."""
     raw: str = field(default="", compare=False, repr=False)
-    """The text on the page from which the lesson was read."""
+    """The lesson's text on the page that it was read from."""
 
     @property
     def is_active(self) -> bool:
@@ -82,12 +82,12 @@ class Lesson:
 
     @property
     def words(self) -> frozenset[str]:
-        """Return the words by which the lesson is compared with others."""
+        """Return the words of title and text, for comparing lessons."""
         return frozenset(tokens(f"{self.title} {self.text}"))
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Return the task ids of the records that the lesson cites."""
+        """Return the task ids in the lesson's citations."""
         return tuple(task for source in self.sources for task in _TASK.findall(source))
 
     @property
@@ -120,12 +120,12 @@ def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "
     """Return a new lesson from outside text: its code spans stay, all other Markdown is escaped.
 
     Args:
-        title: The title; if it is too long, it is cut, and the text begins with the whole title.
+        title: The title; if it is too long, it is cut, and the text begins with the uncut title.
         text: The text; only the first 150 words are kept.
         sources: The contents of the lesson's citations.
-        unreviewed: The author of the lesson, if a person has to accept it.
+        unreviewed: The author of the lesson, if a person still has to accept the lesson.
     """
-    # Only the tool may write citations and the lines that it reads.
+    # Outside text must not hold citations or other lines that only the tool writes.
     title, text = (_CITATION.sub("(", each).lstrip("-+*=#> \t\n") for each in (title, text))
     title = f"{title} (lesson)" if title.strip() in SECTIONS or not title.strip() else title
     if len(one_line(title)) > _TITLE and not text.startswith(title):
@@ -142,12 +142,12 @@ def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "
 
 
 def source(task_id: str, day: str) -> str:
-    """Return the content of a citation of a session's record."""
+    """Return the content of a citation of the record of a session, with the session's day."""
     return f"tasks/{task_id}.yaml | seen: {day[:10]}"
 
 
 def reason(text: str) -> str:
-    """Return why a lesson no longer holds, from outside text, as a page shows the reason."""
+    """Return outside text as a page shows it, as the reason why a lesson no longer holds."""
     return _shown(text, _REASON)
 
 
@@ -158,7 +158,7 @@ def _shown(text: str, limit: int) -> str:
 
 
 def lessons(text: str) -> list[Lesson]:
-    """Return the lessons of a page in the order of the page."""
+    """Return the lessons of a page, section by section, in their order on the page."""
     return [each for section in SECTIONS for each in _of_section(text, section)]
 
 
@@ -168,7 +168,7 @@ def _of_section(text: str, section: str) -> list[Lesson]:
 
 
 def _chunks(body: str) -> list[str]:
-    """Return the text of a section before its first lesson, then the text of each lesson with its heading."""
+    """Split a section: return the text before its first lesson, then each lesson with its heading."""
     lines = body.replace("\r\n", "\n").split("\n")
     headings = ((index, parts.heading_of(line)) for index, line in parts.unfenced(lines))
     starts = [index for index, heading in headings if heading and heading.level <= _LEVEL]
@@ -176,7 +176,7 @@ def _chunks(body: str) -> list[str]:
 
 
 def _read(section: str, chunk: str) -> Lesson:
-    """Return a lesson from its text on a page."""
+    """Parse a lesson from its text on a page."""
     first, *lines = chunk.split("\n")
     heading = parts.heading_of(first)
     title = heading.words if heading else ""
@@ -211,13 +211,13 @@ def _read(section: str, chunk: str) -> Lesson:
 
 
 def sections(listed: Sequence[Lesson]) -> str:
-    """Return the text of these lessons, grouped under the headings of their sections."""
+    """Return lessons as Markdown, grouped under the headings of their sections."""
     shown = {name: "\n\n".join(each.markdown() for each in listed if each.section == name) for name in SECTIONS}
     return "\n\n".join(f"## {name}\n\n{text}" for name, text in shown.items() if text)
 
 
 def version(data: bytes) -> str:
-    """Return a hash that changes when a lesson of a page changes."""
+    """Return a hash that changes when any lesson of a page changes."""
     shown = "\0".join(each.markdown() for each in lessons(data.decode("utf-8", "replace")))
     return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -229,7 +229,7 @@ def new(topic: str) -> bytes:
 
 
 def with_lessons(data: bytes, listed: Sequence[Lesson]) -> bytes:
-    """Return a page with its lessons replaced by these; all other text stays.
+    """Return a page with its lessons replaced by other lessons; all other text stays.
 
     Raises:
         UnicodeDecodeError: The page is not UTF-8.
@@ -256,7 +256,7 @@ def with_lessons(data: bytes, listed: Sequence[Lesson]) -> bytes:
 
 
 def with_summary(data: bytes, listed: Iterable[Lesson]) -> bytes:
-    """Return a page with a summary above its lessons: the titles of the most confirmed lessons, each with a source."""
+    """Return a page with an updated summary: the titles of the most confirmed lessons, each with a source."""
     known = sorted(
         (each for each in listed if each.is_active and not each.unreviewed), key=lambda each: -len(each.tasks)
     )
@@ -275,7 +275,7 @@ def with_summary(data: bytes, listed: Iterable[Lesson]) -> bytes:
 
 
 def _with_status(data: bytes, listed: Iterable[Lesson]) -> bytes:
-    """Set the status of a topic page, which shows whether a lesson on it awaits review; other pages stay."""
+    """Set the status of a topic page to `unreviewed` if a lesson awaits review, else clear it; other pages stay."""
     metadata = pages.read(data).metadata
     wanted = UNREVIEWED if any(each.unreviewed for each in listed) else None
     if metadata.get("type") != "topic" or metadata.get("status") == wanted:

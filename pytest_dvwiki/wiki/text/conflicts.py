@@ -1,4 +1,4 @@
-"""Merge conflicts in pages: those in parts that the tool owns are settled, all others are left to people."""
+"""Merge conflicts in pages: conflicts in the tool's parts are settled, and all others are left to people."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Settled(msgspec.Struct, frozen=True):
 
     data: bytes
     open_lines: tuple[int, ...]
-    """Line numbers of conflicts that a person has to settle, counted in the page before the change."""
+    """Line numbers of the conflicts that a person has to settle, in the page before anything was settled."""
 
 
 def settle(data: bytes, owned: Collection[str]) -> Settled | None:
-    """Settle the conflicts of a page whose two sides differ only in owned keys and regions.
+    """Settle those conflicts of a page in which the two sides differ only in owned keys and regions.
 
     One side is kept; the next build corrects the keys and regions.
 
@@ -53,9 +53,9 @@ def settle(data: bytes, owned: Collection[str]) -> Settled | None:
 
 
 def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
-    """Return the lines where conflicts begin, each with whether a person has to settle the conflict.
+    """Return the line where each conflict begins, and whether a person has to settle the conflict.
 
-    If one marker of a conflict is missing, the lines of its other markers are returned.
+    If one marker of a conflict is missing, return the lines of its other markers.
 
     Args:
         data: The page.
@@ -79,14 +79,14 @@ def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
 
 
 def _is_in_user_text(parts: Sequence[str | Hunk], marker: str, owned: Collection[str]) -> bool:
-    """Tell whether a single marker is in a part that the tool does not write."""
+    """Tell whether a marker without its counterparts is in a part that the tool does not write."""
     kept = (part.ours if isinstance(part, Hunk) else part for part in parts)
     text = "".join(part for part in kept if part is marker or not _MARKER.match(part))
     return isinstance(pages.skeleton(text.encode(), owned), Refused)
 
 
 def _is_owned(parts: Sequence[str | Hunk], hunk: Hunk, owned: Collection[str]) -> bool:
-    """Tell whether both sides of a conflict give the same page apart from what the tool owns."""
+    """Tell whether both sides of a conflict lead to the same page, apart from what the tool owns."""
     sides = (hunk.ours, hunk.theirs)
     skeletons = []
     for side in sides:

@@ -1,4 +1,4 @@
-"""The conversion of bug pages of the earlier layout, with a region for each section, to pages with one region.
+"""Conversion of bug pages from the earlier layout, which has a region for each section, to pages with one region.
 
 What people wrote stays byte for byte. People's sections stay where they are, and the new region takes the place of the
 first old region. People's text in a section of the tool moves to Notes, under that section's heading.
@@ -18,7 +18,7 @@ RECORDS = "records"
 """Name of the region that holds everything the tool writes below the frontmatter of a bug page."""
 NOTES = "Notes"
 _LEVEL = 2
-"""Level of the headings of sections."""
+"""Level of the sections' headings."""
 _HEADINGS = {
     "evidence": "Evidence",
     "rationale": "Classification Rationale",
@@ -32,7 +32,7 @@ _HEADINGS = {
 
 
 def converted(data: bytes, page: str) -> bytes | pages.Refused:
-    """Return a bug page with one region; the same bytes if the page has that layout already.
+    """Return a bug page in the current layout, with one region; the same bytes if it has that layout already.
 
     Args:
         data: The page.
@@ -72,11 +72,11 @@ def _sorted(text: str, before: str, after: str) -> tuple[str, list[tuple[str, st
 
     Args:
         text: The text.
-        before: The region before it, empty at the start of the page.
-        after: The region after it, empty at the end of the page.
+        before: The region before the text; empty at the start of the page.
+        after: The region after the text; empty at the end of the page.
 
     Returns:
-        The text that stays, and the pieces, each with its heading.
+        The text that stays, and the pieces that move, each with its heading.
     """
     kept, pieces = "", []
     sections = list(_sections(text))
@@ -93,7 +93,7 @@ def _sorted(text: str, before: str, after: str) -> tuple[str, list[tuple[str, st
 
 
 def _sections(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the sections of a text, each as its heading of level 1 or 2 and what follows; the first has no heading."""
+    """Yield each section of a text as a heading of level 1 or 2 and what follows; the first one has no heading."""
     lines = [f"{line}\n" for line in text.split("\n")]
     lines[-1] = lines[-1].removesuffix("\n")
     starts = [index for index, line in parts.unfenced(lines) if (own := parts.heading_of(line)) and own.level <= _LEVEL]
@@ -102,7 +102,7 @@ def _sections(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _noted(text: str, note: str, newline: str) -> str:
-    """Return a page with a text added at the end of its Notes, unless Notes holds that text already."""
+    """Return a page with a text added at the end of its section Notes, unless the text is already there."""
     place = parts.part(text, NOTES)
     assert place is not None  # noqa: S101  # the caller made the section
     section = text[slice(*place)]

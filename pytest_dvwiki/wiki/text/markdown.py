@@ -1,7 +1,7 @@
 """Escaping of outside text for Markdown.
 
-A log can hold anything: backticks, pipes, HTML comments, headings, conflict markers, region markers. None of these may
-end the code span, table cell or fenced block that quotes the log.
+A log can contain anything: backticks, pipes, HTML comments, headings, conflict markers, region markers. None of these
+may end the code span, table cell or fenced block that quotes the log.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 LONGEST_LINE = 300
 _MARKUP = re.compile(r"[\\`*\[\]<>|~&#!$]|(?<!\w)_+|_+(?!\w)")
 _NAMED_XZ = re.compile(r"\bXZ(?= ?=(?!=))")
-"""Matches the mask `XZ` where it stands for a name such as `x2` with a value after it, not for an unknown value."""
+"""Matches the mask `XZ` before `=`, where it replaces a name such as `x2` and not an unknown value."""
 _TOKENS = re.compile(r"\b(?:V|T|UUID|DATE)\b")
 _DOTS = re.compile(r"…(?:[\s,]*…)+")
 _PLACES = re.compile(r"\s*(?:\(…\)|@ ?…(?=\W|$))")
 _PIPE = re.compile(r"(?<!\\)\|")
 _TICKS = re.compile(r"`+")
-# A code span or fence, which ends with as many backticks as it began with, or an escaped character.
+# Matches an escaped character, or a code span or fence, which ends with as many backticks as it begins with.
 _CODE_OR_ESCAPE = re.compile(r"(?s)(?<!`)(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)|\\(?P<character>[!-/:-@\[-`{-~])")
 _SPAN = re.compile(r"((?<!`)`[^`]+`(?!`))")
 # At the start of a line in a fence: region markers, and git's conflict markers.
@@ -34,7 +34,7 @@ _CITED = re.compile(r"[^\w./+:@=,-]+")
 
 
 def one_line(text: str, limit: int = LONGEST_LINE) -> str:
-    """Return a text on one line, cut at a word with `…` if it is longer than the limit, in characters."""
+    """Return a text on one line; if it has more than `limit` characters, cut it at a word and add `…`."""
     # A fast path, because most cells of long tables hold one word.
     is_word = " " not in text and text.isascii() and text.isprintable()
     line = text if is_word else " ".join(clean(text).split())
@@ -51,7 +51,7 @@ def escape(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Remove the backslashes of escaped characters from Markdown; code stays as it is."""
+    """Remove the backslashes before escaped characters in Markdown; code stays as it is."""
     return _CODE_OR_ESCAPE.sub(lambda found: found["character"] or found[0], text)
 
 
@@ -74,7 +74,7 @@ def code(text: str, limit: int = LONGEST_LINE) -> str:
 
 
 def fence(text: str, language: str = "text", limit: int = LONGEST_LINE) -> str:
-    """Return a text as a fenced block, with a fence longer than any run of backticks inside; long lines are cut."""
+    """Return a text as a fenced block; the fence is longer than any run of backticks inside, and long lines are cut."""
     lines = [
         f" {line}" if _MARKS.match(line) else line[:limit].rstrip()
         for line in clean(text).expandtabs().strip("\n").split("\n")
@@ -104,12 +104,12 @@ def _cell(text: str) -> str:
 
 
 def in_words(primary: str, limit: int = 90) -> str:
-    """Return a message with `…` for everything that varies between occurrences."""
+    """Return a message in which `…` replaces everything that varies between occurrences."""
     return masked_in_words(mask(primary), limit)
 
 
 def masked_in_words(masked: str, limit: int) -> str:
-    """Return a masked message with `…` for each mask; `in_words` does the same for a message without masks."""
+    """Return a masked message in which `…` replaces each mask; `in_words` takes an unmasked message."""
     return one_line(_shown(masked), limit)
 
 
@@ -120,7 +120,7 @@ def _shown(masked: str) -> str:
 
 
 def cite(task_id: str, log: str | None = None, line: int | None = None) -> str:
-    """Return the citation of a run, and of a line in its log if given."""
+    """Return the citation of a run's record and, if given, of a line in its log."""
     if log is None:
         return f"(source: tasks/{task_id}.yaml)"
     place = _CITED.sub("_", log) + (f":{line}" if line is not None else "")

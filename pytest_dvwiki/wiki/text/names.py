@@ -19,7 +19,7 @@ _SEQUENCE = 1_000_000
 
 
 def file_name(name: str) -> str:
-    """Return a file name without suffix for a name from outside; different names give different file names."""
+    """Return a safe file name, without suffix, for a name from outside; different names get different file names."""
     safe = _UNSAFE.sub("_", name)[:LONGEST]
     if safe.startswith((".", "_index")) or _RESERVED.fullmatch(safe) or not safe:
         safe = f"_{safe.lstrip('.')}"
@@ -29,18 +29,18 @@ def file_name(name: str) -> str:
 
 
 def is_file_name(name: str) -> bool:
-    """Tell whether a name is one that `file_name` can return."""
+    """Tell whether `file_name` could have returned a name."""
     return file_name(_LENGTHENED.sub("", name)) == _LENGTHENED.sub("", name)
 
 
 def bug_name(origin: str, date: str, fingerprint: str, is_taken: Callable[[str], bool]) -> str:
-    """Return the name of a new bug page: origin, first date and six digits made from the fingerprint.
+    """Return the name of a new bug page: origin, date and six digits made from the fingerprint.
 
     Args:
         origin: RTL_BUG, TB_BUG or UNKNOWN.
         date: Date of the first occurrence, `YYYY-MM-DD…`.
-        fingerprint: The cause.
-        is_taken: Tells whether another cause already has a given name.
+        fingerprint: The fingerprint of the cause.
+        is_taken: Tells whether another cause's page already has a name.
     """
     number = number_of(fingerprint)
     while True:
@@ -51,17 +51,17 @@ def bug_name(origin: str, date: str, fingerprint: str, is_taken: Callable[[str],
 
 
 def number_of(fingerprint: str) -> int:
-    """Return the number for the name of a cause's page; `bug_name` counts up from there if the name is taken."""
+    """Return the number in the name of a cause's page; if that name is taken, `bug_name` counts up from there."""
     return int(hashlib.sha256(fingerprint.encode()).hexdigest(), 16) % _SEQUENCE
 
 
 def bug_date(stem: str) -> str | None:
-    """Return the date in the name of a bug page; None if people named it."""
+    """Return the date in the name of a bug page; None if people named the page."""
     found = re.fullmatch(r"(?:RTL|TB|UNK)_(\d{8})_\d+", stem)
     return found[1] if found else None
 
 
 def bug_origin(stem: str) -> str | None:
-    """Return the origin in the name of a bug page, as it was at creation; None if people named it."""
+    """Return the origin in the name of a bug page, which is the one at creation; None if people named the page."""
     made_as = {prefix: origin for origin, prefix in _PREFIXES.items()}
     return made_as.get(stem.split("_", 1)[0]) if bug_date(stem) else None

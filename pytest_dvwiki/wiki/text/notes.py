@@ -1,7 +1,7 @@
-"""Notes that agents add to a part of a page: each is a list entry, marked until somebody confirms it.
+"""Notes that agents add to a part of a page: each note is a list entry with a mark until it is confirmed.
 
-A person confirms a note by removing the mark; a fix that a note proposes is also confirmed by runs that pass with its
-commit. Until then the note is left out of prompts.
+A person confirms a note by removing the mark. If the note proposes a fix, runs that pass with the fix's commit also
+confirm it. Until then the note is left out of prompts.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 UNREVIEWED = "unreviewed"
 _MARK = re.compile(rf"^- {UNREVIEWED}[,:]", re.MULTILINE)
-"""Matches the beginning of an agent's note, and of the line that marks a lesson as written by a model."""
+"""Matches how an agent's note begins, and how the line begins that marks a lesson as written by a model."""
 _NOTE = re.compile(rf"- {UNREVIEWED}, by \S+ on [\d-]+:(?: fix proposed with commit `(?P<commit>[0-9a-f]{{7,40}})`:)?")
 
 
 def note(text: str, role: str, day: date, commit: str = "") -> str:
-    """Return a text as a note that is marked as unreviewed.
+    """Return a text as a note with the mark `unreviewed`.
 
     Args:
         text: The text, of one line or several.
@@ -32,12 +32,12 @@ def note(text: str, role: str, day: date, commit: str = "") -> str:
     lines = text.strip("\r\n").splitlines()
     if len(lines) == 1:
         return f"{head} {lines[0].strip()}"
-    # Indented lines belong to the entry; a fence begins on a line of its own.
+    # Indented lines belong to the list entry; a fence has to begin on its own line.
     return "\n".join([head, *(f"  {line}".rstrip() for line in lines)])
 
 
 def is_marked(text: str) -> bool:
-    """Tell whether a text holds a note or a lesson that nobody has confirmed."""
+    """Tell whether a text contains an unconfirmed note or lesson."""
     return _MARK.search(text) is not None
 
 
@@ -46,7 +46,7 @@ def confirmed(text: str, is_proven: Callable[[str], bool]) -> str:
 
     Args:
         text: The text of a part of a page.
-        is_proven: Tells whether runs show that the commit, given by its digits, fixes the cause of the page.
+        is_proven: Tells whether runs show that a commit, given by its digits, fixes the page's cause.
     """
     return "\n".join(_confirmed(text, is_proven))
 

@@ -1,4 +1,4 @@
-"""Editing of the tool's keys in a page's frontmatter, in place: every other byte of the frontmatter stays."""
+"""Edits of the tool's keys in a page's frontmatter: all other bytes of the frontmatter stay."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _BOM = "\ufeff"
 
 
 class UneditableError(ValueError):
-    """A page or a key that cannot be edited without risk to people's text."""
+    """A page or key cannot be edited without risk to people's text."""
 
 
 class _Entry(msgspec.Struct, frozen=True):
-    """A top-level key of the frontmatter and the place of its value, in characters of the block."""
+    """A top-level key of the frontmatter and the place of its value, as character offsets in the block."""
 
     key: str
     colon: int
@@ -43,7 +43,7 @@ def says(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def flat(value: Any) -> Any:
-    """Return a value in a form that fits on one line."""
+    """Return a value whose strings have no line breaks, so that it fits on one line."""
     if isinstance(value, list | tuple):
         return [flat(item) for item in value]
     return " ".join(value.split("\n")) if isinstance(value, str) else value
@@ -54,9 +54,9 @@ def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping
 
     Args:
         block: The frontmatter, between its two lines of dashes.
-        keys: The keys to set, with scalars or lists of scalars; keys that the block lacks are added.
+        keys: The keys to set, with scalars or lists of scalars as values; missing keys are added.
         newline: The page's line end.
-        known: The values that the block has, if they are known.
+        known: The values in the block, if they are known.
 
     Raises:
         UneditableError: A key cannot be set with certainty.
@@ -93,7 +93,8 @@ def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping
 def _with_lines(block: str, keys: Mapping[str, Any], newline: str, known: Mapping[str, Any]) -> str | None:
     """Replace the lines of the changed keys; return None unless each old line is exactly as the tool writes it.
 
-    This takes one parse, while finding the places of all keys takes two; most pages are as the tool left them.
+    This parses the block once, while finding the places of all keys takes two passes. Most pages are as the tool left
+    them.
     """
     if block.startswith(_BOM):
         return None
@@ -115,7 +116,7 @@ def _with_lines(block: str, keys: Mapping[str, Any], newline: str, known: Mappin
 
 
 def _has_value(block: str, entry: _Entry, value: Any) -> bool:
-    """Tell whether a key already has a value, in whatever YAML notation."""
+    """Tell whether a key already has a given value, in any YAML notation."""
     if entry.reason is None and block[entry.start : entry.end] == yamlio.flow(value):
         return True
     if entry.reason == _EXPLICIT:
@@ -125,15 +126,15 @@ def _has_value(block: str, entry: _Entry, value: Any) -> bool:
     try:
         found = yamlio.load(f"x:{block[entry.colon : entry.end]}\n", "value")["x"]
     except yamlio.YamlError:
-        # An alias of an anchor elsewhere, or an unknown tag: this is not the tool's value.
+        # An alias of an anchor elsewhere, or an unknown tag: the tool did not write this value.
         return False
     return repr(found) == repr(value)
 
 
 def _place_for_new_key(block: str, key: str, order: Sequence[str], present: Mapping[str, _Entry]) -> int:
-    """Return the offset for a new key: after the keys that precede it in `order`, else at the end of the block.
+    """Return the offset for a new key: after the last existing key that precedes it in `order`, else the block's end.
 
-    At this place the key is far from the keys that people change or add, so that git can merge both changes.
+    There the key is far from the keys that people change or add, so that git can merge both changes.
     """
     before = [present[name] for name in order[: order.index(key)] if name in present]
     if not before:
@@ -144,7 +145,7 @@ def _place_for_new_key(block: str, key: str, order: Sequence[str], present: Mapp
 
 
 def _check(block: str, before: list[_Entry], set_to: Mapping[str, str]) -> None:
-    """Parse an edited block again, to check that the keys are as set and all others as they were."""
+    """Parse an edited block again, to check that the keys in `set_to` are set and all other keys are unchanged."""
     after = _entries(block)
     if _kept(before, set_to) != _kept(after, set_to):
         raise UneditableError("setting the tool's keys would change other keys; correct the YAML around them")
@@ -155,15 +156,15 @@ def _check(block: str, before: list[_Entry], set_to: Mapping[str, str]) -> None:
 
 
 def _kept(entries: Iterable[_Entry], set_to: Mapping[str, str]) -> list[tuple[str, tuple[Any, ...]]]:
-    """Return the keys that are not in `set_to`, each with the value that the parser read."""
+    """Return the keys that are not in `set_to`, each with its value as parsed."""
     return [(entry.key, _shape(entry.events)) for entry in entries if entry.key not in set_to]
 
 
 def _entries(block: str) -> list[_Entry]:
-    """Return the keys at the top level of a block, with the places of their values.
+    """Return the top-level keys of a block, with the places of their values.
 
     Raises:
-        UneditableError: The block is not a plain list of keys, or has a key twice.
+        UneditableError: The block is not a plain list of keys, or has the same key twice.
     """
     if block.startswith(_BOM):  # libyaml does not count it in its marks
         raise UneditableError("line 2: a byte order mark inside the page; remove it")
@@ -195,7 +196,7 @@ def _entry(block: str, key: yaml.Event, stream: Iterator[yaml.Event]) -> _Entry:
     behind = colon.end() if colon else _start(first)
     start, end = _start(first), _end(events[-1])
     if isinstance(first, yaml.SequenceStartEvent) and not first.flow_style:
-        # The parser ends such a list after the comments that follow it, and begins it on the line after its key.
+        # For the parser, such a list begins on the line after its key, and ends after the comments that follow it.
         start, end = behind, max(_last(event) for event in events[:-1])
     reason = _obstacle(block[start:end], events) if colon else _EXPLICIT
     return _Entry(text, behind, start, end, reason, events)

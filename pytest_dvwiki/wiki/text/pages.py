@@ -1,14 +1,14 @@
-"""The round trip of a page: a write changes the keys and regions that the tool owns, and no other byte.
+"""Reading and editing of a page: an edit changes the keys and regions that the tool owns, and no other byte.
 
-A page is frontmatter between two lines of three dashes, then Markdown. The frontmatter is parsed by libyaml and only
-the values of owned keys are replaced, at the marks that the parser gives. A region is enclosed by two comments:
+A page is frontmatter between two lines of three dashes, then Markdown. libyaml parses the frontmatter, and only the
+values of owned keys are replaced, at the offsets that the parser gives. A region is enclosed by two comments:
 
     <!-- dvwiki:begin NAME of ID    <!-- dvwiki:end NAME of ID
     ID: three lines of text -->     ID: three lines of text -->
 
-Each comment is four lines long, because git joins changes with up to three equal lines between them. Each line holds
-the page's id: otherwise git takes two pages for one renamed page, and moves what people wrote on one page to the other.
-A page that cannot be edited with certainty is left as it is, and the refusal gives the reason.
+Each comment has four lines, because git joins changes that have up to three equal lines between them. Each line holds
+the page's id: otherwise git could take two pages for one renamed page, and move what people wrote on one page to the
+other. A page that cannot be edited safely is left as it is, and the refusal gives the reason.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Filled(NamedTuple):
 
     data: bytes
     metadata: dict[str, Any] | None
-    """The values of the frontmatter, as a parser would read them; None if only a parser can tell."""
+    """The values of the frontmatter, as a parser would read them; None if the page would have to be parsed first."""
 
 
 def begin_marker(name: str, page: str) -> str:
@@ -92,7 +92,7 @@ def end_marker(name: str, page: str) -> str:
 
 
 def region(name: str, page: str) -> str:
-    """Return an empty region, as in a new page."""
+    """Return an empty region for a new page."""
     return f"{begin_marker(name, page)}\n\n{end_marker(name, page)}"
 
 
@@ -124,16 +124,16 @@ def draft(
     ending: str = "",
     notes: Mapping[str, str] | None = None,
 ) -> PageDraft:
-    """Return a new page, whose owned keys are still empty.
+    """Return a new page whose owned keys are still empty.
 
     Args:
-        people: Keys that belong to people from now on, with scalars.
-        owned: Keys that the tool writes; if there are none, the page has no comments about them.
+        people: The keys that belong to people from now on, with scalars as values.
+        owned: The keys that the tool writes; if there are none, the page has no comments about them.
         title: The title in Markdown, on one line.
         sections: Heading and Markdown of each section.
-        page: The page's id, which the comments carry if there are owned keys.
+        page: The page's id, which is in the comments if there are owned keys.
         ending: The text at the end of the page, below all sections.
-        notes: Comments after the values of people's keys.
+        notes: Comments to put after the values of people's keys, by key.
     """
     notes = notes or {}
     empty = [f"{key}: null" for key in owned]
@@ -156,7 +156,7 @@ def read(data: bytes) -> Page:
     """Read a page; a page without frontmatter has no metadata.
 
     Raises:
-        YamlError: The frontmatter is not readable, has a key twice, or holds a conflict marker.
+        YamlError: The frontmatter cannot be parsed, has a key twice, or holds a conflict marker.
     """
     text = data.decode("utf-8", "replace").removeprefix(_BOM)
     found = _split(text)
@@ -170,7 +170,7 @@ def read(data: bytes) -> Page:
 
 
 def body(text: str) -> str:
-    """Return the text of a page without its frontmatter, which is not parsed."""
+    """Return the text of a page without its frontmatter; the frontmatter is not parsed."""
     found = _split(text.removeprefix(_BOM))
     return text.removeprefix(_BOM)[found[2] :] if found else text
 
@@ -182,9 +182,9 @@ def edit(
 
     Args:
         data: The page.
-        keys: Owned keys with scalars or lists of scalars; keys that the page lacks are added.
-        regions: Markdown of the regions; a region whose marks people took out stays out.
-        known: The values of its frontmatter, if they are known; if no key would change, the frontmatter is not
+        keys: Owned keys with scalars or lists of scalars as values; missing keys are added.
+        regions: Markdown of each region; a region whose marks people removed is not added again.
+        known: The values of its frontmatter, if they are known; if no key would change, the frontmatter is then not
             parsed again.
 
     Returns:
@@ -223,7 +223,7 @@ def filled(draft: PageDraft, keys: Mapping[str, Any], regions: Mapping[str, str]
 
 
 def values_after(known: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the values of a frontmatter after `edit`, as a parser would read them; None if only a parser can tell.
+    """Return the frontmatter's values after `edit`, as a parser would read them; None if it has to be parsed first.
 
     Args:
         known: The values before `edit`.
@@ -235,17 +235,17 @@ def values_after(known: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str,
 
 
 def _is_shown(text: str) -> bool:
-    """Tell whether YAML reads a text back unchanged."""
+    """Tell whether a text is the same after it was written as YAML and read again."""
     return text.isascii() and text.isprintable()
 
 
 def _is_plain(value: Any) -> bool:
-    """Tell whether YAML reads a value back unchanged."""
+    """Tell whether a value is the same after it was written as YAML and read again."""
     return value is None or (isinstance(value, str) and _is_shown(value))
 
 
 def without_marks(body: str) -> str:
-    """Return a page's text without the comments around the tool's regions, which are the same on every page."""
+    """Return a page's text without the comments around its regions; their wording is the same on every page."""
     return _MARKS.sub("", body)
 
 
@@ -261,7 +261,7 @@ def section(data: bytes, heading: str) -> str:
 
 
 def skeleton(data: bytes, keys: Iterable[str]) -> str | Refused:
-    """Return what people wrote on a page: the page without the values of owned keys and the content of regions."""
+    """Return what people wrote: the page without the values of its owned keys and the content of its regions."""
     edited = edit(data, dict.fromkeys(keys, _NO_VALUE), dict.fromkeys(region_names(data), ""))
     return edited if isinstance(edited, Refused) else edited.decode()
 
@@ -276,7 +276,7 @@ def regions(data: bytes) -> dict[str, str] | Refused:
 
 
 def extents(text: str) -> dict[str, tuple[int, int]] | Refused:
-    """Return start and end of each region, its marks included, by the region's name, in the order of the page."""
+    """Return, by name and in page order, the start and end of each region, including its marks."""
     try:
         places = _places(text)
     except UneditableError as error:
@@ -290,7 +290,7 @@ def extents(text: str) -> dict[str, tuple[int, int]] | Refused:
 
 
 def ids(data: bytes) -> set[str]:
-    """Return the ids that the marks and the comments of a page carry."""
+    """Return the page ids in the marks and comments of a page."""
     text = data.decode("utf-8", "replace")
     marks = {mark["page"] for mark in _MARK.finditer(text) if mark["page"]}
     found = _split(text.removeprefix(_BOM))
@@ -323,7 +323,7 @@ def _block(text: str) -> tuple[int, int]:
 
 
 def _refuse_conflicts(text: str) -> None:
-    """Refuse a page with git's conflict markers outside its regions: only a person knows which side is right.
+    """Refuse a page that has git's conflict markers outside its regions: only a person knows which side is right.
 
     Raises:
         UneditableError: There is such a marker.
@@ -343,14 +343,14 @@ def _refuse_conflicts(text: str) -> None:
 
 
 def _edit_regions(text: str, body: int, regions: Mapping[str, str], newline: str) -> str:
-    """Return the body of a page, which begins at `body`, with new content in its regions."""
+    """Return the body of a page with new content in its regions; `body` is the offset where the body begins."""
     end = len(text)
     parts: list[str] = []
     for name, place in reversed(_places(text, body).items()):
         if name in regions:
             content = regions[name].strip("\n")
-            # A region that begins with a heading follows its mark without a blank line: git would match blank line and
-            # heading with the earlier layout, and move what people wrote above the heading behind the mark.
+            # No blank line between the begin mark and a heading: git would match blank line and heading with the
+            # earlier layout, and move what people wrote above the heading behind the mark.
             lead = [] if content.startswith("## ") else [""]
             lines = [*lead, *content.split("\n"), "", ""] if content else ["", ""]
             parts += [text[place[1] : end], newline.join(lines)]

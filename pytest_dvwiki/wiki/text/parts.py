@@ -31,10 +31,9 @@ def heading_of(line: str) -> Heading | None:
 
 
 def unfenced(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Yield the lines outside of fenced blocks, without their line ends, each with its index.
+    """Yield the lines outside fenced blocks, without their line ends, each with its index.
 
-    A fence that is still open at the next mark of a region, or at the end, does not count: it would hide all later
-    headings.
+    A fence that is still open at the next region mark, or at the end, does not count: it would hide all later headings.
     """
     fence = ""
     inside: list[tuple[int, str]] = []
@@ -57,12 +56,12 @@ def unfenced(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 def part(text: str, heading: str) -> tuple[int, int] | None:
     """Return the start and end, in characters, of the text under a heading.
 
-    The part ends before the next heading of the same or a higher level, or before a region's mark: the text between
-    marks does not belong to people.
+    The part ends before the next heading of the same or a higher level, or before a region mark, because the text
+    between two region marks does not belong to people.
 
     Args:
         text: The whole page.
-        heading: The words of the heading; of several headings with these words, the first counts.
+        heading: The words of the heading; if several headings have these words, the first one counts.
     """
     start: int | None = None
     own_level = 0
@@ -76,7 +75,7 @@ def part(text: str, heading: str) -> tuple[int, int] | None:
 
 
 def breaks_out(text: str, level: int = 2) -> str | None:
-    """Return the first heading or region mark in a text that would end the part into which the text is put, if any.
+    """Return the first line of a text that would end the part of a page that the text is put into; None if none.
 
     Args:
         text: Markdown.
@@ -99,12 +98,12 @@ class _Border(msgspec.Struct, frozen=True):
     """Offset just after the line."""
     line: str
     level: int
-    """Level of the heading; 0 for the mark of a region."""
+    """Level of the heading; 0 for a region mark."""
     words: str = ""
 
 
 def _borders(text: str) -> Iterator[_Border]:
-    """Yield the headings and the marks of regions outside of fenced blocks."""
+    """Yield the headings and region marks outside fenced blocks."""
     lines = _LINE.findall(text)
     starts = list(accumulate(map(len, lines), initial=0))
     for index, line in unfenced(lines):

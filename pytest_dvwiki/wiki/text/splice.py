@@ -1,4 +1,4 @@
-"""Putting new text into a page: the old text keeps every byte, line ends included, and the new text is redacted."""
+"""Insertion of new text into a page: the old text keeps every byte, line ends included, and new text is redacted."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def newline_of(text: str) -> str:
 
 
 def cleaned(content: str, present: str) -> str:
-    """Return the content to write, with secrets redacted except in lines that the page has already.
+    """Return the content to write: secrets are redacted, except in lines that are already on the page.
 
     Args:
-        content: The new content of the whole page or a part of it.
-        present: The whole page.
+        content: The new content of the whole page or of a part of it.
+        present: The current text of the whole page.
     """
     newline = newline_of(present)
     lines = present.removesuffix("\n").split("\n")
@@ -34,7 +34,7 @@ def cleaned(content: str, present: str) -> str:
         if is_known:
             parts += [as_it_is(line) or "" for line in group]
         else:
-            # Adjacent new lines are redacted together, because a key may span several lines.
+            # Adjacent new lines are redacted together, because a secret key can span several lines.
             new = redact("\n".join(line.removesuffix("\r") for line in group))
             parts += [line + newline[:-1] for line in new.split("\n")]
     text = "\n".join(parts)
@@ -42,7 +42,7 @@ def cleaned(content: str, present: str) -> str:
 
 
 def whole(present: str, content: str) -> str:
-    """Return a page with new content; its byte order mark and the end of its last line stay."""
+    """Return a page with new content; the byte order mark stays, and so does the line feed at the end."""
     if present.startswith(_BOM) and not content.startswith(_BOM):
         content = _BOM + content
     return content if content.endswith("\n") or not present.endswith("\n") else content + newline_of(present)

@@ -1,4 +1,4 @@
-"""Writing of the wiki: archiving of runs, and rebuilding of all derived content."""
+"""Writes to the wiki: archiving runs, changing pages, and rebuilding all derived content."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class ArchiveResult:
     pages_created: list[str]
     pages_updated: list[str]
     page_of: dict[str, str]
-    """Maps each fingerprint of the run to the path of its page: the pattern page if the cause has no bug page."""
+    """Maps each fingerprint of the run to the path of its bug page; to the pattern page if there is no bug page."""
     seconds: float
     refused: list[tuple[str, str]]
-    """Pages that were left alone, each with the reason."""
+    """Pages that were left unchanged, each with the reason."""
     held: list[str]
-    """Causes whose fix counts as held since this run."""
+    """Causes whose newest fix counts as held since this run."""
     like: dict[str, tuple[str, str]]
-    """For each cause whose new page is similar to an older page: the names of the older and of the new page."""
+    """For each cause whose new page is similar to an older page: the name of the older page, then of the new one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class BuildResult:
     """Problems with the files of records, one line for each."""
     seconds: float
     merged: tuple[RunRecord, ...] = ()
-    """The runs that had no pages yet, such as runs of shards."""
+    """The runs whose pages were made now, such as runs of shards."""
 
 
 def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
@@ -100,8 +100,8 @@ def archive(
         layout: Where the wiki is.
         record: The run.
         lists: The lists of tests that `record.suites` names.
-        clarification: A clarification of the specification in the record; it is added to its page, but only once.
-        data: The bytes of the record, if it was read from a file; they are kept unchanged.
+        clarification: A clarification of the specification that the record holds; it is added to its page only once.
+        data: The bytes of the record, if it was read from a file; the same bytes are written.
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
@@ -138,9 +138,9 @@ def archive(
 
 
 def write_record_alone(layout: Layout, record: RunRecord, *, lists: Iterable[Iterable[str]] = ()) -> None:
-    """Write the record of a run and its lists of tests, but no page; a later `build` makes its pages.
+    """Write the record of a run and its lists of tests, but no pages; a later `build` makes them.
 
-    No lock is needed, because each file is new: shards that share a folder do not wait for each other.
+    No lock is needed, because every file is new: shards that share a folder do not wait for each other.
 
     Raises:
         WikiError: A file could not be written.
@@ -160,15 +160,16 @@ def build(
     lock_timeout: float = TIMEOUT_S,
     progress: Progress | None = None,
 ) -> BuildResult:
-    """Rebuild all derived content, byte for byte the same on any machine.
+    """Rebuild all derived content; the result is byte for byte the same on any machine.
 
-    Conflicts that a git merge left in the tool's lines are settled. Of two pages of one cause, one becomes a pointer.
+    Conflicts that a git merge left in the tool's lines are settled. If a cause has two pages, one of them becomes a
+    pointer to the other.
 
     Args:
         layout: Where the wiki is.
         check: Write nothing, and only report what differs.
         restore: Restore deleted pages.
-        reclassified: The reclassification done just before; missing pages of its new subtypes are made.
+        reclassified: The result of the reclassification done just before; missing pages of its new subtypes are made.
         lock_timeout: Seconds to wait for another process that writes.
         progress: Called from time to time with the name of a step and its count so far.
 
@@ -200,12 +201,12 @@ def change_page(
     log_text: str,
     lock_timeout: float = TIMEOUT_S,
 ) -> str | None:
-    """Write a changed page, then the indexes and the log.
+    """Change or make a page, then write the indexes and the log.
 
     Args:
         layout: Where the wiki is.
         path: The page, relative to the wiki.
-        decide: Returns the new bytes, given the present ones or None if the page does not exist; None means no change.
+        decide: Returns the new bytes, or None for no change, given the current bytes (None if there is no page).
         log_text: The text of the line for the log.
         lock_timeout: Seconds to wait for another process that writes.
 
@@ -234,7 +235,7 @@ def merge(
 ) -> BuildResult:
     """Merge two bug pages: the first counts the runs of both from then on, and the second points to it.
 
-    What people wrote on either page stays there. If nothing changes, nothing is written.
+    What people wrote on either page stays there. If no page changes, nothing is written.
 
     Args:
         layout: Where the wiki is.
@@ -268,7 +269,7 @@ def undo_merge(
     Args:
         layout: Where the wiki is.
         kept: Fingerprint of the first cause.
-        other: Fingerprint of the second cause; it is separated from all causes that were joined with the first.
+        other: Fingerprint of the second cause, which is separated from all causes that were joined with the first.
         reason: Why the causes are different, in one line.
         lock_timeout: Seconds to wait for another process that writes.
 
@@ -296,11 +297,11 @@ def undo_merge(
 def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeout: float = TIMEOUT_S) -> list[str]:
     """Mark pages that cite missing code, and unmark the others.
 
-    The mark is stored only on the page. No record implies it, so `build` leaves it as it is.
+    The mark is stored only on the page. It does not follow from records, so `build` leaves it as it is.
 
     Args:
         layout: Where the wiki is.
-        problems: The problem of each page, by path relative to the wiki; None if it has none.
+        problems: Maps the path of each page, relative to the wiki, to its problem; None if the page has none.
         lock_timeout: Seconds to wait for another process that writes.
 
     Returns:
@@ -318,13 +319,13 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
 
 
 def leave_out(layout: Layout, days: int, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
-    """Take bug pages out of the index if they have been stale for some days and have no fix that ever held.
+    """Take bug pages out of the index if they have been stale for `days` days and no fix of theirs ever held.
 
     The mark is stored only on the page. It is removed when the cause comes back, or when people set another status.
 
     Args:
         layout: Where the wiki is.
-        days: Number of days before the newest record for which a page must have been stale.
+        days: For how many days before the newest record a page must have been stale.
         lock_timeout: Seconds to wait for another process that writes.
 
     Returns:
@@ -338,7 +339,7 @@ def leave_out(layout: Layout, days: int, *, lock_timeout: float = TIMEOUT_S) -> 
 
 
 def _marked(layout: Layout, mark: Callable[[WikiWriter], None], done: str, lock_timeout: float) -> list[str]:
-    """Mark pages, then write the indexes and the log; return the changed files."""
+    """Let `mark` mark pages, then write the indexes and the log; return the changed files."""
     with writing(layout, lock_timeout, scaffolded=False) as writer:
         writer.refresh()
         with writer.page_cache.batch():
@@ -352,13 +353,13 @@ def _marked(layout: Layout, mark: Callable[[WikiWriter], None], done: str, lock_
 def add_line(
     layout: Layout, path: str, title: str, make: Callable[[str], str | None], *, lock_timeout: float = TIMEOUT_S
 ) -> None:
-    """Add a line, preceded by the day, to a file of lines such as the log.
+    """Add a line, with the day in front, to the log or another file of lines.
 
     Args:
         layout: Where the wiki is.
         path: The file, relative to the wiki; it is made if it is missing.
         title: The title of a new file.
-        make: Returns the line, given the present text of the file; None means no change.
+        make: Returns the line, or None for no change, given the current text of the file.
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
@@ -376,7 +377,7 @@ def add_line(
 
 
 def _result(writer: WikiWriter, began: float) -> BuildResult:
-    """Return the result of a build that began at this time of the monotonic clock."""
+    """Return the result of a build; `began` is its start on the monotonic clock."""
     return BuildResult(
         changed=sorted(set(writer.files.changed)),
         refused=sorted(set(writer.files.refused)),

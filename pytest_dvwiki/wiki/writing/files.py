@@ -1,4 +1,4 @@
-"""Writing of the files of a wiki, with a list of what was done."""
+"""Writes to the files of a wiki, with a list of what was written."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Files:
         wiki: Its folder.
         page_cache: The frontmatter of its pages.
         unreadable: Returns those of the given task ids whose records cannot be read.
-        check: Write nothing; changes are only listed, and kept in memory for what depends on them.
+        check: Write nothing; changes are only listed, and kept in memory so that later changes can depend on them.
     """
 
     def __init__(
@@ -54,9 +54,9 @@ class Files:
         self.updated: list[str] = []
         self.changed: list[str] = []
         self.refused: list[tuple[str, str]] = []
-        """Files that were left alone, each with the reason."""
+        """Files that were left unchanged, each with the reason."""
         self.looks_again = False
-        """Whether a page may have been changed in place since it was read into the cache."""
+        """True if pages may have been changed in place since they were read into the cache."""
         self._wiki = wiki
         self._page_cache = page_cache
         self._unreadable = unreadable
@@ -66,7 +66,7 @@ class Files:
         """Folders known to be inside the wiki."""
 
     def exists(self, path: str) -> bool:
-        """Tell whether a file exists; an empty page, as after a power cut, counts as missing and is made again."""
+        """Tell whether a file exists; an empty page, as after a power cut, counts as missing, so it is made again."""
         return path in self._written or disk.has_content(self._wiki / path)
 
     def read(self, path: str) -> bytes:
@@ -85,7 +85,7 @@ class Files:
         return self.read(path) if self.exists(path) else None
 
     def create(self, path: str, draft: PageDraft, keys: dict[str, Any], regions: dict[str, str]) -> None:
-        """Write a new page, with the tool's keys and regions."""
+        """Write a new page, with values for the tool's keys and regions."""
         edited = pages.filled(draft, keys, regions)
         if isinstance(edited, Refused):
             self.refused.append((path, edited.reason))
@@ -94,9 +94,9 @@ class Files:
             self.created.append(path)
 
     def edit(self, path: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
-        """Bring the tool's keys and regions of a page up to date.
+        """Bring the tool's keys and regions on a page up to date.
 
-        A page that cites an unreadable record stays as it is: new counts would be without the run of that record.
+        A page that cites an unreadable record stays as it is, because its new counts would lack that record's run.
         """
         if self.looks_again:
             self._page_cache.look_at((path,))
@@ -121,7 +121,7 @@ class Files:
         self.change(path, data, edited, after)
 
     def _leads_out(self, path: str) -> bool:
-        """Tell whether links take a file outside the wiki; each folder is checked once."""
+        """Tell whether links lead from a file to a place outside the wiki; each folder is checked only once."""
         folder, _, name = path.rpartition("/")
         file = self._wiki / path
         if folder not in self._inside and not outside.leads_out(self._wiki, self._wiki / folder):
@@ -136,7 +136,7 @@ class Files:
         return page is not None and page.cause == cause
 
     def mark_drift(self, path: str, problem: str | None) -> None:
-        """Mark a page as citing missing code, or unmark it; a page that is stale because of the records stays stale."""
+        """Mark a page as citing missing code, or unmark it; a page that is stale for another reason stays stale."""
         page = self._page_cache.get(path)
         if page is None or (page.metadata.get("stale") is True and marks.drifted(page) is None):
             return
@@ -145,7 +145,7 @@ class Files:
             self.edit(path, {"stale": reason is not None, "stale_reason": reason}, {})
 
     def change(self, path: str, data: bytes, edited: bytes | Refused, metadata: dict[str, Any] | None = None) -> None:
-        """Write the edited content of a page if it differs.
+        """Write the edited content of a page if it differs from the old content.
 
         Args:
             path: The page.
@@ -164,7 +164,7 @@ class Files:
         Args:
             path: The file.
             data: Its content.
-            sync: Whether it has to be on the disk before this returns.
+            sync: True if the file has to be on disk before this method returns.
             metadata: Its frontmatter, if it is known.
         """
         file = self._wiki / path

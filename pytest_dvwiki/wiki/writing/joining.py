@@ -1,4 +1,4 @@
-"""Causes that people join or separate: what that changes on the pages."""
+"""Merging and separating causes: what these decisions of people change on the pages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def merge(views: Views, kept: str, other: str, reason: str | None) -> None:
 
 
 def set_apart(views: Views, causes: Iterable[str]) -> None:
-    """Update the pages of causes that used to be one cause, and make the missing pages."""
+    """Update the pages of causes that used to count as one cause, and make missing pages."""
     keep_apart(views)
     let_go(views)
     names = views.archive.present(sorted(causes))
@@ -63,7 +63,7 @@ def keep_apart(views: Views) -> None:
 
 
 def let_go(views: Views) -> None:
-    """Remove other pages' fingerprints from each page that no longer replaces those pages, as after an undone merge."""
+    """Remove from each page the fingerprints of pages that it no longer replaces, as after an undone merge."""
     alone = views.archive.rulings().alone
     for page in views.page_cache.causes.with_aliases():
         own, *aliases = page.fingerprints()

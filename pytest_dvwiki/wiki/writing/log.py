@@ -47,7 +47,7 @@ def log_file(layout: Layout, path: str = "log.md") -> Path:
 
 
 def ingested(layout: Layout) -> set[str]:
-    """Return the task ids of the runs that were archived completely."""
+    """Return the task ids of the runs that, according to the log, were archived completely."""
     try:
         text = reading.read_bytes(layout.wiki / "log.md").decode("utf-8", "replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""Rebuilding of everything that is derived from records and pages."""
+"""Rebuilds everything that is derived from records and pages."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _PROGRESS_EVERY = 100
 
 
 def rebuild(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) -> list[RunRecord]:
-    """Rebuild everything that is derived; return the runs that had no pages yet.
+    """Rebuild everything that is derived from records and pages; return the runs that had no pages yet.
 
     Args:
         writer: The wiki.
         restore: Restore deleted pages.
-        subtypes: Subtypes whose missing pages are made.
+        subtypes: Failure subtypes whose pages are made if they are missing.
     """
     _repair_records(writer)
     writer.archive.refresh(verify=True, progress=partial(writer.progress, "records read"))
@@ -91,7 +91,7 @@ def _make_pages(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) 
         *writer.page_cache.causes.shared(),
         *(cause for page in writer.page_cache.causes.superseded() for cause in page.fingerprints()),
     }
-    # Shared causes get a second pass: a page may have taken over names of another page after its own turn.
+    # Causes on several pages get a second pass: a page may have taken over another page's names after its own turn.
     for fingerprint in sorted(shared):
         views.point(views.pages(fingerprint))
     fresh = {*subtypes, *(_subtype_of(writer, fingerprint) for fingerprint in unfinished)}

@@ -1,7 +1,7 @@
-"""Reclassification of the archive with another registry or fingerprint version, by a file of verdicts.
+"""Reclassification of the archive with another registry or fingerprint version; the result is a file of verdicts.
 
-The newest occurrences of a cause that have an excerpt are judged again, and the verdict on them holds for all its
-occurrences. If they lead to different causes, or none can be judged, the cause keeps its old verdict.
+A cause's newest occurrences with an excerpt are judged again, and their verdict then holds for all its occurrences. If
+these occurrences lead to different causes, or if none can be judged, the cause keeps its old verdict.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ ASKED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reclassified:
-    """The outcome of a reclassification, counted in causes."""
+    """The outcome of a reclassification; its numbers count causes."""
 
     moved: int
     """Number of causes with a new verdict."""
     same: int
-    """Number of causes that were judged again with the same verdict."""
+    """Number of causes that were judged again and got the same verdict."""
     kept: tuple[str, ...]
     """Fingerprints of the causes that could not be judged again and keep their verdict."""
     subtypes: frozenset[str]
@@ -59,16 +59,16 @@ def reclassify(
     fingerprint_version: int,
     lock_timeout: float = TIMEOUT_S,
 ) -> Reclassified:
-    """Judge again all causes that another registry or fingerprint version named, and write the changed verdicts.
+    """Judge again all causes whose verdicts come from another registry or fingerprint version; write the changed ones.
 
-    The pages follow with the next `build`.
+    The next `build` updates the pages.
 
     Args:
         layout: Where the wiki is.
-        judge: Judges an occurrence, given the fingerprint version of its record; None if it cannot be judged.
+        judge: Judges an occurrence, given the fingerprint version of its record; returns None if it cannot be judged.
         tool: Name and version of this program.
-        registry: Hash of the present patterns.
-        fingerprint_version: The present fingerprint version.
+        registry: Hash of the current patterns.
+        fingerprint_version: The current fingerprint version.
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
@@ -103,7 +103,7 @@ def reclassify(
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """An occurrence as archived, and with the label and fingerprint that verdicts files give it now."""
+    """An occurrence twice: as archived, and with the label and fingerprint that verdicts files give it now."""
 
     moment: str
     version: int
@@ -112,9 +112,9 @@ class _Seen:
 
 
 def _occurrences(records: Iterable[RunRecord], known: verdicts.Verdicts) -> dict[str, list[_Seen]]:
-    """Return each cause's newest occurrences with an excerpt, newest first, by the cause's present fingerprint.
+    """Return, by current fingerprint, each cause's newest occurrences that have an excerpt, newest first.
 
-    A cause without such an occurrence has an empty list.
+    The list is empty for a cause without such an occurrence.
     """
     causes: dict[str, list[_Seen]] = defaultdict(list)
     for record in records:
@@ -129,7 +129,7 @@ def _occurrences(records: Iterable[RunRecord], known: verdicts.Verdicts) -> dict
 
 
 def _ruling(cause: str, seen: list[_Seen], judge: Judge) -> tuple[Ruling, bool] | None:
-    """Return the verdict on a cause, and whether it is new; None if the cause keeps its old one."""
+    """Return the verdict on a cause, and whether it is new; None if the cause keeps its old verdict."""
     judged = [(one, verdict) for one in seen if (verdict := judge(one.archived, one.version)) is not None]
     names = {verdict.fingerprint for _, verdict in judged}
     if len(names) != 1:

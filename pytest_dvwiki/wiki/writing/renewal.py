@@ -1,4 +1,4 @@
-"""Update the rows of the index files that changed, without parsing or rebuilding the other rows."""
+"""Updates the changed rows of the index files without parsing or rebuilding the other rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLUMNS = re.compile(rb"\n\n\|[^\n]*\n\|[^\n]*\n")
 
 
 class _Table(msgspec.Struct, frozen=True):
-    """The table of a category in an index file; each place is a start and an end in bytes."""
+    """The table of a category in an index file."""
 
     level: str
     category: str
@@ -40,11 +40,11 @@ def renewed(read: Callable[[str], bytes], changes: Changes, top: Top) -> dict[st
 
     Args:
         read: Returns the content of an index file.
-        changes: For each outdated row, by page path: the cells in the index files, and the new cells; None for no row.
+        changes: The outdated rows, by page path: the cells that the index files have, and the new cells; None: no row.
         top: What to show above the tables.
 
     Returns:
-        The contents by path; None if the files are not as last written.
+        The contents by path; None if the files are not as they were last written.
     """
     found: dict[str, bytes] = {}
     for category in sorted({path.split("/", 1)[0] for path in changes}):
@@ -62,7 +62,7 @@ def renewed(read: Callable[[str], bytes], changes: Changes, top: Top) -> dict[st
 
 
 def _edits_of_all(data: bytes, changes: Changes, top: Callable[[int], str]) -> list[Edit] | None:
-    """Return the edits that bring `index.md` up to date; None if the file is not as last written."""
+    """Return the edits that bring `index.md` up to date; None if the file is not as it was last written."""
     edits: list[Edit] = []
     pages, end = 0, len(data)
     # Work backwards from the end: the first table is the longest by far.
@@ -80,7 +80,7 @@ def _edits_of_all(data: bytes, changes: Changes, top: Callable[[int], str]) -> l
 
 
 def _table(data: bytes, level: str, category: str, folder: str, place: tuple[int, int]) -> _Table | None:
-    """Return the table of a category whose heading is at a place; None if there is no such table."""
+    """Return the table of a category whose heading begins at an offset; None if there is no such table."""
     found = _HEADING.match(data, *place)
     columns = _COLUMNS.match(data, found.end(), place[1]) if found else None
     if not (found and columns) or found[0] != heading(level, category, int(found[1])).encode():
@@ -89,19 +89,19 @@ def _table(data: bytes, level: str, category: str, folder: str, place: tuple[int
 
 
 def _of(category: str, changes: Changes) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yield the pages of a category whose cells changed, by name, each with its old and new cells."""
+    """Yield the changed rows of a category, by page name: the name, the old cells and the new cells."""
     for path in sorted(changes):
         if path.startswith(f"{category}/"):
             yield path[len(category) + 1 : -len(".md")], *changes[path]
 
 
 def _more(category: str, changes: Changes) -> int:
-    """Return the number of rows that a table gains, negative if it loses some."""
+    """Return how many rows a table gains; negative if it loses rows."""
     return sum((now is not None) - (before is not None) for _, before, now in _of(category, changes))
 
 
 def _edits(data: bytes, table: _Table | None, changes: Changes) -> list[Edit] | None:
-    """Return the edits that bring a table up to date, in order; None if it is not as last written."""
+    """Return, in order, the edits that bring a table up to date; None if it is not as it was last written."""
     if table is None:
         return None
     pages = table.pages + _more(table.category, changes)
@@ -109,7 +109,7 @@ def _edits(data: bytes, table: _Table | None, changes: Changes) -> list[Edit] | 
     first, end = table.rows
 
     def file_at(place: int) -> bytes:
-        """Return the file name in the row around an offset; rows are sorted by file name."""
+        """Return the file name in the row that contains an offset; rows are sorted by file name."""
         start = data.rfind(b"\n", first - 1, place) + 1
         return data[start + len(b"| [") : data.find(b"](", start)] + b".md"
 
@@ -125,7 +125,7 @@ def _edits(data: bytes, table: _Table | None, changes: Changes) -> list[Edit] | 
 
 
 def _edited(data: bytes, edits: Iterable[Edit]) -> bytes:
-    """Return a file with the edits applied; the edits are in order and do not overlap."""
+    """Return a file's bytes with the edits applied; the edits are in order and do not overlap."""
     kept, place = memoryview(data), 0
     parts: list[bytes | memoryview] = []
     for start, end, new in edits:

@@ -1,4 +1,4 @@
-"""Archiving of one run: the pages that it changes, and its line in the log."""
+"""Archiving of one run: the changes to pages, and the line in the log."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ArchivedRun:
     Args:
         writer: The wiki.
         record: The run.
-        judged: Causes whose fixes are judged differently since this run.
+        judged: Causes whose fixes are judged differently because of this run.
     """
 
     def __init__(self, writer: WikiWriter, record: RunRecord, judged: set[str]) -> None:
@@ -37,7 +37,7 @@ class ArchivedRun:
         self._names = {
             each.fingerprint: writer.archive.called_in(record.task_id, each.fingerprint) for each in record.occurrences
         }
-        """Maps each fingerprint in the run to the present name of its cause."""
+        """Maps each of the run's fingerprints to the current name of its cause."""
         self.archive, self.page_cache, self.files, self.views = (
             writer.archive,
             writer.page_cache,
@@ -45,10 +45,10 @@ class ArchivedRun:
             writer.views,
         )
         self.like: dict[str, tuple[str, str]] = {}
-        """The value of `ArchiveResult.like`."""
+        """For each cause whose new page is similar to an older page: the name of the older page, then of the new."""
 
     def update(self, *, may_create: bool) -> str:
-        """Write the pages that the run changes; return what was done, in one line."""
+        """Write the pages that the run changes; return one line that says what was done."""
         record = self.record
         mine = set(self._names.values())
         others = self.judged | self.archive.causes_named_in(record.task_id)
@@ -65,7 +65,7 @@ class ArchivedRun:
         further = self.archive.further()
         gone = self.page_cache.causes.still_open(absence.candidates(self.archive, record))
         for fingerprint in sorted({*others, *gone} - mine):
-            # A cause of earlier runs has no page yet if only this run showed it to be a separate one.
+            # A cause of earlier runs has no page yet if this run is the first to show that it is a separate cause.
             self.views.bug(fingerprint, may_create=fingerprint in further)
         self.views.link_to(self.views.made)
         stated = {row.failure_subtype for row in record.fixes if row.failure_subtype}
@@ -78,7 +78,7 @@ class ArchivedRun:
         return self._log_text(len(known), before)
 
     def _compare(self) -> None:
-        """Look for older pages that are similar to the new pages."""
+        """Look for older pages that are similar to the new pages, and fill `like`."""
         made = {path for path in self.files.created if path.startswith("bugs/")}
         has_older = self.page_cache.count("bugs") > len(made)
         first = {name: fingerprint for fingerprint, name in reversed(self._names.items())}
@@ -98,7 +98,7 @@ class ArchivedRun:
         return [cause for cause, states in newest.items() if any(state.fix.held_in == task_id for state in states)]
 
     def clarify(self, clarification: Clarification) -> None:
-        """Add a clarification to its page."""
+        """Add a clarification to the specification page of its feature."""
         path = clarification.path
         data = self.files.present(path)
         if data is not None:
@@ -126,7 +126,7 @@ class ArchivedRun:
         return hits if isinstance(hits, int) else 0
 
     def page_of(self) -> dict[str, str]:
-        """Return, for each cause of the run that has a page, the path of the page to read."""
+        """Return the path of the page to read for each cause of the run that has one."""
         found = {}
         paths = self.views.bug_paths(self._names.values())
         for item in self.record.occurrences:

@@ -1,4 +1,4 @@
-"""Git merges of a bug page that has the earlier layout on one side: both sides are converted, then merged by git."""
+"""Git merges of a bug page with the earlier layout on one side: both sides are converted, and then git merges them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def merged(wiki: Path, path: str) -> bytes | None:
     same lines.
 
     Args:
-        wiki: The folder of the wiki.
-        path: A page in it.
+        wiki: The wiki's folder.
+        path: A page, relative to the wiki.
 
     Returns:
-        The page; None if all sides have the present layout, or if git cannot merge them.
+        The page; None if all sides have the current layout, or if git cannot merge them.
     """
     found = [output(wiki, "show", f":{number}:./{path}") for number in _BASE_OURS_THEIRS]
     versions = [data for data in found if data is not None]
@@ -50,7 +50,7 @@ def merged(wiki: Path, path: str) -> bytes | None:
 
 
 def _with(data: bytes, keys: dict[str, Any]) -> bytes | pages.Refused:
-    """Return a page with the given keys of the tool and an empty region."""
+    """Return a page in the current layout, with the given values of the tool's keys and an empty region."""
     return pages.edit(data, keys, {former.RECORDS: ""})
 
 

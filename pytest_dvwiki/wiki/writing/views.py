@@ -1,4 +1,4 @@
-"""The pages that follow from the records: of causes, of failure subtypes, of coverage bins."""
+"""Pages that are made from records: bug pages, pattern pages and coverage pages."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.writing.files import Files
 
 UNKNOWN = "unknown"
-"""The subtype that has no page."""
+"""The failure subtype of unknown failures, which has no pattern page."""
 
 
 class Views:
-    """Makes pages, and brings them up to date.
+    """Makes pages from records, and keeps them up to date.
 
-    This class is long because each kind of page is made and renewed in its own way, and all share the same files.
+    This class is long because each kind of page is made and renewed in its own way, and all kinds share the same files.
 
     Args:
         layout: Where the wiki is.
@@ -44,19 +44,19 @@ class Views:
         self.page_cache = page_cache
         self.files = files
         self.made: set[str] = set()
-        """Causes that got a page."""
+        """Causes whose pages this object made."""
 
     @cached_property
     def _registry(self) -> Registry:
         from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
 
-        # The classifier reports a wrong pattern; a page can do without it.
+        # The classifier reports an invalid pattern; pages can do without it.
         return load_registry(sorted(self.layout.patterns.glob("*.yaml")), problem=lambda _: None)
 
     def bug(self, fingerprint: str, *, may_create: bool) -> None:
-        """Update the bug page of a cause, or make a missing page if it may be made."""
+        """Update the bug page of a cause; if there is none and `may_create` is true, make it."""
         listed = self.pages(fingerprint)
-        # Of joined causes, the page of the first cause is kept, even if another cause got its page earlier.
+        # If causes were joined, the page of the first cause is kept, even if another cause got its page earlier.
         is_headless = bool(listed) and all(map(self.page_cache.causes.is_joined, listed))
         if listed and not is_headless:
             self.update_bug(listed)
@@ -87,7 +87,7 @@ class Views:
             self.update_bug(self.pages(fingerprint))
 
     def part(self, formers: Iterable[str]) -> None:
-        """Give separate pages to causes that version 1 took for one; the old page keeps the history up to then.
+        """Give separate pages to causes that version 1 took for one cause; the old page keeps the earlier history.
 
         If people merged the old page with another one, all these causes are counted on the page that was kept.
 
@@ -110,7 +110,7 @@ class Views:
             self.bug(former, may_create=False)
 
     def update_bug(self, listed: list[PageSummary], more: Iterable[str] = ()) -> None:
-        """Update the pages of a cause; the first page is kept, and also counts the causes in `more`."""
+        """Update the pages of a cause; the first page is the one to keep, and also counts the causes in `more`."""
         keeper, *rest = listed
         if keeper.problem:
             self.files.refused.append((keeper.path, f"it cannot be read: {keeper.problem}"))
@@ -144,11 +144,11 @@ class Views:
         """Return why a page is stale: its cause is gone without a fix, or it cites missing code; else None."""
         gone = _gone(self.archive, cause) if page.text("status") == "open" else None
         if gone and page.text("stale_reason") == marks.left_out_reason(gone):
-            return page.text("stale_reason")  # a mark of `dvwiki maintain`
+            return page.text("stale_reason")  # set by `dvwiki maintain`
         return gone or marks.drifted(page)
 
     def leave_out(self, days: int) -> None:
-        """Mark bug pages that have been stale for some days and had no fix that held, so that the index omits them."""
+        """Mark bug pages that have been stale for `days` days without a fix that held, so that the index omits them."""
         for page in self.page_cache.all("bugs"):
             if marks.is_gone(page.metadata) and not marks.is_left_out(page.metadata):
                 cause = aggregate.cause(self.archive, page.fingerprints())
@@ -156,14 +156,14 @@ class Views:
                     self.files.edit(page.path, {"stale_reason": marks.left_out_reason(page.text("stale_reason"))}, {})
 
     def link_to(self, causes: Iterable[str]) -> None:
-        """Update the bug pages that mention one of these causes, after the pages of these causes have changed."""
+        """Update the bug pages that mention one of these causes, because the causes' own pages have changed."""
         causes = set(causes)
         of_one_check = {name for each in causes for name in self.archive.family(each)}
         for fingerprint in sorted(of_one_check | proposals.naming(self.archive.db, causes)):
             self.bug(fingerprint, may_create=False)
 
     def point(self, listed: list[PageSummary]) -> None:
-        """Make all pages of a cause except the first refer to the first page."""
+        """Turn all pages of a cause except the first into pointers to the first page."""
         keeper, *rest = listed
         for page in rest:
             self.files.edit(page.path, bug.pointer_keys(page, keeper), bug.pointer_regions(page, keeper))
@@ -177,7 +177,7 @@ class Views:
         return listed
 
     def pattern(self, name: str, *, may_create: bool) -> None:
-        """Update the page of a failure subtype, or make a missing page if it may be made."""
+        """Update the page of a failure subtype; if there is none and `may_create` is true, make it."""
         path = f"patterns/{file_name(name)}.md"
         exists = self.files.exists(path)
         subtype = subtype_history.history_of(self.archive, name, self._merged)
@@ -193,11 +193,11 @@ class Views:
 
     @cached_property
     def _merged(self) -> list[tuple[str, ...]]:
-        """Return the fingerprints of each bug page that has several; used only after all bug pages are written."""
+        """Return the fingerprints of each bug page that has several; ask only after all bug pages are written."""
         return [page.fingerprints() for page in self.page_cache.causes.with_aliases()]
 
     def hole(self, covergroup: str, bin_name: str, *, may_create: bool) -> None:
-        """Update the page of a coverage bin, or make a missing page if it may be made."""
+        """Update the page of a coverage bin; if there is none and `may_create` is true, make it."""
         path, other = coverage.paths(covergroup, bin_name)
         there = self.page_cache.get(path)
         if there and not there.problem and not coverage.is_of(there, covergroup, bin_name):
@@ -216,11 +216,11 @@ class Views:
         return place_of(path) if path else None
 
     def bug_path(self, fingerprint: str) -> str | None:
-        """Return the path of a cause's page; None if it has none."""
+        """Return the path of a cause's bug page; None if there is none."""
         return self.bug_paths((fingerprint,))[fingerprint]
 
     def bug_paths(self, fingerprints: Iterable[str]) -> dict[str, str | None]:
-        """Return the path of each cause's page, by cause; None if the cause has no page."""
+        """Return, by cause, the path of each cause's bug page; None if there is none."""
         return self.page_cache.causes.paths({each: self.archive.identities(each) for each in fingerprints})
 
     def _advice_on(self, occurrence: Occurrence) -> str | None:
@@ -232,7 +232,7 @@ class Views:
 
 
 def _kin(archive: Archive, page_of: Callable[[str], str | None], fingerprints: Sequence[str]) -> list[str]:
-    """Return lines about the other causes of a check, and about the page that counted several causes as one."""
+    """Return lines about the check's other causes, and about pages that share a version 1 fingerprint."""
     held = [name for each in archive.formers(*fingerprints) if (name := page_of(each))]
     holds = [name for each in archive.heirs(*fingerprints) if (name := page_of(each))]
     family = archive.family(fingerprints[0])
@@ -254,7 +254,7 @@ def _kin(archive: Archive, page_of: Callable[[str], str | None], fingerprints: S
 
 
 def _gone(archive: Archive, cause: aggregate.CauseHistory) -> str | None:
-    """Return the stale reason of a cause that is gone without a fix on record; None if it is not gone."""
+    """Return the stale reason for a cause that is gone without a fix on record; None if the cause is not gone."""
     if not absence.is_gone(archive, cause):
         return None
     return marks.gone_reason(cause.last_seen, absence.DAYS)

@@ -34,7 +34,7 @@ class WikiWriter:
 
     Args:
         layout: Where the wiki is.
-        check: Write nothing; changes are only listed, and kept in memory for what depends on them.
+        check: Write nothing; changes are only listed, and kept in memory so that later changes can depend on them.
         progress: Called with the name of each step and its count so far.
     """
 
@@ -64,10 +64,10 @@ class WikiWriter:
         self.page_cache.causes.join(self.archive)
 
     def learn(self) -> set[str]:
-        """Write a verdicts file for the causes that the records show to be the same.
+        """Write a verdicts file that joins the causes that the records show to be the same.
 
         Returns:
-            Causes whose fixes are judged differently now.
+            The causes whose fixes are judged differently now.
         """
         merges = self.archive.new_merges()
         judged: set[str] = set()
@@ -88,15 +88,15 @@ class WikiWriter:
         return judged
 
     def look_quickly(self) -> None:
-        """Read pages that were added or removed; pages changed in place are read again when they are needed."""
+        """Take in pages that were added or removed; pages changed in place are read again when they are needed."""
         self.page_cache.refresh(quick=True)
         self.files.looks_again = True
 
     def write_indexes(self, *, anew: bool = False) -> None:
-        """Write those of the index files and the page of flaky tests that are out of date.
+        """Write the index files and the page of flaky tests, as far as they are out of date.
 
         Args:
-            anew: Make the files from all pages, even if only a few rows changed.
+            anew: Make the index files from all pages, even if only a few rows changed.
         """
         index, tests, files = self.page_cache.index, flaky_tests(self.archive), None
         top = Top(self.archive.last_updated(), index.commits(), len(tests), index.left_out())
@@ -122,7 +122,7 @@ def writing(
     Args:
         layout: Where the wiki is.
         lock_timeout: Seconds to wait for another process that writes.
-        scaffolded: Make folders and files if there is no wiki yet.
+        scaffolded: Make the wiki's folders and files first if there is no wiki yet.
         progress: Called with the name of each step and its count so far.
 
     Raises:
@@ -136,7 +136,7 @@ def writing(
 
 @contextlib.contextmanager
 def _sound_cache(layout: Layout) -> Iterator[None]:
-    """Turn errors of the cache into wiki errors.
+    """Turn errors of the cache's database into wiki errors.
 
     Raises:
         WikiError: The cache failed.

@@ -97,7 +97,7 @@ def test_a_handoff_says_who_has_the_work(shell: Shell) -> None:
     assert back[1].startswith("reviewer -> human, handoff 2 of at most 6; agent is not later than reviewer in agent ->")
     assert shell("handoff", "human", " ")[::2] == (
         1,
-        "dvwiki handoff: denied: the summary is mandatory: say what the next role has to know\n",
+        "dvwiki handoff: denied: the summary is empty; say what the next role has to know\n",
     )
 
 
@@ -156,7 +156,7 @@ def test_a_change_of_a_page_that_changed_meanwhile_cannot_be_accepted(shell: She
     assert "-Up to 16 beats.\n+Up to 8 beats." in shell("review", "show", proposal.id)[1]
     shell("commit", "specs/burst", "--version", version, text=SPEC.replace("16", "4"))
     status, _, err = shell("review", "accept", proposal.id)
-    assert (status, "specs/burst: somebody changed it since you read it" in err) == (2, True)
+    assert (status, "specs/burst: somebody changed it after you read it" in err) == (2, True)
     assert ReviewQueue(place).get(proposal.id).decision is None
     assert shell("review", "reject", proposal.id, "--by", "Ann")[1] == f"{proposal.id} is rejected\n"
 

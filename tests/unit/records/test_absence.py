@@ -148,7 +148,7 @@ def test_a_page_that_has_been_stale_for_90_days_leaves_the_index_until_its_cause
     assert len(before.splitlines()) == len(page(place).read_text("utf-8").splitlines())
     index = (place.wiki / "index.md").read_text("utf-8")
     assert page(place).name not in index
-    assert "Left out, since stale for a long time: 1 (" in index
+    assert "Left out, because stale for a long time: 1 (" in index
     assert build(place, check=True).changed == []
     assert [each.kind for each in lint(place, "full") if "bugs/" in each.page] == []
     assert "RTL_" not in gather(place, test=TEST).text

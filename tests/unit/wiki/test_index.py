@@ -58,7 +58,7 @@ def test_open_bugs_that_came_with_one_of_the_same_commits_stand_together(tmp_pat
     causes = [occurrence(CAUSE), *(occurrence(each, tests=(failed(each),)) for each in (OTHER, THIRD))]
     archive(layout(tmp_path), record(1, *causes, first_bad=rows))
     (line,) = groups(tmp_path)
-    assert line.startswith("Came with one of the same commits, after `aaaaaaa` up to `bbbbbbb`: [")
+    assert line.startswith("Came with one of the commits after `aaaaaaa` up to `bbbbbbb`: [")
     assert line.count("](bugs/") == 2, "the one with a commit of its own stands alone"
 
 

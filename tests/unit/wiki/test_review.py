@@ -48,9 +48,9 @@ def test_the_same_proposal_is_made_once_and_stays_decided(place: Layout) -> None
     assert (decided.decision, decided.decided_by, decided.note) == ("rejected", "Ann", "two checks")
     assert queue.propose("merge", "bugs/a", "bugs/b", by="agent", reason="alike") == decided
     assert [each.text for each in queue.pending()] == ["bugs/c"]
-    with pytest.raises(ReviewError, match=f"{first.id} was rejected by Ann on 2026-11-22"):
+    with pytest.raises(ReviewError, match=f"{first.id} was already rejected by Ann on 2026-11-22"):
         queue.decide(first.id, "accepted", by="Bob")
-    with pytest.raises(ReviewError, match="was rejected by Ann"):
+    with pytest.raises(ReviewError, match="was already rejected by Ann"):
         queue.edit(first.id, "x", by="Bob")
 
 

@@ -211,7 +211,7 @@ def test_a_handoff_goes_forward_and_says_so(place: Place) -> None:
         assert (done.status, done.to) == ("done", to)
         assert done.asked_for == ("" if target == to != role else target)
     assert place.open("architect").handoff("planner", "x", "other").reason == (
-        "planner is not later than architect in planner -> architect -> engineer; it was noted as an attempt, and"
+        "planner is not later than architect in planner -> architect -> engineer; the attempt was noted, and"
         " engineer has the work"
     )
     lines = fetched(place.open().fetch("handoffs")).content.splitlines()
@@ -236,10 +236,10 @@ def test_after_max_steps_a_task_is_handed_on_no_more(place: Place) -> None:
 @pytest.mark.parametrize(
     ("role", "asked", "reason"),
     [
-        ("planner", ("engineer", " \n", ""), "the summary is mandatory"),
+        ("planner", ("engineer", " \n", ""), "the summary is empty"),
         ("planner", ("robot", "Go.", ""), "there is no role 'robot' in the pipeline planner -> architect -> engineer"),
         ("human", ("engineer", "Go.", ""), "the role human is not in the pipeline"),
-        ("planner", ("engineer", "x" * 5000, ""), "it has 5000 characters, of at most 4000"),
+        ("planner", ("engineer", "x" * 5000, ""), "it has 5000 characters, more than 4000"),
         ("planner", ("engineer", "Go.", "a | b"), "the task 'a | b' is not a name"),
     ],
 )
@@ -265,7 +265,7 @@ def test_a_new_section_is_checked_and_waits_for_a_person(place: Place) -> None:
     ]
     assert "decisions" not in store.schema.writable("architect")
     for name, mode, role, title, reason in (
-        ("index", "log", "architect", "Index", "there is no such section"),
+        ("index", "log", "architect", "Index", "unknown section"),
         ("decisions", "diary", "architect", "D", "mode 'diary' is unknown"),
         ("decisions", "log", "robot", "D", "writable_by 'robot' is unknown"),
         ("decisions", "log", "architect", "", "give it a title"),
