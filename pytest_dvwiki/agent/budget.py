@@ -1,4 +1,4 @@
-"""Blocks of text that are fitted into a token budget."""
+"""Blocks of text, and how they are fitted into a token budget."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ class PromptBlock:
     """The line that introduces a log excerpt, and the fenced excerpt."""
 
     def lengths(self, count: Count = by_rule) -> list[tuple[str, int]]:
-        """Return ever shorter forms of the block with their tokens: first the excerpt goes, then line by line."""
+        """Return ever shorter forms of the block, each with its number of tokens.
+
+        The first form is complete, the next has no excerpt, and each further one has a line less.
+        """
         forms = ("\n".join((self.header, *self.lines[:kept])) for kept in range(len(self.lines), -1, -1))
         found = [(text, count(text) + _GAP) for text in forms]
         if self.excerpt:
@@ -47,7 +50,7 @@ class _Left:
 
     budget: int
     share: str
-    """Text that says which share of a larger budget this is; empty if it is no share."""
+    """Text that says which share of a larger budget this one is; empty if it is not a share."""
 
     def note(self, left_out: int, shortened: int) -> str:
         count = f"{MANY} or more" if left_out >= MANY else str(left_out)

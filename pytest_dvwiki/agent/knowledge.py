@@ -82,7 +82,7 @@ class Knowledge:
         Args:
             categories: The categories to look in.
             most: Maximum number of pages.
-            query: Words that the pages have to contain.
+            query: Words to search for; each page contains at least one of them.
             test: A node id; only pages of causes that made this test fail.
         """
         if test:
@@ -146,7 +146,7 @@ class Knowledge:
         return [path for path in found if path in wanted], among is None and len(hits) == _RANKED
 
     def _keeper(self, path: str) -> str:
-        """Return the path of the page that keeps the cause of a page."""
+        """Return the path of the page that keeps the cause of the page at a path."""
         page = self._history.page_cache.get(path)
         return family(self._history, page)[0].path if page else path
 

@@ -26,12 +26,12 @@ QUESTIONS: dict[str, Callable[[WikiQueryService], str]] = {
 
 
 class PromptLoader:
-    """Loader that fills the placeholders of prompt templates.
+    """Fills the placeholders of prompt templates.
 
     Args:
         config: Which wiki to read, and the token budgets; a wiki that is not `enabled` is not read.
         profile: Texts by placeholder: the caller's own texts, and defaults where the wiki has no answer.
-        followed: The same wiki, open, for a process that asks often.
+        followed: The same wiki, which a process that asks often keeps open.
     """
 
     def __init__(

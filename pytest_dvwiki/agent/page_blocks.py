@@ -102,7 +102,7 @@ class PageBlocks:
 
         Raises:
             OSError: The page cannot be read.
-            YamlError: Its frontmatter cannot be read.
+            YamlError: The page's frontmatter cannot be read.
         """
         match page.category:
             case "bugs":
@@ -281,13 +281,13 @@ def family(history: WikiHistory, page: PageSummary) -> list[PageSummary]:
 
 
 def _outdated(page: PageSummary) -> tuple[str, ...]:
-    """Return a line about missing code that a page cites; nothing if all of its code exists."""
+    """Return a line about code that a page cites and that no longer exists; nothing if all cited code exists."""
     reason = drifted(page)
     return (f"Out of date in part: {prose(reason, _TITLE_LENGTH)}.",) if reason else ()
 
 
 def _reproduce_line(command: Command) -> tuple[str, ...]:
-    """Return the command that runs the last failure again; nothing if quoting would change it."""
+    """Return a line with the command that reruns the last failing test; nothing if quoting would change the command."""
     line = from_anywhere(command)
     shown = quoted(line, _COMMAND_LENGTH)
     if line not in shown:

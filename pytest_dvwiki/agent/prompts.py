@@ -44,18 +44,18 @@ def gather(
     tokenizer: Path | None = None,
     followed: FollowedWiki | None = None,
 ) -> Context:
-    """Return what is known about a test, a query, or everything, the most useful first.
+    """Return what is known about a test or a query, or about everything, the most useful first.
 
     Args:
         layout: Where the wiki is.
         query: Words to look for in the pages.
-        test: A node id; the causes of this test's failures are shown. Without parameters it stands for all parameter
-            sets; a test that runs others in a simulator stands for these, too.
+        test: A node id; the causes of this test's failures are shown. A node id without parameters stands for all
+            parameter sets; a test that runs others in a simulator stands for those, too.
         category: Only pages of this category, one of `CATEGORIES`.
         budget: Maximum number of tokens, as `tokens.counting` counts them.
         backend: How pages are searched, one of `backends.names()`; with `none` a query finds nothing.
         tokenizer: The `tokenizer.json` that counts tokens; if None, a rule counts them.
-        followed: The same wiki, open, for a process that asks often; `backend` is then ignored.
+        followed: The same wiki, which a process that asks often keeps open; `backend` is then ignored.
 
     Returns:
         The text, and the pages that were skipped; nothing if the wiki cannot be read.

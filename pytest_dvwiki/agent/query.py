@@ -32,14 +32,14 @@ _Answer = TypeVar("_Answer")
 
 
 class WikiQueryService:
-    """Service that answers queries from the wiki.
+    """Answers queries from the wiki.
 
-    A wiki that is not `enabled`, missing or unreadable gives empty answers; an unreadable page is skipped. Budgets
-    are counted as `tokens.counting` says.
+    A wiki that is missing, unreadable or not `enabled` gives empty answers; an unreadable page is skipped. Tokens are
+    counted by `tokens.counting`.
 
     Args:
         wiki_config: Which wiki, and the budgets.
-        followed: The same wiki, open, for a process that asks often; if None, each query opens it.
+        followed: The same wiki, which a process that asks often keeps open; if None, each query opens it.
     """
 
     def __init__(self, wiki_config: WikiConfig, followed: FollowedWiki | None = None) -> None:

@@ -40,7 +40,7 @@ class CallError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A prompt, with the model and the limit of the answer."""
+    """A prompt, with the model and the maximum length of the answer."""
 
     prompt: str
     system: str
@@ -56,7 +56,7 @@ def call(backend: Backend, layout: Layout, client: Any, request: Request) -> Ans
         backend: The backend.
         layout: The project.
         client: The client that `client_of` made for the backend.
-        request: The prompt, with the model and the limit of the answer.
+        request: The prompt, with the model and the maximum length of the answer.
 
     Raises:
         CallError: The backend gave no complete answer.

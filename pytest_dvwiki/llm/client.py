@@ -1,4 +1,4 @@
-"""The client: backends in order, three attempts each, within the limits of a run."""
+"""The client of the models: tries the backends in order, three times each, within the limits of a run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def connect(settings: LibrarianSettings, activity: Activity | None = None) -> Mo
 
     Args:
         settings: The project's settings.
-        activity: Called with each event, besides the log file.
+        activity: Called with each event, which is also written to the log file.
 
     Returns:
         None if the first backend is `none`, or if no backend is listed.
@@ -80,7 +80,7 @@ class Reporter:
 
 
 class Client:
-    """A model that one or several backends provide. Several threads may use it at once.
+    """A model that one or several backends provide. Several threads can use it at the same time.
 
     Args:
         settings: The settings; `backends` is not empty.
@@ -157,7 +157,7 @@ class Client:
             return self._clients[id(backend)]
 
     def _take_turn(self, size: int, limit: int) -> None:
-        """Reserve a call and its tokens, and wait until the rate allows it.
+        """Reserve a call and its tokens, and wait until the rate allows the call.
 
         Raises:
             LimitError: No call is left, or too few tokens.

@@ -78,7 +78,7 @@ class LibrarianSettings:
     transcript_limit: int = option(
         "int",
         default=40_000,
-        help="Maximum number of characters that are read of a transcript: the last messages that fit.",
+        help="Maximum number of characters that are read from a transcript: the last messages that fit.",
     )
     minimum_age: int = option(
         "int", default=30, help="Minimum age in days of the pages that `dvwiki drift --semantic` looks at."
@@ -86,9 +86,9 @@ class LibrarianSettings:
     drift_pages: int = option(
         "int", default=10, help="Maximum number of pages that one call of `dvwiki drift --semantic` looks at."
     )
-    calls_per_run: int = option("int", default=40, help="Maximum number of calls of a model in one run.")
+    calls_per_run: int = option("int", default=40, help="Maximum number of model calls in one run.")
     calls_per_minute: int = option(
-        "int", default=60, help="Maximum number of calls of a model per minute, evenly spaced; 0 for no limit."
+        "int", default=60, help="Maximum number of model calls per minute, evenly spaced; 0 for no limit."
     )
     tokens_per_run: int = option(
         "int", default=200_000, help="Maximum number of tokens, of prompts and answers together, in one run."

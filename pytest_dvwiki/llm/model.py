@@ -28,7 +28,7 @@ class ModelError(Exception):
 
 
 class AnswerError(ModelError):
-    """An answer of a model without the form that the prompt asked for."""
+    """A model's answer that does not have the form that the prompt asked for."""
 
 
 class LimitError(ModelError):

@@ -51,7 +51,7 @@ class ToolAnswer:
 
 
 def denied(reason: str) -> ToolAnswer:
-    """Return a refusal."""
+    """Return a refusal with its reason."""
     return ToolAnswer(status="denied", reason=reason)
 
 
@@ -62,7 +62,7 @@ def fitted(answer: ToolAnswer, budget: int, count: Count, reader: str = "") -> t
         answer: The answer.
         budget: Maximum number of tokens of the text.
         count: Counts tokens.
-        reader: The token by which the client is known in later calls; empty if it needs none.
+        reader: The token that identifies the client in later calls; empty if it needs none.
     """
     head = "\n".join(filter(None, (f"{answer.status}: {answer.reason}" if answer.reason else "", answer.text)))
     texts, left_out = [head] if head else [], list(answer.left_out)

@@ -1,4 +1,4 @@
-"""The server: the tools, resources and prompts of its projects, for clients in the role that it was started with."""
+"""The MCP server: the tools, resources and prompts of its projects, in the role that the server was started with."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class WikiServer:
     rights.
 
     Args:
-        projects: The projects, by the names under which clients call them.
+        projects: The projects, by the names that clients use.
         role: The role of every client: one of the store's roles, or `READ_ONLY`. No call can change it.
         has_one_caller: Whether all calls come from one client, as on the standard streams.
     """
@@ -132,7 +132,7 @@ class WikiServer:
 
         Args:
             name: The tool.
-            arguments: Its arguments as the client gave them.
+            arguments: The tool's arguments, as the client gave them.
             session: The client's session; None if it has none.
         """
         project = self._projects.get(str(arguments.get("project", ""))) or next(iter(self._projects.values()))

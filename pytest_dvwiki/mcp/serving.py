@@ -1,4 +1,4 @@
-"""The two ways to reach the server: the standard streams of a process, and HTTP on this machine alone."""
+"""The two ways to reach the server: the standard streams of a process, and HTTP, on this machine only."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def serve_http(server: Server[Any], port: int, token: str, ready: Callable[[str]
 
 
 def http_app(server: Server[Any], port: int, token: str) -> ASGIApp:
-    """Return the application that answers requests: Host, Origin and token are checked, in that order."""
+    """Return the application that answers requests after it has checked Host, Origin and token, in that order."""
     hosts = [f"{name}:{port}" for name in (HOST, "localhost")]
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,

@@ -80,7 +80,7 @@ class Project:
 
         Args:
             name: The tool.
-            arguments: Its arguments, which its schema has accepted.
+            arguments: The tool's arguments, which its schema has accepted.
             store: The pages, as the caller may read and write them.
         """
         if not self.layout.wiki.is_dir():
@@ -100,7 +100,7 @@ class Project:
             given["budget"] = self.budget(arguments)
         answer = tools[name](store, **given)
         if TOOLS[name].writes and not answer.is_refused:
-            self._wiki.look()  # a client finds at once what it wrote
+            self._wiki.look()  # the client's next query finds what it wrote
         return answer
 
     def addresses(self) -> list[str]:
@@ -199,7 +199,7 @@ class Project:
         return self._written(store.append(_address(page, section), text, proposed))
 
     def _written(self, outcome: Written) -> ToolAnswer:
-        """Return the outcome of a write; after a conflict, the present content comes with it."""
+        """Return the outcome of a write, with the current content after a conflict."""
         data = {key: value for key in ("address", "version", "content", "proposal") if (value := getattr(outcome, key))}
         done = f"{outcome.status}: {named(outcome.address)}{f', version {outcome.version}' if outcome.version else ''}"
         present = (

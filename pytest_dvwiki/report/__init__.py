@@ -1,4 +1,4 @@
 """Output for people."""
 
 OUTPUT_FILES = ("codequality",)
-"""The modules of this package that render a file with `render(briefs, folder)`; a setting of that name has its path."""
+"""The modules here whose `render(briefs, folder)` returns a file; the setting of the same name has the file's path."""

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def completed(text: str, causes_of: Callable[[str], Sequence[Brief]]) -> str:
-    """Return a result file whose description has the causes of its test, and whose labels are those causes' labels.
+    """Return the text of a result file, with the test's causes added to its description and its labels.
 
     A label from the time of the failure is replaced by the label that the cause has after the whole run.
 
     Args:
         text: The file as allure-pytest wrote it.
-        causes_of: Returns the causes that a test was archived with, by the fingerprint in its labels.
+        causes_of: Returns the causes that a test was archived with, given the fingerprint in its labels.
     """
     if FINGERPRINT not in text:
         return text

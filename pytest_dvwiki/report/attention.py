@@ -77,9 +77,9 @@ class AttentionItem:
     cause: Cause
     word: Word
     since: str
-    """The day from which it has been in this state, `YYYY-MM-DD`."""
+    """The day since which the cause has been in this state, `YYYY-MM-DD`."""
     title: str
-    """The title of its page, else its message without the values that differ from run to run."""
+    """The title of the cause's page, else its message without the values that differ from run to run."""
     lookers: tuple[Looker, ...]
 
     @property
@@ -95,7 +95,7 @@ class AttentionItem:
 
     @property
     def is_failing(self) -> bool:
-        """Tell whether the cause made tests of its newest runs fail."""
+        """Tell whether tests failed because of the cause and do not pass again."""
         return self.word not in {"FIXED", "MAYBE FIXED"}
 
     @property
@@ -175,7 +175,7 @@ class ProjectData:
         """Return the causes and waivers that need attention.
 
         Args:
-            day: The present day.
+            day: The current day.
             since: The first day of the period to report; None for the day before `day`.
         """
         since = since or day - timedelta(days=1)
@@ -230,9 +230,9 @@ class ProjectData:
     def lookers(self, cause: Cause) -> tuple[Looker, ...]:
         """Return who should look at a cause.
 
-        The owner on the cause's page should look. If the page has none: the author of the commit that brought the
-        cause, if only one commit can have brought it, and the owners of the files that changed then. If they are not
-        known either: the owners of the file that reports the cause, else of the file of a failing test, else the last
+        This is the owner on the cause's page. If the page has none, it is the author of the commit that brought the
+        cause, if only one commit can have brought it, and the owners of the files that changed then. If none of these
+        is known, it is the owners of the file that reports the cause, else of the file of a failing test, else the last
         author of one of these files.
         """
         pages = self.history.bug_pages(cause.name) if cause.page is not None else []
@@ -248,9 +248,9 @@ class ProjectData:
             return
         commit = came.only_commit.partition(" ")[0]
         if commit and (author := self.people.author(commit)):
-            yield Looker(author, f"wrote {short(commit)}, with which the cause came")
+            yield Looker(author, f"wrote {short(commit)}, the commit that the cause came with")
         for owner in came.owners:
-            yield Looker(owner, "owns files that changed when the cause came, by CODEOWNERS")
+            yield Looker(owner, "owner, in CODEOWNERS, of files that changed when the cause came")
 
     def owners(self, cause: Cause, page: PageSummary | None) -> tuple[str, ...]:
         """Return who owns a cause.
@@ -271,12 +271,12 @@ class ProjectData:
         for file in _files(cause):
             owners = self.people.owners_now(file)
             if owners:
-                return [Looker(owner, f"owns {file}, by CODEOWNERS") for owner in owners]
+                return [Looker(owner, f"owner of {file} in CODEOWNERS") for owner in owners]
         return []
 
 
 def _files(cause: Cause) -> list[str]:
-    """Return the file that reports a cause, if known, and the file of a failing test, preferably the command's."""
+    """Return the file that reports a cause, if known, and a failing test's file, preferably of the test to rerun."""
     place = cause.occurrence.place
     chosen = (
         (cause.command.test,) if cause.command is not None and cause.command.test in cause.tests else cause.tests[:1]

@@ -1,4 +1,4 @@
-"""The parts of a cause that outputs for other tools show: chosen here once, and formatted by each output."""
+"""The parts of a cause that outputs for other tools show; they are chosen here, and each output formats them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.pipeline import Archived
 
 NEWS = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
-"""The words for the news of a cause, in the order in which causes are shown."""
+"""The words that say whether a cause is new, in the order in which causes are shown."""
 
 _MOST_TESTS = 5
 

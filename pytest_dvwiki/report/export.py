@@ -45,13 +45,13 @@ _TITLES = {"bugs": "Bugs", "patterns": "Patterns", "coverage": "Coverage", "spec
 
 @dataclass(frozen=True, slots=True)
 class _Exported:
-    """A page that can be read."""
+    """A page to export, with its text."""
 
     page: PageSummary
     body: str
     description: str
     is_draft: bool
-    """Whether the page holds text of a model or an agent that nobody has accepted."""
+    """Whether the page holds text by a model or an agent that nobody has accepted."""
 
     @property
     def title(self) -> str:

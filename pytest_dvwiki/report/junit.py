@@ -28,7 +28,7 @@ def completed(xml: str, causes_of: Callable[[str], Sequence[Brief]]) -> str:
 
     Args:
         xml: The file as pytest wrote it.
-        causes_of: Returns the causes that a test was archived with, by the fingerprint in its report.
+        causes_of: Returns the causes that a test was archived with, given the fingerprint in its report.
     """
     return _PAIR.sub(lambda found: "".join(map(_properties, causes_of(found[1]))) or found[0], xml)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class MadeFiles:
-    """The files of a folder that each call generates again.
+    """Keeps a folder of generated files up to date.
 
     Args:
         folder: The folder: new, empty, or made by an earlier call.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.report.attention import Attention, AttentionItem, Word
 
 MOST = 20
-"""Number of causes that each section shows."""
+"""Maximum number of causes that a section shows."""
 _SECTIONS: tuple[tuple[str, tuple[Word, ...]], ...] = (
     ("Regressed", ("REGRESSED",)),
     ("New", ("NEW",)),
@@ -45,7 +45,7 @@ def sections(found: Attention) -> Iterator[tuple[str, list[AttentionItem]]]:
 
 
 def notes(found: Attention) -> list[str]:
-    """Return the waivers that expire soon or have expired, and the entries that cannot be used, each in one line."""
+    """Return a line for each waiver that expires soon or has expired, and for each entry that cannot be used."""
     return [
         *(f"{waiver_text(each)}" for each in found.expiring),
         *(f"expired, so it waives nothing: {waiver_text(each)}" for each in found.expired),
@@ -80,7 +80,7 @@ def _item(item: AttentionItem) -> list[str]:
 
 
 def html(found: Attention) -> str:
-    """Return the summary as HTML for mail: tables, styles in the elements, no script, nothing from elsewhere.
+    """Return the summary as HTML for mail: tables, with styles in the elements, no script, and nothing to load.
 
     Raises:
         MissingError: Jinja2 is not installed.

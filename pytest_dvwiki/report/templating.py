@@ -23,7 +23,7 @@ class MissingError(Exception):
 
 @functools.cache
 def environment() -> Environment:
-    """Return the templates.
+    """Return the Jinja2 environment that has the report's templates.
 
     Raises:
         MissingError: Jinja2 is not installed.

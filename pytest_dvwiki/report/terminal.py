@@ -54,7 +54,7 @@ _EXCERPT_LINES = 14
 _RIGHT = 80
 """Column at which the origin ends, if the terminal is that wide."""
 _BARE_CHECKS = ("AssertionError ", "AssertionError: assert ")
-"""Beginnings of the messages of assertions without a text of their own; they do not say what was compared."""
+"""How the message of an assertion without a text begins; the message does not say what was compared."""
 _ORIGINS: dict[OriginType, str] = {
     "RTL_BUG": "RTL bug",
     "TB_BUG": "testbench bug",
@@ -140,7 +140,7 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
             yield from _causes(session, causes, verbosity=verbosity, width=width)
         if apart:
             yield Line("")
-            yield Line(f"infrastructure (not held against the tests): {headline(apart)}")
+            yield Line(f"infrastructure (does not count against the tests): {headline(apart)}")
             yield from _causes(session, apart, verbosity=verbosity, width=width)
     if verbosity >= 0:
         yield from _passes(session, width)
@@ -170,7 +170,7 @@ def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width:
 
 
 def _onset(cause: Cause) -> tuple[str, ...]:
-    """Return the heading above causes that came with the same commits, in two parts; empty if no pass is on record."""
+    """Return, in two parts, the heading above causes that came with the same commits; empty without an earlier pass."""
     found = cause.first_bad
     if found is None:
         return ()
@@ -179,13 +179,13 @@ def _onset(cause: Cause) -> tuple[str, ...]:
         return "came with the same commit", f"{short(commit)} {subject}".rstrip()
     good, bad = short(found.good), short(found.bad)
     if found.is_certain:
-        return "came with one of the same commits", f"after {good} up to {bad}"
+        return "came in the same range of commits", f"after {good}, up to {bad}"
     edits = " with uncommitted changes" if found.dirty else ""
-    return f"first seen at the same commit{edits}", f"{bad}, passed before that at {good}"
+    return f"first seen at the same commit{edits}", f"{bad}; last passed before that at {good}"
 
 
 def _grouped(causes: Sequence[Cause], groups: Mapping[tuple[str, ...], int]) -> list[Cause]:
-    """Return causes in order, with the causes of a group moved up to the first of the group."""
+    """Return the causes in order, but with all causes of a group right after the group's first cause."""
     first: dict[tuple[str, ...], int] = {}
     for place, cause in enumerate(causes):
         first.setdefault(_onset(cause), place)
@@ -251,7 +251,7 @@ def _next_steps(
 
 
 def _pages(cause: Cause) -> Iterator[Line]:
-    """Yield the lines for the page to read and for a similar page; add the fingerprint if it is not a bug page."""
+    """Yield lines for the page to read, for the fingerprint if that is not a bug page, and for a similar page."""
     page = cause.page_to_read
     if page is not None:
         yield Line(f"  page   {page}")
@@ -418,7 +418,8 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
     notes += archived.waiver_notes
     notes += (f"{page} was left alone: {reason}" for page, reason in archived.refused)
     if archived.problem is not None:
-        kept = f"; the failures are kept in {session.journal}, the next run archives them" if session.journal else ""
+        journal = session.journal
+        kept = f"; the failures are kept in {journal}, and the next run archives them" if journal else ""
         notes.append(f"the wiki was not written: {archived.problem}{kept}")
     if (
         (archived.causes or archived.passed or archived.flaky or archived.coverage)

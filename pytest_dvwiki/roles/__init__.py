@@ -172,7 +172,7 @@ class _PlainEvidence:
 
 
 class _WorkerEnd:
-    """Closes the journal of an xdist worker; the main process removes it with its own."""
+    """Closes the journal of an xdist worker; the main process later removes it together with its own."""
 
     def __init__(self, context: ProcessContext, items: ItemRole) -> None:
         self._context = context

@@ -109,12 +109,12 @@ class Archivist:
             yield SourceRow(path=path_shown, sha256=digest, kind=WRITTEN)
 
     def take_over(self, place: JournalFolder) -> None:
-        """Archive what killed runs left in a folder of journals, under their own task ids."""
+        """Archive what killed runs left in a journal folder, under their own task ids."""
         from pytest_dvwiki.capture.interrupted.orphans import find_orphans  # noqa: PLC0415  # loaded only after a kill
 
         for orphan in find_orphans(place, except_for=self._task_id, note=self._guard.note):
             with self._guard(
-                f"taking over what a killed run left in {orphan.folder} (remove it if this happens again)"
+                f"taking over what a killed run left in {orphan.folder} (remove this folder if it happens again)"
             ):
                 self._take_over(orphan)
 

@@ -1,4 +1,4 @@
-"""The command line of this pytest session, for the commands that run its tests again."""
+"""The command line of this pytest session, for the commands that rerun its tests."""
 
 from __future__ import annotations
 

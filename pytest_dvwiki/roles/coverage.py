@@ -27,7 +27,7 @@ class SessionBins:
 
     bins: tuple[CoverBin, ...]
     whole: bool
-    """Whether all tests ran, and all their reports were read."""
+    """True if all tests ran and all their reports were read."""
     reports: tuple[SourceRow, ...]
     """Path and hash of each report, for the record's `sources`."""
 
@@ -62,7 +62,7 @@ class SessionCoverage:
             is_complete: Whether the session came to its end.
 
         Returns:
-            Their merged bins; None if there are none.
+            The merged bins of the reports; None if there are none.
         """
         reports = self.written()
         if self._globs and not reports and not self._states():

@@ -57,7 +57,7 @@ class EvidenceReader:
         Args:
             item: The test.
             call: Outcome of the phase.
-            report: pytest's report on it.
+            report: pytest's report on the phase.
             running: State of the test so far.
         """
         root = self._context.settings.layout.root

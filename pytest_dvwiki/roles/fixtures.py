@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class BrokenFixtures:
-    """For each fixture that failed, the failures that its setup gave."""
+    """Remembers the setup failures of each fixture that failed."""
 
     def __init__(self) -> None:
         self._failures: WeakKeyDictionary[pytest.FixtureDef[Any], tuple[Failure, ...]] = WeakKeyDictionary()

@@ -124,7 +124,7 @@ class _End:
         try:
             line = self._gate.settle(session)
         except Exception as error:  # noqa: BLE001  # the exit status stays
-            line = f"dvwiki gate: failed, so it changes nothing: {described(error)}"
+            line = f"dvwiki gate: failed, so the exit status stays: {described(error)}"
         terminal = self._config.pluginmanager.getplugin("terminalreporter")
         if terminal is not None:
             is_open = session.exitstatus == pytest.ExitCode.OK

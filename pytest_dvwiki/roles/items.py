@@ -37,7 +37,7 @@ class ItemRole:
 
     Args:
         context: What the roles of this process share.
-        journals: Folders of journals, the best first.
+        journals: Journal folders, the best first.
         task_id: Task id of the run.
         process: `main`, or the name of the xdist worker.
     """
@@ -268,7 +268,7 @@ class ItemRole:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Attach the evidence of its simulations to each report."""
+        """Attach the evidence from a test's simulations to each of its reports."""
         report = yield
         running = self._running
         if running is not None and (report.outcome == "failed" or running.children.children or report.sections):
@@ -278,7 +278,7 @@ class ItemRole:
         return report
 
     def pytest_exception_interact(self, call: pytest.CallInfo[None]) -> None:
-        """Keep the outcome of the newest phase that failed; pytest-retry does not report every one."""
+        """Keep the outcome of the newest phase that failed; pytest-retry does not report every failed phase."""
         if self._running is not None:
             self._running.error = call
 

@@ -83,7 +83,7 @@ class Ledger:
         self._tests: dict[str, _Test] = {}
         self._simulators: dict[Simulator, None] = {}
         self.sources: dict[str, str] = {}
-        """The hash of each results file that a simulation wrote, by file name; the last hash if it was overwritten."""
+        """The hash of each results file that a simulation wrote, by file name; if overwritten, that of the last one."""
         self._failed_reports: list[tuple[str, str | None, tuple[_Key, ...]]] = []
         """Node id and phase of each failed report, with its failures."""
         self._runners: dict[str, dict[str, None]] = {}
@@ -95,7 +95,7 @@ class Ledger:
         """Add the report of a phase.
 
         Returns:
-            Its failures.
+            The failures of the report.
         """
         nodeid = report.nodeid  # pytest builds it at each access
         test = self._tests.get(nodeid)
@@ -240,7 +240,7 @@ class Ledger:
 
     @property
     def simulators(self) -> tuple[Simulator, ...]:
-        """Return the simulators of the session, sorted by name; without a version only if no report gave one."""
+        """Return the session's simulators by name; one without a version is left out if a report has one."""
         versioned = {simulator.name for simulator in self._simulators if simulator.version is not None}
         known = (each for each in self._simulators if each.version is not None or each.name not in versioned)
         return tuple(sorted(known, key=lambda simulator: (simulator.name, simulator.version or "")))
@@ -272,7 +272,7 @@ class Ledger:
         return tuple(failures), tuple(results)
 
     def _with_own_command(self, runner: str | None, failures: Iterable[Failure]) -> Iterator[Failure]:
-        """Yield failures of tests of a native runner, each with a command that runs other tests only if needed."""
+        """Yield the failures; those of native-runner tests get a command that runs other tests only if needed."""
         for failure in failures:
             if runner is None or failure.command is None or not failure.nodeid.startswith(f"{runner}::"):
                 yield failure
@@ -291,7 +291,7 @@ class Ledger:
             yield replace(failure, command=command)
 
     def _chosen(self, nodeid: str, runner: str, *, is_hang: bool) -> str | None:
-        """Return the test if it can fail without the tests before it in its simulation; None if those must run, too."""
+        """Return the test if it can fail without the earlier tests of its simulation; None if these must also run."""
         before = map(self._tests.__getitem__, takewhile(lambda other: other != nodeid, self._runners[runner]))
         belong = any(test.failures or (is_hang and test.outcome != "skipped") for test in before)
         return None if belong else nodeid

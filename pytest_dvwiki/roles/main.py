@@ -42,8 +42,8 @@ class MainRole:
 
     Args:
         context: What the roles of this process share.
-        journals: Folders of journals, the best first.
-        items: The role that watches the tests of this process; with xdist this process has none.
+        journals: Journal folders, the best first.
+        items: The role that watches the tests of this process; with xdist, this process runs no tests.
         task_id: Task id of the run.
     """
 
@@ -100,7 +100,7 @@ class MainRole:
             self._check = check_session(self._settings)
 
     def _tell_of_memory_above(self) -> None:
-        """Say that pytest chose a folder below the one with the project's `.agent`, whose causes this run ignores."""
+        """Warn that pytest's root is below the folder with the project's `.agent`, so that this run ignores it."""
         from pytest_dvwiki.wiki.root import memory_above  # noqa: PLC0415  # only where no file names the root
 
         settings = self._settings
@@ -115,7 +115,7 @@ class MainRole:
     # Reports
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add every report: of this process, of xdist's workers, of cocotb's simulators, of crashed workers."""
+        """Add every report, from this process, xdist's workers or cocotb's simulators, or about a crashed worker."""
         with self._taking:
             failures = self._ledger.add(report)
             if failures and not self._is_journaled_elsewhere(report):
@@ -227,7 +227,7 @@ class MainRole:
 
     @property
     def _words(self) -> tuple[str, ...]:
-        """Return the words that started the session; `addopts` of the configuration is left out: it applies to all."""
+        """Return the words that started this session; `addopts` is left out, because it applies to all sessions."""
         return *self._config.invocation_params.args, *os.environ.get("PYTEST_ADDOPTS", "").split()
 
     def _commit(self) -> None:

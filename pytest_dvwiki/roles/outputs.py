@@ -56,7 +56,7 @@ class Outputs:
         self._finish = finish
         self._archived: Archived | None = None
         self._named: dict[str, dict[str, str]] = {}
-        """Maps each test to the labels of its failures by fingerprint, as its reports have them."""
+        """Maps each test to the labels in its reports, by fingerprint."""
         self._tests: dict[str, set[str]] = {}
         """Maps each fingerprint in the reports to the tests that have it."""
         self._shows_tests = shows_tests
@@ -65,7 +65,7 @@ class Outputs:
     # Reports
 
     def name(self, report: pytest.TestReport, failures: Sequence[Failure]) -> None:
-        """Give a report, and all later reports of its test, the labels of its failures: JUnit reads the last report."""
+        """Add the labels of a test's failures to this report and its later ones, as JUnit reads the last report."""
         if not self._shows_tests or not (failures or report.nodeid in self._named):
             return
         if report.when == "setup":

@@ -1,7 +1,7 @@
-"""Conversion between pytest's reports and the project's data classes.
+"""Failures made from pytest's reports, and the evidence that reports carry.
 
-Evidence is an attribute of the report itself: pytest's own serialisation carries it from an xdist worker, and cocotb's
-from a simulator, both as plain values. It is never a user property, which would appear in every JUnit file.
+Evidence is an attribute of the report. pytest's own serialisation brings it from an xdist worker, and cocotb's from a
+simulator, both as plain values. It is never a user property, because these appear in every JUnit file.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Evidence:
     native_runner: bool = False
     """Whether the item is a runner of cocotb's own plugin."""
     frame: Frame | None = None
-    """The user's innermost frame of the report's exception."""
+    """The innermost frame of the report's exception that is in the user's code."""
     text: str = ""
     """Text of the report's exception, as `text_of` returns it."""
     refused: str = ""
@@ -158,7 +158,7 @@ def failure_of(
     call: Call,
     evidence: Evidence | None = None,
 ) -> Failure:
-    """Return the failure of a report that has none in its evidence: of a test, fixture, module, or crashed worker.
+    """Make the failure of a test, fixture, module or crashed worker from a report whose evidence has no failure.
 
     Args:
         report: The failed report.
@@ -197,7 +197,7 @@ def failure_of(
 
 
 def _place_of_limit(report: pytest.TestReport | pytest.CollectReport, message: str) -> Frame | None:
-    """Return the first line of a cocotb test that its own timeout ended: none of its lines raised the error."""
+    """Return where a cocotb test begins if its own timeout ended it, as no line of it raised the error; else None."""
     location = report.location
     if _exception_name(message) != _TIMEOUT or location is None:
         return None
@@ -226,11 +226,11 @@ def _refused(report: pytest.TestReport | pytest.CollectReport, evidence: Evidenc
 def text_of(
     excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None, report: pytest.TestReport | None = None
 ) -> str:
-    """Return the text of a failure, the same for every `--tb`: its place, and the exception after its causes.
+    """Return the text of a failure, the same for every `--tb`: its place, then the exception, preceded by its causes.
 
     Args:
         excinfo: The exception.
-        frame: The user's innermost frame.
+        frame: The innermost frame in the user's code.
         report: pytest's report, which usually has the exception's text already.
     """
     texts: list[str] = []

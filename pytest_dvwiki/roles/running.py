@@ -19,7 +19,7 @@ OUTCOMES = frozenset({"passed", "failed", "skipped"})
 MORE_THAN_PASSED = frozenset({EVIDENCE, "runner_nodeid", "wasxfail"})
 """Attributes that make it necessary to examine a passed report: evidence, and those of cocotb's plugin and pytest."""
 _CAPTURING = frozenset({"capfd", "capfdbinary"})
-"""Fixtures with which a test reads the output of its children; that output must not be redirected."""
+"""Fixtures that let a test read the output of its children; that output must not be redirected."""
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Running:
     stdout: Place | None = None
     """Target of file descriptor 1 when the test began; a different target later means that somebody redirected it."""
     sections_before: int = 0
-    """Number of sections of earlier attempts, with which the reports of this attempt begin."""
+    """Number of sections of earlier attempts; the reports of this attempt begin with these sections."""
     open: pytest.TestReport | None = None
     """Failed report of this attempt that was not logged: the plugin `flaky` logs no attempt but the last."""
     earlier: tuple[Failure, ...] = ()

@@ -127,7 +127,7 @@ def test_the_terminal_shows_them_apart(tmp_path: Path) -> None:
     archived = run(tmp_path, 1, failure("test_a", LICENCE), failure("test_b", SCOREBOARD), failure("test_c", NO_SPACE))
     session = Session(archived=archived, root=tmp_path, wiki=tmp_path / ".agent" / "wiki")
     lines = [line.text for line in render(session, verbosity=0, width=100)]
-    at = lines.index("infrastructure (not held against the tests): 2 causes behind 2 failed tests: 2 new")
+    at = lines.index("infrastructure (does not count against the tests): 2 causes behind 2 failed tests: 2 new")
     assert lines[0] == "1 cause behind 1 failed test: 1 new"
     assert any(line.startswith("NEW        uvm_error") for line in lines[:at])
     assert sum(line.startswith("NEW        tool_error") for line in lines[at:]) == 2
@@ -135,7 +135,7 @@ def test_the_terminal_shows_them_apart(tmp_path: Path) -> None:
     assert quiet == ["dvwiki: 1 cause, 1 new, infrastructure: 2 causes; .agent/wiki/index.md"]
     alone = replace(archived, causes=tuple(each for each in archived.causes if each.is_infrastructure))
     lines = [line.text for line in render(replace(session, archived=alone), verbosity=0, width=100)]
-    assert lines[0].startswith("infrastructure (not held against the tests): ")
+    assert lines[0].startswith("infrastructure (does not count against the tests): ")
 
 
 def test_a_run_that_was_killed_is_neither_brought_nor_fixed_by_commits(tmp_path: Path) -> None:

@@ -76,14 +76,14 @@ class Recovery:
     name: str
     newest: RunRow
     failing_since: str
-    """When the first run of the present stretch of failing runs ended; empty if the newest run is failure-free."""
+    """When the first run of the current stretch of failing runs ended; empty if the newest run is failure-free."""
     failing_runs: int
     hours: tuple[float, ...]
     """Hours of each earlier stretch: from the end of its first failing run to the end of the next failure-free run."""
 
     @property
     def median(self) -> float | None:
-        """Return the median of these hours; None if there is no earlier stretch."""
+        """Return the median of `hours`; None if there is no earlier stretch."""
         return statistics.median(self.hours) if self.hours else None
 
 
@@ -94,7 +94,7 @@ class Share:
     known: Known
     value: float
     cumulated: float
-    """Share that this cause and the causes before it have of the ranking's total, from 0 to 1."""
+    """Share of the ranking's total that this cause and the causes before it have together, from 0 to 1."""
     width: float
     """Length of the cause's bar, from 0 to 100."""
 
@@ -215,7 +215,7 @@ class Data:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the regressions, the most frequent in the newest runs first."""
+        """Return the regressions with the most of the newest runs, by name, the most frequent first."""
         return [name for name, _ in Counter(run.name for run in self.newest_runs).most_common(_MOST_NAMES)]
 
     def charts(self, name: str) -> list[Chart]:

@@ -52,9 +52,9 @@ MANIFEST = ".dvwiki-report.json"
 _RUNS_OF_A_PAGE = 400
 _ROWS_OF_A_PAGE = 1000
 _FEWEST = 8
-"""Minimum length, in characters, of a part of a message for which the excerpt is searched."""
+"""Minimum length, in characters, of a part of a message that is searched for in the excerpt."""
 _MOST_CAUSES = 8
-"""Number of causes of a run or test that are linked in a table."""
+"""Maximum number of causes of a run or test that are linked in a table."""
 _ASSETS = ("report.css", "report.js")
 _CODE, _END = "\x02", "\x03"
 _STYLE = Style(
@@ -78,7 +78,7 @@ def make(layout: Layout, folder: Path, day: date) -> Made:
     Args:
         layout: The project.
         folder: The site's folder: new, empty, or made by an earlier call.
-        day: The present day.
+        day: The current day.
 
     Raises:
         MissingError: A package of the extra `report` is not installed.
@@ -139,7 +139,7 @@ class _Site:
 
     @cached_property
     def _base(self) -> str:
-        """Return a key made from everything that every page depends on."""
+        """Return a key made from what all pages depend on."""
         parts = [TOOL, *(path.read_text(encoding="utf-8") for path in sorted((TEMPLATES / "site").iterdir()))]
         return _hash(*parts)
 
@@ -229,7 +229,7 @@ class _Site:
 
     @cached_property
     def _months(self) -> list[tuple[str, list[RunRow], list[tuple[str, str]]]]:
-        """Return the pages of runs: path, runs, and the names and numbers of all pages of the same month."""
+        """Return the pages of runs: each with path, runs, and names and numbers of all pages of its month."""
         months: dict[str, list[RunRow]] = defaultdict(list)
         for run in self._data.runs:
             months[run.finished[:7]].append(run)
@@ -379,7 +379,7 @@ def _wiki_url(page: PageSummary) -> str:
 
 
 def _chunks(base: str, rows: Sequence[_Row], most: int) -> list[tuple[str, list[_Row], list[tuple[str, str]]]]:
-    """Return the pages of bounded size that rows fill: path, rows, and, for links, name and number of each page."""
+    """Divide rows into pages; return for each its path, its rows, and, for links, names and numbers of all pages."""
     parts = [list(rows[at : at + most]) for at in range(0, len(rows), most)] or [[]]
     paths = [f"{base}{f'-{number}' if number else ''}.html" for number in range(len(parts))]
     names = [(path.rpartition("/")[2], str(number + 1)) for number, path in enumerate(paths)]

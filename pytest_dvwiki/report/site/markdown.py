@@ -29,7 +29,7 @@ _SCHEMES = {"http", "https", "mailto"}
 _HEADING = re.compile(r"<h1>.*?</h1>", re.DOTALL)
 _TABLE = re.compile(r"</?table>")
 _CITED = re.compile(r"<a\b.*?</a>|\btasks/([A-Za-z0-9_.-]+)\.yaml\b(?![^<>]*>)", re.DOTALL)
-"""A link with its text, which cannot contain another link; or else a citation of a record, outside of tags."""
+"""A link with its text, which cannot contain another link; or else a citation of a record, outside tags."""
 
 
 class Rendered(NamedTuple):
@@ -96,7 +96,7 @@ def render(path: str, data: bytes, known: Collection[str], run_url: Callable[[st
 
 
 def _in_frame(number: Iterator[int], found: re.Match[str]) -> str:
-    """Return the start or end tag of a table, and with it the tag of a frame that scrolls on a narrow screen."""
+    """Return a table's start or end tag together with the tag of a frame that scrolls on a narrow screen."""
     if found[0].startswith("</"):
         return f"{found[0]}</div>"
     return f'<div class="wide" tabindex="0" role="region" aria-label="Table {next(number)}">{found[0]}'

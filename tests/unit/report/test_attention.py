@@ -87,10 +87,10 @@ def test_the_page_then_the_commit_then_the_file_say_who_should_look(tmp_path: Pa
     git(tmp_path, "add", "CODEOWNERS")
     git(tmp_path, "commit", "--quiet", "--message", "owners")
     (item,) = found(place).news
-    assert shown(item.lookers) == "@fifo-team (owns tests/test_fifo.py, by CODEOWNERS)"
+    assert shown(item.lookers) == "@fifo-team (owner of tests/test_fifo.py in CODEOWNERS)"
     with ProjectData(place) as sources:
         at = replace(item.cause, occurrence=occurrence(place=Place(report="UVM_ERROR", words="", file="tb/sb.py")))
-        assert shown(sources.lookers(at)) == "@bench-team (owns tb/sb.py, by CODEOWNERS)"
+        assert shown(sources.lookers(at)) == "@bench-team (owner of tb/sb.py in CODEOWNERS)"
         head = subprocess.run(["git", "-C", tmp_path, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
         commit = head.stdout[:12]
         came = FirstBad(
@@ -103,8 +103,8 @@ def test_the_page_then_the_commit_then_the_file_say_who_should_look(tmp_path: Pa
         )
         at = replace(item.cause, first_bad=replace(came, owners=("@rtl-team",)))
         told = (
-            f"Ada Lee (wrote {commit[:7]}, with which the cause came); "
-            "@rtl-team (owns files that changed when the cause came, by CODEOWNERS)"
+            f"Ada Lee (wrote {commit[:7]}, the commit that the cause came with); "
+            "@rtl-team (owner, in CODEOWNERS, of files that changed when the cause came)"
         )
         assert shown(sources.lookers(at)) == told
 
@@ -122,7 +122,7 @@ def test_of_several_tests_that_of_the_command_says_who(tmp_path: Path) -> None:
     git(tmp_path, "commit", "--quiet", "--message", "owners")
     archive(place, record(1, occurrence(tests=(failed("tests/test_a.py::test_a"), failed()))))
     (item,) = found(place).news
-    assert shown(item.lookers) == "@fifo-team (owns tests/test_fifo.py, by CODEOWNERS)"
+    assert shown(item.lookers) == "@fifo-team (owner of tests/test_fifo.py in CODEOWNERS)"
 
 
 def test_of_a_cause_that_was_reported_without_a_test_nothing_is_said_of_tests(tmp_path: Path) -> None:

@@ -289,7 +289,7 @@ def test_a_wiki_that_was_not_written_names_the_journal() -> None:
             width=80,
         )
     ]
-    kept = f"the failures are kept in {ROOT}/.agent/journal/run_1, the next run archives them"
+    kept = f"the failures are kept in {ROOT}/.agent/journal/run_1, and the next run archives them"
     assert lines == [
         "dvwiki: 1 cause, 1 new",
         f"dvwiki: the wiki was not written: /x/wiki: locked by host:123; {kept}",
@@ -410,15 +410,15 @@ def test_causes_that_came_with_one_commit_stand_together() -> None:
 @pytest.mark.parametrize(
     ("changes", "heading"),
     [
-        ({}, "came with one of the same commits: 2 causes, after aaaaaaa up to fffffff"),
+        ({}, "came in the same range of commits: 2 causes, after aaaaaaa, up to fffffff"),
         (
             {"passed_with": "other"},
-            "first seen at the same commit: 2 causes, fffffff, passed before that at aaaaaaa",
+            "first seen at the same commit: 2 causes, fffffff; last passed before that at aaaaaaa",
         ),
         (
             {"dirty": True},
             (
-                "first seen at the same commit with uncommitted changes: 2 causes, fffffff, passed before that at "
+                "first seen at the same commit with uncommitted changes: 2 causes, fffffff; last passed before that at "
                 "aaaaaaa"
             ),
         ),
