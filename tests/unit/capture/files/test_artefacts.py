@@ -202,7 +202,7 @@ def test_a_member_that_leads_out_of_its_archive_is_passed_over(tmp_path: Path) -
     [
         ("nothing", None, "no such file"),
         ("*.none", None, "no file matches"),
-        ("sim.vpd", b"\x7fELF\0\0", "it holds binary data; export a coverage database as UCIS XML"),
+        ("sim.vpd", b"\x7fELF\0\0", "it holds binary data; if it is a coverage database, export it as UCIS XML"),
         ("cut.zip", b"PK\x03\x04", "cannot be unpacked"),
         ("cut.tar.gz", b"\x1f\x8b\x08", "cannot be unpacked"),
         ("cut.log.gz", gzip.compress(UVM_BAD.encode())[:-9], "cannot be unpacked"),
