@@ -225,9 +225,9 @@ def _nearest(key: object, known: Iterable[str]) -> str:
 
 
 def _problems(pattern: Pattern, subtypes: Collection[str], *, of_people: bool) -> Iterable[tuple[str, str]]:
-    for field in ("id", "description"):
+    for field, what in (("id", "write tool.name"), ("description", "say what the message means")):
         if not getattr(pattern, field).strip():
-            yield field, "is empty"
+            yield field, f"is empty; {what}"
     if not pattern.match:
         yield "match", "is empty; give at least one expression"
     if pattern.error_class not in CLASSES:
@@ -237,7 +237,7 @@ def _problems(pattern: Pattern, subtypes: Collection[str], *, of_people: bool) -
         yield "failure_subtype", f"{name!r:.60} {problem}"
     if pattern.tier == "benign":
         if (pattern.error_class, pattern.failure_subtype) != (UNKNOWN, UNKNOWN):
-            yield "tier", "a benign pattern has no error_class and no failure_subtype"
+            yield "tier", "a benign pattern has no error_class and no failure_subtype; remove them"
     elif not pattern.fix.strip():
         yield "fix", "is empty; say what to do about the failure"
 

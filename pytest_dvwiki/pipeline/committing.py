@@ -118,7 +118,8 @@ def _commit(layout: Layout, target: Branch, task_id: str, upkeep: Upkeep | None)
     inside = [path.resolve() for path in (upkeep.also if upkeep else ())]
     chosen += [each.path for path in inside if path.is_relative_to(target.top) for each in target.changed(path)]
     if left_out:
-        notes.append(f"not committed, because people changed these files too: {few(left_out, _MOST_NAMED)}")
+        changed = few(left_out, _MOST_NAMED)
+        notes.append(f"not committed, because people changed these files too: {changed}; commit them yourself")
     if lacking:
         remedy = "restore the files, or commit their removal"
         if not target.is_checked_out:
@@ -127,7 +128,7 @@ def _commit(layout: Layout, target: Branch, task_id: str, upkeep: Upkeep | None)
         notes.append(f"only records were committed: {target.name} has {records} that this work tree lacks; {remedy}")
     if not (chosen or rolled_up):
         if target.ignores(tasks / "1970.yaml"):
-            notes.append(f"nothing can be committed: git ignores {tasks}")
+            notes.append(f"nothing can be committed: git ignores {tasks}; remove it from the ignore rules")
         return Committed(notes=tuple(notes))
     trailers = "".join(f"{TRAILER}: {name}\n" for name in sorted(names) or [task_id])
     name = target.commit(chosen, f"dvwiki: {task_id}\n\n{trailers}", rolled_up)

@@ -273,7 +273,7 @@ def _record(path: Path, document: object, data: bytes, name: str) -> RunRecord |
         raise RecordError(f"{name}: {error}") from error
     if is_single and record.task_id != path.stem:
         raise RecordError(
-            f"{name}: its task_id is {record.task_id!r}, but the file of a record is named after its task_id"
+            f"{name}: its task_id is {record.task_id!r}, but the file of a record is named after its task_id; rename it"
         )
     return record
 
@@ -295,7 +295,7 @@ def split_month(path: Path, data: bytes, name: str) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     for record, part in documents:
         if found.setdefault(record.task_id, part) != part:
-            raise RecordError(f"{name}: it contains two different records {record.task_id}")
+            raise RecordError(f"{name}: it contains two different records {record.task_id}; remove the wrong one")
     parts = [part for part in _DOCUMENT.split(data) if part.strip()]
     if len(parts) > len(documents) + _begins_with_count(parts):
         raise RecordError(f"{name}: it contains something that is not a record; move that out of the file")

@@ -126,7 +126,8 @@ def test_what_people_wrote_is_left_to_them(place: Layout) -> None:
     assert committed(place) == Committed(), "a person's edit alone is not a matter of the tool"
     archived(place, record(2, occurrence()))
     done = committed(place, task=record(2).task_id)
-    assert done.notes == (f"not committed, because people changed these files too: wiki/bugs/{page(place).name}",)
+    told = f"not committed, because people changed these files too: wiki/bugs/{page(place).name}; commit them yourself"
+    assert done.notes == (told,)
     assert f".agent/wiki/bugs/{page(place).name}" not in names(place)
     assert f".agent/tasks/2026/11/{record(2).task_id}.yaml" in names(place)
 
@@ -211,7 +212,8 @@ def test_a_repository_without_a_commit_gets_its_first(tmp_path: Path) -> None:
 
 def test_ignored_files_are_not_committed_and_that_is_said(place: Layout) -> None:
     (place.root / ".git" / "info" / "exclude").write_text(".agent\n")
-    assert committed(place).notes == (f"nothing can be committed: git ignores {place.tasks}",)
+    told = f"nothing can be committed: git ignores {place.tasks}; remove it from the ignore rules"
+    assert committed(place).notes == (told,)
 
 
 def test_without_a_repository_nothing_is_committed(tmp_path: Path) -> None:
