@@ -26,7 +26,7 @@ def kind(line: str) -> str:
 
 
 class KindCounts:
-    """For each kind, the number of lines that a search has yielded or that no pattern matches.
+    """Counts, for each kind, the lines that a search has yielded or that no pattern matches.
 
     Args:
         limit: The number of lines of one kind after which more are skipped; None for no limit.

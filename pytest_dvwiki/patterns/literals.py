@@ -112,7 +112,7 @@ class _Set:
         self._always = [(number, at) for number, at, sets in expressions if not sets]
         """Expressions of benign patterns that need no literal."""
         self._known: dict[tuple[int, ...], Fitting] = {}
-        """Maps the literals found to the expressions: messages of one cause have the same literals."""
+        """Maps found literals to the expressions that fit; cached, as messages of one cause have the same literals."""
 
     def fitting(self, lowered: str) -> Fitting | None:
         """Return the expressions that can match; None if the automaton fails."""

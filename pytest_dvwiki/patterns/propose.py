@@ -117,7 +117,7 @@ def _expressions(examples: Sequence[str]) -> Iterator[str]:
 
 
 def _common(examples: Sequence[str], *, keep_values: bool) -> list[str]:
-    """Return the words of the messages; words that change or look like a value become wildcards."""
+    """Return the words of the messages; words that differ or look like values become wildcards."""
     rows = [example.split() for example in examples]
     shortest = min(map(len, rows))
     words: list[str] = []

@@ -95,7 +95,7 @@ class RegistryEntry(msgspec.Struct, frozen=True):
     source: str = ""
     """The file that holds the pattern, as in error messages."""
     of_people: bool = True
-    """Whether RE2 decides its expressions; `re` decides those of the built-in patterns."""
+    """Whether people wrote the pattern; RE2 then searches for its expressions. `re` does so for built-in patterns."""
 
     def groups_in(self, message: str) -> dict[str, str]:
         """Return the values that the named groups of the pattern's expressions have in a message."""
@@ -165,7 +165,7 @@ def check_pattern(
         position: Position in the file, from 1.
         subtypes: The subtypes of the taxonomy; a project's patterns can add others.
         text: The file's content, for the line in the error; empty if there is no file.
-        of_people: Whether RE2 decides its expressions; `re` decides those of the built-in patterns.
+        of_people: Whether people wrote the pattern; RE2 then searches for its expressions.
 
     Raises:
         PatternError: A field is missing, unknown, of the wrong type or outside the contract of `expression`.

@@ -354,7 +354,7 @@ def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
 
 
 def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
-    """Map each test to the number of passes before the first failure that show that the cause was not there yet.
+    """Map each test to the number of passes that show, before the first failure, that the cause was not there yet.
 
     The first failure itself does not count for the rate, because it prompted the question.
     """

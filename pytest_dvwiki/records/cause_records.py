@@ -327,7 +327,7 @@ class CauseRecords:
         return found is not None
 
     def others(self, tests: Sequence[Target], runs: Sequence[fixes.PassingRun]) -> tuple[int, int]:
-        """Return how many other tests failed with the cause before some runs, and how many of them passed since."""
+        """Return how many other tests failed with the cause before the runs, and how many of them passed since."""
         if not runs:
             return 0, 0
         mine = {test.nodeid for test in tests}

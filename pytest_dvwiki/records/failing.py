@@ -150,7 +150,7 @@ def _certain_pass(archive: Archive, failed: Target, fingerprint: str, before: st
 def _last_run(
     archive: Archive, failed: Target, fingerprint: str, since: str, seed: str | None = None
 ) -> tuple[Vcs, str] | None:
-    """Return the repository and simulators of the last run that failed with a cause, preferably one at a commit.
+    """Return repository and simulators of the last run that failed with a cause, preferably one at a known commit.
 
     Args:
         archive: The records.

@@ -115,7 +115,7 @@ class Past:
 
     rate: Rate
     left_out: int = 0
-    """Number of passes from before the cause came in, which the rate does not count."""
+    """Number of passes that the rate leaves out because the cause had not come in yet."""
     comes_and_goes: bool = False
     """Whether one of the tests failed and passed with the same sources and seed."""
 
@@ -245,7 +245,7 @@ class _Since:
 
 
 def _after_return(before: _Since, state: FixState, came: str) -> _Since:
-    """Return when a cause came in that returned although its fix had held or was certain."""
+    """Return when a cause came in again, after its fix had held or was certain."""
     if state.past is None:
         # A certain fix shows that the cause was absent until `came`: earlier passes say nothing about its rate.
         return _Since(came=came, absent=came, possible=came)

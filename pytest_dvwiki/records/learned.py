@@ -148,7 +148,7 @@ def _linked(rows: Sequence[_Row]) -> list[list[_Row]]:
 
 
 def _merge(rows: Sequence[_Row], at: int, form: tuple[str, ...]) -> Merge | None:
-    """Return the merge that a group of rows proves; None if the rows are too few, or if their words name checks."""
+    """Return the merge that a group of rows proves; None if too few words differ, or if they name checks."""
     at_spot: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         at_spot[row.spot].add(row.tokens[at])

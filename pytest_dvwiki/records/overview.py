@@ -191,7 +191,7 @@ class TestRow:
 
 
 def tests_by_runs(archive: Archive, shown: Sequence[RunRow], most: int) -> list[TestRow]:
-    """Return the tests that failed most often in some runs, with their outcome in each run."""
+    """Return the tests that failed most often in the given runs, with their outcome in each run."""
     asked = json_list(str(row.number) for row in shown)
     of_runs = "run IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
     failed: dict[str, dict[int, set[str]]] = {}
@@ -235,7 +235,7 @@ def _most_first(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def ran(archive: Archive, asked: str, tests: Iterable[str]) -> dict[int, set[str]]:
-    """Return which of some tests ran in each run, as far as the lists of tests show.
+    """Return which of the given tests ran in each run, as far as the lists of tests show.
 
     Args:
         archive: The records.

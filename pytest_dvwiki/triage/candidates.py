@@ -113,7 +113,7 @@ def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matche
 
 
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
-    """Return the numbers of traceback lines that name no cause: lesser exceptions of a chain, heads, frames, source.
+    """Return the numbers of traceback lines that name no cause: heads, frames, source, exceptions that do not count.
 
     The head and frames of a traceback are not returned if it is cut off, or if no pattern matches its exception.
 

@@ -348,7 +348,7 @@ def _weight(clue: Clue) -> float:
 
 
 def _reasons(clues: Iterable[Clue], side: OriginType) -> tuple[str, ...]:
-    """Return the reasons: first those for a side, then the others."""
+    """Return the reasons in words: first those for the given side, then the others."""
     return tuple(clue.text for clue in sorted(clues, key=lambda clue: clue.side != side))
 
 

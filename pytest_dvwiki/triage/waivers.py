@@ -64,7 +64,7 @@ class Waiver:
     """The day on which the waiver was added."""
 
     def is_expired(self, day: str) -> bool:
-        """Tell whether the waiver has expired by a day."""
+        """Tell whether the waiver expired before a given day."""
         return self.expires is not None and self.expires < day
 
     def matches(self, values: Mapping[str, Sequence[str]]) -> bool:

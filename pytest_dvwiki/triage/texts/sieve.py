@@ -275,7 +275,7 @@ class _Scan:
 
 
 def _assumed(_rule: object) -> bool:
-    """Return True: the line that a pattern needs besides its message may still come."""
+    """Return True: the line that a pattern needs besides its message may follow later."""
     return True
 
 
