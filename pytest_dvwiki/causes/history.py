@@ -74,8 +74,11 @@ class History(Protocol):
         """Return a cause's newest fix if a new occurrence shows that the fix did not last, else None."""
         ...
 
-    def regressed(self, occurrence: Occurrence) -> bool:
-        """Tell whether a new occurrence is the first since the cause was closed, or since a fix of it had held."""
+    def regressed(self, occurrence: Occurrence, *, fix_in_place: bool = False) -> bool:
+        """Tell whether a new occurrence is the first since the cause was closed, or since a fix of it had held.
+
+        If that fix is still in the sources, the check may report another fault: only a closed page counts then.
+        """
         ...
 
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:

@@ -119,7 +119,7 @@ def _without_fix(statement: of.WithoutFix, style: Style = PLAIN) -> str:  # noqa
 @text.register
 def _beside(statement: of.Beside, style: Style = PLAIN) -> str:
     fix = f" (fixed by {fix_text(statement.fix, style)})" if statement.fix is not None else ""
-    return f"another fault found by the check of {style.link(statement.page)}{fix}"
+    return f"counted as a different fault from {style.link(statement.page)}, which the same check reported{fix}"
 
 
 @text.register

@@ -295,13 +295,7 @@ def causes_of(
         members[0] = members[0][0], in_full(*members[0])
         occurrence = _occurrence(members, root)
         named = cause_of(occurrence)
-        cause = _cause(occurrence, named.name, _without_root(members[0][1], root), history, lacks)
-        cause = replace(
-            cause,
-            beside=named.beside,
-            fix_in_place=named.fix_in_place,
-            changed_since_fix=named.changed_since_fix,
-        )
+        cause = _cause(occurrence, named, _without_root(members[0][1], root), history, lacks)
         if named.undone is not None and cause.undone is not None:
             cause = replace(cause, undone=named.undone, fix_in_place=False)
         found.append(cause)
@@ -417,30 +411,34 @@ def _failed_test(failure: Failure, verdict: Verdict) -> FailedTest:
 
 
 def _cause(
-    occurrence: Occurrence, name: str, verdict: Verdict, history: History, lacks: Callable[[Fix], bool]
+    occurrence: Occurrence, of_run: CauseOfRun, verdict: Verdict, history: History, lacks: Callable[[Fix], bool]
 ) -> Cause:
-    known = history.cause(name)
+    known = history.cause(of_run.name)
     newest = known.newest_fix if known is not None else None
     without_fix = newest is not None and newest.result != "failed" and lacks(newest)
-    named = replace(occurrence, fingerprint=name)
+    named = replace(occurrence, fingerprint=of_run.name)
     undone = history.undone_fix(named) if newest is not None else None
+    in_place = of_run.fix_in_place is True and of_run.undone is None
     return Cause(
-        name=history.reference(name),
+        name=history.reference(of_run.name),
         occurrence=occurrence,
         history=known.history if known is not None else None,
         page=known.page if known is not None else None,
         subtype=history.subtype(occurrence.failure_subtype),
         advice=verdict.fix or history.fix_template(verdict.failure_subtype),
-        news="KNOWN" if without_fix else _news(known, named, history),
+        news="KNOWN" if without_fix else _news(known, named, history, in_place=in_place),
         verdict=verdict,
+        beside=of_run.beside,
+        fix_in_place=of_run.fix_in_place,
+        changed_since_fix=of_run.changed_since_fix,
         without_fix=without_fix,
         fixed_elsewhere=newest is not None and newest.returned is None and undone is None,
         undone=undone,
     )
 
 
-def _news(known: Cause | None, occurrence: Occurrence, history: History) -> News:
+def _news(known: Cause | None, occurrence: Occurrence, history: History, *, in_place: bool) -> News:
     if known is None:
         return "NEW"
     silenced = known.page is not None and known.page.status == "wont_fix"
-    return "REGRESSED" if not silenced and history.regressed(occurrence) else "KNOWN"
+    return "REGRESSED" if not silenced and history.regressed(occurrence, fix_in_place=in_place) else "KNOWN"

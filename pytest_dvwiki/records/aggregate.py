@@ -254,7 +254,8 @@ def _regressed(
 ) -> tuple[str, str] | None:
     """Return the time and id of the run in which an open cause came back; None if it has not regressed.
 
-    Only occurrences after the newest fix count, leaving out fixes whose passes may be chance.
+    Only occurrences after the newest fix count, leaving out fixes whose passes may be chance. A check that failed again
+    with that fix in place has not regressed: it may report another fault.
     """
     lasting = [state for state in states if state.fix.counts or state.seed_passed or not state.fix.passes]
     row = archive.db.execute(
@@ -264,7 +265,7 @@ def _regressed(
         (
             tables.json_list(fingerprints),
             lasting[-1].moment if lasting else "",
-            bool(lasting) and lasting[-1].fix.result == "held",
+            bool(lasting) and lasting[-1].fix.result == "held" and not lasting[-1].fix.in_place,
         ),
     ).fetchone()
     return (row[0], row[1]) if row else None

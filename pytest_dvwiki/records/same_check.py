@@ -9,6 +9,11 @@ cause if all of this is on record:
 * files were changed since the fix, and none of them was changed by the fix;
 * the tests that had failed before the fix pass in the run that fails now.
 
+It is another cause, too, if tests fail that the fix had made pass, the fix held and is still in the sources, other
+sources that may matter were changed since, and nothing suggests that the fix only made the failure rarer: no seed can
+change the cause, or the seed that fails now had passed with the fix, or the tests had failed in each of at least two
+runs before the fix.
+
 Otherwise it is the same cause. It has returned if a test that the fix made pass fails again, with any parameters; else
 nothing shows that it returned, and the fix stays proven. The first cause of a fingerprint has the fingerprint as its
 name; every other cause is called `{fingerprint}/{task id of the run that opened it}`. A name with the task id of some
@@ -26,6 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.records import fixes
 from pytest_dvwiki.records.cause_records import CauseRecords
+from pytest_dvwiki.records.chance import FEWEST_RUNS
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 from pytest_dvwiki.records.tables import SLASH
 from pytest_dvwiki.records.targets import Target, share_a_test
@@ -65,6 +71,8 @@ class Change:
     """Whether `files` lists all files that differ."""
     passed: frozenset[str]
     """Tests that had failed before the fix and pass now."""
+    in_place: bool | None = None
+    """Whether the sources still have the changes of the fix; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,12 +156,14 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Che
     if len(members) <= 1 and not seen.changes:
         return members[0] if members else fingerprint
     before = {name: _failed(db, name, seen.moment) for name in members}
+    stand = standing(db, passes, fingerprint, seen.moment)
+    fixed = {each.name: each for each in stand if each.state.fix.counts}
+    ended = {name for name, each in fixed.items() if _has_ended(each, before[name], seen, passes)}
+    members = [name for name in members if name not in ended]
     known = {each for each in seen.failing if each.seed != UNKNOWN_SEED}
     same_stimulus = [name for name in members if before[name] & known]
     now = {each.target.nodeid for each in seen.failing}
     same_test = [name for name in members if share_a_test({each.target.nodeid for each in before[name]}, now)]
-    stand = standing(db, passes, fingerprint, seen.moment)
-    fixed = {each.name: each for each in stand if each.state.fix.counts}
     still_open = [name for name in members if name not in fixed]
     lacking = [name for name in fixed if seen.without_fix]
     first = (
@@ -162,8 +172,9 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Che
         *lacking,
         *(name for name in still_open if name in same_test),
         *still_open,
+        *(name for name in same_test if name in fixed and _is_undone(fixed[name], seen)),
         *same_test,
-        *(name for name, each in fixed.items() if not _is_another(each, before[name], seen)),
+        *(name for name, each in fixed.items() if name not in ended and not _is_another(each, before[name], seen)),
     )
     return first[0] if first else f"{fingerprint}{SLASH}{seen.task_id}"
 
@@ -199,6 +210,36 @@ def _is_another(fixed: Standing, before: frozenset[FailingTest], seen: CheckFail
     if change is None or not knows_files or change.files & set(fix.files):
         return False
     return {test.nodeid for test in fixed.tests} <= set[str]().union(*(each.passed for each in seen.changes))
+
+
+def _has_ended(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, passes: Passes) -> bool:
+    """Tell whether a fix that held is in the sources of a run in which tests fail again that it had made pass."""
+    state = fixed.state
+    change = _since(state.moment, seen.changes)
+    if change is None or not change.in_place or state.fix.result != "held" or not _is_complete(state, before, seen):
+        return False
+    failed = {each.target for each in before}
+    again = [each.target for each in seen.failing if each.target in failed]
+    return bool(again) and all(
+        next(passes.passing_runs([test], state.moment, seen.moment), None) is not None for test in again
+    )
+
+
+def _is_undone(fixed: Standing, seen: CheckFailure) -> bool:
+    """Tell whether the changes of a fix are known to be missing from the sources of a run."""
+    change = _since(fixed.state.moment, seen.changes)
+    return change is not None and change.in_place is False
+
+
+def _is_complete(state: fixes.FixState, before: frozenset[FailingTest], seen: CheckFailure) -> bool:
+    """Tell whether nothing suggests that a fix only made a failure rarer."""
+    known = {each for each in seen.failing if each.seed != UNKNOWN_SEED}
+    if state.past is None:
+        return state.fix.needed == 1 or known <= before
+    rate = state.past.rate
+    return (
+        not state.past.comes_and_goes and rate.runs >= FEWEST_RUNS and rate.failed == rate.runs and not known & before
+    )
 
 
 def _since(moment: str, changes: Sequence[Change]) -> Change | None:
@@ -326,7 +367,7 @@ def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Ch
         "SELECT nodeid, simulator, config, seed FROM failed WHERE run = ? AND fingerprint = ?", (run, fingerprint)
     )
     changes = db.execute(
-        "SELECT COALESCE(s.moment, ''), c.files, c.file_count, c.passed FROM since_fix c"
+        "SELECT COALESCE(s.moment, ''), c.files, c.file_count, c.passed, c.in_place FROM since_fix c"
         " LEFT JOIN runs s ON s.task_id = c.since WHERE c.run = ? AND c.fingerprint = ?",
         (run, fingerprint),
     )
@@ -335,15 +376,19 @@ def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Ch
         task_id=row[0],
         failing=frozenset(FailingTest(Target(*on), seed) for *on, seed in failing),
         changes=tuple(
-            change(since, json.loads(names), count, json.loads(passed)) for since, names, count, passed in changes
+            change(since, json.loads(names), count, json.loads(passed), in_place=None if kept is None else bool(kept))
+            for since, names, count, passed, kept in changes
         ),
         without_fix=bool(row[1]),
     )
 
 
-def change(since: str, files: Sequence[str], file_count: int, passed: Sequence[str]) -> Change:
+def change(
+    since: str, files: Sequence[str], file_count: int, passed: Sequence[str], *, in_place: bool | None
+) -> Change:
     """Return the changes since a fix, from a row of a record."""
-    return Change(since=since, files=frozenset(files), is_whole=file_count == len(files), passed=frozenset(passed))
+    is_whole = file_count == len(files)
+    return Change(since=since, files=frozenset(files), is_whole=is_whole, passed=frozenset(passed), in_place=in_place)
 
 
 def _last_of_test(db: sqlite3.Connection, fingerprint: str, nodeid: str, moment: str) -> str:

@@ -212,7 +212,7 @@ def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> No
     ]
     db.executemany("INSERT OR IGNORE INTO since_fix VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     named = {
-        *(row.fingerprint for row in record.since_fix if row.passed),
+        *(row.fingerprint for row in record.since_fix if row.passed or row.in_place),
         *(name for name in names_of(record) if SLASH in name),
     }
     db.executemany("INSERT OR IGNORE INTO several VALUES (?)", [(name.partition(SLASH)[0],) for name in named])

@@ -216,7 +216,9 @@ class WikiHistory:
             task_id=task_id,
             failing=frozenset(same_check.FailingTest(*each) for each in targets),
             changes=tuple(
-                same_check.change(self.archive.moment(row.since), row.files, row.file_count, row.passed)
+                same_check.change(
+                    self.archive.moment(row.since), row.files, row.file_count, row.passed, in_place=row.in_place
+                )
                 for row in changes
             ),
             without_fix=without_fix,
@@ -292,11 +294,14 @@ class WikiHistory:
             self._prints(fingerprint), [of_failure(occurrence, test) for test in occurrence.tests]
         )
 
-    def regressed(self, occurrence: Occurrence) -> bool:
-        """Tell whether an occurrence is the cause's first one since its page was closed, or since a fix that held."""
+    def regressed(self, occurrence: Occurrence, *, fix_in_place: bool = False) -> bool:
+        """Tell whether an occurrence is the cause's first one since its page was closed, or since a fix that held.
+
+        If that fix is still in the sources, the check may report another fault: only a closed page counts then.
+        """
         known = self.cause(occurrence.fingerprint)
         undone = self.undone_fix(occurrence) if known is not None and known.newest_fix is not None else None
-        if undone is not None and undone.fix.result == "held":
+        if undone is not None and undone.fix.result == "held" and not fix_in_place:
             return undone.returned is None
         if known is None or known.history is None or known.page is None or known.page.status != "closed":
             return False

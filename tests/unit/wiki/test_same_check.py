@@ -93,8 +93,10 @@ def test_another_fault_at_a_check_has_its_own_page_and_the_fix_stays_good(tmp_pa
         assert (state.returned, state.fix.result) == (None, "open")
         assert history.archive.fix_states((FOUND,)) == []
     old, new = found[CAUSE]["id"], found[FOUND]["id"]
-    assert f"[{new}]({new}.md): another fault that the same check reported later" in page(tmp_path, CAUSE)
-    assert f"[{old}]({old}.md): another fault that the same check reported before" in page(tmp_path, FOUND)
+    assert f"[{new}]({new}.md): counted as a different fault, reported by the same check later" in page(tmp_path, CAUSE)
+    assert f"[{old}]({old}.md): counted as a different fault, reported by the same check before" in page(
+        tmp_path, FOUND
+    )
     assert build(layout(tmp_path), check=True).changed == []
 
 
@@ -126,6 +128,62 @@ def test_without_evidence_of_another_fault_it_is_one_cause(tmp_path: Path, retur
     # Only a test that the fix had made pass says that the fault is back.
     failing_again = {test.nodeid.partition("[")[0] for item in returns.occurrences for test in item.tests}
     assert (state.returned is not None) == (READ in failing_again)
+
+
+def kept_since(run: RunRecord, *sources: str) -> tuple[SinceFix, ...]:
+    return tuple(replace(row, in_place=True, passed=()) for row in since(run, *sources))
+
+
+def nights(seeds: Iterable[str], first: int) -> list[RunRecord]:
+    """Runs that pass the test with one seed each."""
+    again = PassedAgain(nodeid=READ, fingerprint=CAUSE, changed="commit", simulator="icarus", failed_seed="1")
+    passes = [replace(again, seed=seed) for seed in seeds]
+    return [record(number, passed_again=(each,), schema=2) for number, each in enumerate(passes, first)]
+
+
+HELD = [failing(1, READ, seed="1"), failing(2, READ, seed="2"), mended(3, READ, "2", "rtl/read.sv")]
+HELD[2:] = [replace(HELD[2], passed_again=nights(["3"], 3)[0].passed_again), *nights("456", 4)]
+
+
+@pytest.mark.parametrize("again", [READ, [READ, WRITE]], ids=["alone", "beside a new one"])
+def test_a_test_that_fails_with_a_fix_in_place_that_held_has_another_fault(
+    tmp_path: Path, again: str | list[str]
+) -> None:
+    tests = [again] if isinstance(again, str) else again
+    back = failing(9, *tests, seed="9", since_fix=kept_since(HELD[2], "rtl/write.sv"))
+    found = f"{CAUSE}/{back.task_id}"
+    archived(tmp_path, *HELD, back, failing(10, READ, seed="10", since_fix=back.since_fix))
+    assert {cause: each["hit_count"] for cause, each in keys(tmp_path).items()} == {CAUSE: 2, found: 2}
+    assert keys(tmp_path)[found]["regressed"] is None
+    with WikiHistory(layout(tmp_path)) as history:
+        (state,) = history.archive.fix_states((CAUSE,))
+        assert (state.returned, state.fix.result) == (None, "held")
+    assert build(layout(tmp_path), check=True).changed == []
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        pytest.param([*HELD, failing(9, READ, seed="9", since_fix=since(HELD[2], "rtl/write.sv"))], id="unknown"),
+        pytest.param([*HELD, failing(9, READ, seed="9")], id="nothing changed"),
+        pytest.param(
+            [*HELD, failing(9, READ, seed="1", since_fix=kept_since(HELD[2], "rtl/write.sv"))],
+            id="a seed that never passed",
+        ),
+        pytest.param(
+            [*HELD[:-1], failing(9, READ, seed="9", since_fix=kept_since(HELD[2], "rtl/write.sv"))], id="not held"
+        ),
+        pytest.param(
+            [*HELD[1:], *nights("78", 7), failing(9, READ, seed="9", since_fix=kept_since(HELD[2], "rtl/write.sv"))],
+            id="a single failure",
+        ),
+    ],
+)
+def test_a_fix_that_may_have_made_the_failure_rarer_is_no_evidence_of_another_fault(
+    tmp_path: Path, runs: list[RunRecord]
+) -> None:
+    archived(tmp_path, *runs)
+    assert set(keys(tmp_path)) == {CAUSE}
 
 
 @pytest.mark.parametrize("again", ["tests/test_fifo.py::test_fifo[9]", "tests/test_fifo.py::test_fifo[9]::fills"])
