@@ -73,9 +73,9 @@ class Leftovers:
     times: list[float] = field(default_factory=list)
     """Times of the run's simulations, seconds since the epoch."""
     problems: list[str] = field(default_factory=list)
-    """One line for each file that cannot be read, beginning with its name; they mean that the run is incomplete."""
+    """One line for each file that cannot be read, beginning with its name; a run with problems is incomplete."""
     notes: list[str] = field(default_factory=list)
-    """Notes for the user; they do not mean that the run is incomplete."""
+    """Notes for the user; unlike problems, they do not make the run incomplete."""
     sources: list[Artefact] = field(default_factory=list)
     """The files from which the failures and results were read."""
 
@@ -104,7 +104,7 @@ def read_log(log: Artefact, interest: Interest, templates: Sequence[PathTemplate
     Args:
         log: The log.
         interest: Decides which lines of a long log to keep.
-        templates: Templates for the paths of logs, which name test and seed.
+        templates: Templates that find test and seed in the path of a log.
 
     Raises:
         OSError: The log cannot be read.
@@ -141,7 +141,7 @@ def read_leftovers(
         known: Files whose content is archived; they serve only to match results files with their logs.
         seen: Files whose content is on record for an earlier run; results that this earlier run left are skipped.
         builds: The last builds, for a log that shows only the run; None if no earlier builds are known.
-        templates: Templates for the paths of logs, which name test and seed.
+        templates: Templates that find test and seed in the path of a log.
         read_logs: Yields for each given log what `read_log` returns or raises; if None, the logs are read here.
     """
     return _RunReader(
@@ -349,7 +349,7 @@ class _RunReader:
             self._run.notes.append(f"{log.shown}: cannot be read: {error.strerror}")
             return failure
         self._logs.forget(log)
-        # Where one log has several starts of a simulator, the runner does not tell which of them failed.
+        # If a log has several starts of a simulator, the runner does not say which of them failed.
         seen = self._collected(failure.nodeid, parts[0], log).failures if len(parts) == 1 else ()
         if len(seen) != 1 or not self._has_class(seen[0]):
             return failure
@@ -677,7 +677,7 @@ class _RunReader:
         run.results += outcome.results
         named = {result.nodeid for result in outcome.results}
         if outcome.results or artefact.kind == "results":
-            # A simulation that failed outside its tests is a test itself.
+            # A simulation that failed outside its tests counts as a test itself.
             run.results += (
                 Result(
                     nodeid=failure.nodeid,
@@ -750,7 +750,7 @@ def _only_in_the_log(cases: Sequence[Case]) -> str | None:
 
 
 def _cut_short(failure: Failure) -> Failure:
-    """Return the failure of a run whose log shows neither a cause nor its end."""
+    """Return the failure of a run whose log shows neither a cause nor the end of the run."""
     return replace(failure, message=CUT_LOG, excerpts=(Excerpt(source="run", lines=((1, CUT_LOG),)), *failure.excerpts))
 
 

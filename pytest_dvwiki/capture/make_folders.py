@@ -1,4 +1,4 @@
-"""The folders in which make worked, as its logs name them."""
+"""The folders in which make worked, as logs of make name them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def failed_sources(text: str, commands: Sequence[str]) -> frozenset[str]:
 
 
 def folders_of(log: Path) -> set[str]:
-    """Return the folders that make names at the start of a log."""
+    """Return the folders that make is said to enter or leave at the start of a log."""
     found = map(_FOLDER.match, reading.start_of(log, _START).split("\n"))
     return {each[2] for each in found if each}
 

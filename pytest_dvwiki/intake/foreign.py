@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 FOLDERS = ("bugs", "patterns", "coverage", "specs")
 """Folders that are imported, in this order. Bugs come first, because the counters of patterns include runs of bugs."""
 MOST_RUNS = 1000
-"""Maximum number of runs that one page can become."""
+"""Maximum number of runs that are imported from one page."""
 _DAY = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _DAYS = ("last_updated", "last_seen")
 _ROW = re.compile(r"\|\s*(\d{4}-\d\d-\d\d)\s*\|([^|\n]*)\|([^|\n]*)\|([^|\n]*)\|?\s*")

@@ -51,7 +51,7 @@ def failures_in_prose(
     Args:
         text: The text.
         classify: Returns the verdict on a message; None if the message is not a failure.
-        only_headed: Whether to read only sections whose heading names one failure, because others have fields.
+        only_headed: Whether to read only sections whose heading names one failure, as in a text that also has fields.
     """
     found: list[dict[str, str]] = []
     for headed, blocks in _sections(text[:LONGEST]):

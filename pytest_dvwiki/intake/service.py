@@ -102,7 +102,7 @@ class WikiIngestService:
             classification: Fields such as `bug_type`, `confidence`, `rationale`.
             coverage_summary: Fields `covergroup`, `bin`, `action_class`, `scenario`, `priority`, `filled`.
             task_id: The caller's task id.
-            transcript: The full session. The model takes lessons from it; without a model, rules take those it lists.
+            transcript: The full session. The model takes lessons from it; without a model, those that it lists count.
         """
         texts = (session_report, failure_summary, classification, coverage_summary)
 
@@ -112,7 +112,7 @@ class WikiIngestService:
         return self._begin(work, WikiIngestResult(task_id=task_id))
 
     def archive_all(self, texts: Texts, task_id: str, transcript: str | None) -> WikiIngestResult:
-        """Do the work of `ingest_session` in the calling thread, and wait for it.
+        """Do the work of `ingest_session` in the calling thread.
 
         Raises:
             ModelError: The report is prose, and no model answered. The next call reads the report again.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits to the size of an excerpt."""
+    """Limits on the size of an excerpt."""
 
     chars: int = 32 * 1024
     """Maximum number of characters of all lines together."""
@@ -58,7 +58,7 @@ def excerpt(
     Args:
         chunks: The text, for instance a `LogStream`.
         interest: Decides which lines are candidates for a cause; if None, only the head and the tail are kept.
-        limits: Limits to the size of the excerpt.
+        limits: Limits on the size of the excerpt.
         source: Source of the text.
     """
     limits = limits or Limits()

@@ -72,7 +72,7 @@ def indent(line: str) -> int:
 
 
 def python_frame(lines: Sequence[str], at: int) -> tuple[Frame, int] | None:
-    """Return the frame that begins at a line of a Python traceback, and the index after the frame; None without one."""
+    """Return the frame that begins at a line of a Python traceback, and the index after it; None if there is none."""
     found = _PYTHON.match(lines[at])
     if found is None:
         return None

@@ -88,7 +88,7 @@ _NO_PART = r"\*\*[ ]|(?:KERNEL: )?UVM_|-{3}|(?:\w+ )?(?:ERROR|WARNING|INFO): |Ti
 _FRESH = re.compile(r"--\s|-{3}|={3}|File \"|Traceback|[\w.]+Error\b|[$+] |\S{1,80}[>$] |\d{1,3}[.)]\s|```")
 """More beginnings of lines that do not belong to the message above them, such as a prompt or a list item."""
 _HANGS = r"[ (](?:at|in|to|of|the|for|with|from|and|or|not|is|by|an?|on|@)"
-"""Line endings at which no message can end."""
+"""Words at the end of a line that show that the message continues."""
 _COMMENT = re.compile(r"\s*(?://+|--|[#>*])?\s*")
 _MOST_BROKEN = 3
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9a-fA-F]{1,4});")
@@ -226,7 +226,10 @@ def _belongs(line: str, following: str, *, first: bool) -> bool:
 
 
 def _join_while(lines: Sequence[str], at: int, belongs: Callable[[str], bool]) -> tuple[int, str]:
-    """Return the index of a message's last line, and its text; `belongs` gets lines without the first's indentation."""
+    """Return the index of a message's last line, and the message's text.
+
+    `belongs` gets each line without the indentation of the first line.
+    """
     depth = len(lines[at]) - len(lines[at].lstrip())
     end = at + 1
     while end < min(len(lines), at + MOST_JOINED) and belongs(lines[end].removeprefix(lines[at][:depth])):
@@ -255,7 +258,7 @@ def _text_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
 
 
 def _time_below(lines: Sequence[str], at: int) -> int | None:
-    """Return the index of the line with a message's time, with text above it; None if there is no such line."""
+    """Return the index of the line with a message's time; None without one, or without text between it and the head."""
     for end in range(at + 1, min(len(lines), at + 2 + _WORDS_BELOW)):
         if _TIME.match(lines[end]):
             return end if end > at + 1 else None
@@ -290,7 +293,7 @@ _BELOW: Mapping[str, Callable[[str], bool]] = {
 
 @functools.cache
 def _multiline_forms() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]:
-    """Return the head of each kind of multi-line message, a test for its other lines, and its maximum of lines."""
+    """Return the head of each kind of multi-line message, a test for its other lines, and its line limit."""
     of_tools = (
         (re.compile(one.head), _line_test(one), one.most) for tool in simulators.tools() for one in tool.multiline
     )
@@ -347,7 +350,10 @@ def _repairs(beginning: str) -> tuple[Callable[[str], str], ...]:
 
 
 def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
-    """Return the index of the last of pytest's `E   …` lines, and their text, where `assert …` gets its exception."""
+    """Return the index of the last of pytest's `E   …` lines, and their text.
+
+    A bare `assert …` gets `AssertionError:` in front.
+    """
     end = at
     parts: list[str] = []
     while end < len(lines) and (found := _PYTEST.match(lines[end])):

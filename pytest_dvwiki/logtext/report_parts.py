@@ -31,7 +31,7 @@ class ReportParts:
 
 
 _TESTBENCH_SHAPES: tuple[tuple[str, str], ...] = (
-    # Python's garbage collector warns at a random place: the coroutine alone tells what happened.
+    # Python's garbage collector prints this warning at a random place, so only the coroutine identifies the cause.
     ("was never awaited", r"\b(?P<class>RuntimeWarning): (?P<text>coroutine '[^']{1,100}' was never awaited)"),
     # A log check: the value that does not match is not part of the cause.
     (
@@ -67,7 +67,7 @@ _COMPILER_SHAPE = (
     ":",
     rf"{_SOURCE}:(?P<line>\d+)(?::\d+)?:[ ]?(?:(?P<class>(?:fatal )?error|sorry|internal error):[ ]?)?(?P<text>.+)",
 )
-"""file:line[:column]: [error:] text"""
+"""The shape of compilers' messages: `file:line[:column]: [error:] text`."""
 _EXCEPTION = re.compile(
     r"^(?!(?i:error|fatal|failure|warning|info|note|critical warning)\b)"
     r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: (?P<text>.*)|:?$)",

@@ -53,7 +53,7 @@ def name_in_banner(text: str) -> str | None:
 
 
 def either(of: Callable[[Tool], str], *more: str) -> str:
-    """Join the tools' expressions, and more, into one expression that matches what any of them matches.
+    """Return one expression that matches what any tool's expression, or any of `more`, matches.
 
     Args:
         of: Returns the expression of a tool; empty if it has none.

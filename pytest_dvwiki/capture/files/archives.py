@@ -174,7 +174,7 @@ def streams(
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Raise `ArchiveError` for the errors that libraries raise when they read an archive.
+    """Raise `ArchiveError` in place of the errors that libraries raise when they read an archive.
 
     Raises:
         ArchiveError: The archive is broken.

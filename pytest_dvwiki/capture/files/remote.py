@@ -32,7 +32,7 @@ class RemoteFile:
     shown: str
     """The URL without credentials and query."""
     size: int
-    """Bytes; 0 if the server does not say."""
+    """Size in bytes; 0 if the server does not say."""
     modified: float | None = None
     """Seconds since the epoch; None if the server does not say."""
 

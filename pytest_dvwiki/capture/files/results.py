@@ -35,9 +35,9 @@ _LINE_NUMBER = re.compile(r"[0-9]{1,9}")
 _SEED = re.compile(r"Test failed with (?:COCOTB_)?RANDOM_SEED=([0-9]{1,20})$")
 """The message that cocotb 1.x writes for a failure."""
 _ROOT = "cocotb tests"
-"""The name of the root element in a file that cocotb 2.1 wrote."""
+"""The name of the root element in a file written by cocotb 2.1."""
 _SUITE = {"name": "all", "package": "all"}
-"""Attributes of the only suite in a file that cocotb before 2.1 wrote."""
+"""Attributes of the only suite in a file written by a version of cocotb before 2.1."""
 _ATTRIBUTES = frozenset({"ratio_time", "sim_time_ns", "error_type", "error_msg"})
 """Attributes of tests and their failures that only cocotb writes."""
 _RUN_ID = re.compile(r"run[_ -]?id", re.IGNORECASE)

@@ -69,7 +69,7 @@ class Sources:
 def find_sources(paths: Iterable[str]) -> Sources:
     """Find the files to read, each once: in the order given and, within a folder, by name.
 
-    In folders, and later in archives, only files with the name of a log count; hidden folders are skipped.
+    In folders and archives, only files with the name of a log count; hidden folders are skipped.
 
     Args:
         paths: Files, folders, archives, compressed files, URLs, or globs with `*`, `**`, `?` and `[…]`.

@@ -125,7 +125,7 @@ class Branch:
         ]
 
     def missing(self, folder: Path) -> list[str]:
-        """Return the files below a folder that the branch has and the work tree lacks, relative to the top."""
+        """Return the files below a folder that are on the branch but not in the work tree, relative to the top."""
         inside = folder.relative_to(self.top).as_posix()
         found = self._git("ls-files", "-z", "--deleted", "--", inside, index=self._index).split(b"\0")
         return [os.fsdecode(name) for name in found if name]

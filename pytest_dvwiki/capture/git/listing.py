@@ -29,7 +29,7 @@ _COMMENT = {
         ("v", "vh", "sv", "svh"), re.compile(r"\s*//(?!\s*(?:pragma|synthesis|synopsys|verilator|cadence|psl)\b)")
     ),
 }
-"""Maps the suffix of a source to an expression for a line that holds only a comment, which no tool reads."""
+"""Maps the suffix of a source to an expression for a line with nothing but a comment that no tool reads."""
 
 _SUFFIX = r"\.(?:s?vh?|vhdl?)\b"
 _IN_PYTHON = rf"(?<!\w)(NAMES)(?={_SUFFIX}|[\"'/]|(?<=\.py)\b)"
@@ -48,7 +48,7 @@ class ListedCommit(NamedTuple):
 
     name: str
     line: str
-    """As `git log --oneline` shows it."""
+    """The commit as `git log --oneline` shows it."""
     touched: Mapping[str, str]
     """Maps each file that the commit touches to the kind of change: git's letter, or `special`."""
 
@@ -131,7 +131,7 @@ class Listing:
         return found if is_known and len(found) < len(code) else set()
 
     def has_unread_only(self, files: Collection[str], named: Collection[str]) -> bool:
-        """Tell whether the failing simulation is known not to have read some files, which no commit adds or removes.
+        """Tell whether some files are known to be unread by the failing simulation, and no commit adds or removes any.
 
         Args:
             files: Files that the commits touch.

@@ -1,4 +1,4 @@
-"""The commits that introduced a cause: records say where a test passed and failed, git lists the commits between.
+"""The commits that introduced a cause: records say where a test passed and failed, and git lists what lies between.
 
 Two runs of a test bracket the onset: the last that passed and the first that failed, where the passing commit is an
 ancestor of the failing one. Later runs between the two, passing or failing, narrow the range. If the sources of a
@@ -34,7 +34,7 @@ _MOST = 20
 _MOST_TESTS = 5
 """Maximum number of tests of a cause whose passes are looked up."""
 _MOST_COMMITS = 10
-"""Maximum number of commits of passes that are looked up in git."""
+"""Maximum number of passing commits that are looked up in git."""
 
 
 def known_or_new(
@@ -102,7 +102,7 @@ def _of_failure(
             vcs = Vcs(commit=onset.commit)
         begins = _start(occurrence, vcs, onset, history, repository)
         if begins is None or (begins.passed_with != "same" and known is not None and known.dirty):
-            # Where the pass proves nothing, only the first sighting is left, and that run had uncommitted changes.
+            # The pass proves nothing, so only the first sighting is left, and that run had uncommitted changes.
             return known, False
         start = begins
     between = functools.partial(
@@ -155,7 +155,7 @@ def _start(
         proving = [] if onset.comes_and_goes else [one for one in passes if _proves(one, test, occurrence)]
         enough = (onset.passes_to_hold | onset.passes_needed).get(test.nodeid)
         runs = _independent(before, comes_and_goes=onset.comes_and_goes)
-        # A pass counts if there are so many passes from this one on that chance is unlikely.
+        # A pass counts if it begins a series of passes that is long enough to make chance unlikely.
         for group in (proving, runs[enough - 1 :] if enough else []):
             found = _nearest(group, failed, repository)
             if found is not None:
@@ -294,7 +294,7 @@ def _between(
         dirty=failed.dirty,
         passed_with=start.passed_with,
     )
-    # Where the pass proves nothing, no commit is named, but the files with uncommitted changes are.
+    # If the pass proves nothing, no commit is named, only the files with uncommitted changes.
     if start.passed_with != "same" and not failed.dirty:
         return found
     difference = repository.came_with(start.commit, failed, named, reads)

@@ -39,7 +39,7 @@ class People:
         return tuple(map(clean_text, found))[:MOST_OWNERS]
 
     def authors(self, before: str, now: str, files: Sequence[str]) -> tuple[str, ...]:
-        """Return the authors of the lines that a change touched; the author of most lines comes first.
+        """Return the authors of the lines that a change touched; the author of the most lines comes first.
 
         Args:
             before: The commit before the change.

@@ -308,7 +308,7 @@ class Repository:
         return commit != than and self._is_ancestor(commit, than)
 
     def lacks(self, fix: Fix, commit: str | None) -> bool:
-        """Tell whether a commit's history has neither a likely commit of a fix nor a copy of it; False if git fails."""
+        """Tell whether a commit's history lacks a likely commit of a fix and any copy of it; False if git fails."""
         if commit is not None and fix.commits is not None and is_revision(commit, *fix.commits):
             return self.is_older(commit, fix.commits[-1])
         if commit is None or fix.commits is None or not fix.log:
@@ -456,7 +456,7 @@ class Repository:
                 return self._missing_history(before, now, files, suspects)
             if before.branch and now.branch and before.branch != now.branch:
                 return Difference(change="branch")
-            # After a rebase, copies of commits that were there at the failure do not count as a difference.
+            # After a rebase, copies of commits that the failing run already had do not count as a difference.
             span = ["--cherry-pick", "--right-only", f"{first}...{last}"]
         prose = suspects.prose(files)
         same = self._with_same_code((first, last), files)
@@ -513,7 +513,7 @@ class Repository:
             return tuple(newest), set()
         failing = listing.touching(suspects.named(files))
         if suspects.reads:
-            # Where sources are found by a pattern, the simulation lacked such a file beside those that it read.
+            # If a glob collects the sources, the simulation lacked such a file beside those that it read.
             folders = {PurePosixPath(name).parent for name in suspects.reads}
             gone = {name for name in listing.changed(suspects.absent) if PurePosixPath(name).parent in folders}
             found = [*failing, *listing.touching(suspects.read(files)), *listing.touching(gone), *newest]

@@ -36,7 +36,7 @@ _OTHER_HOST_SILENCE = 3600.0
 _MOST_PROCESSES = 256
 """Maximum number of journals in the folder of a run; a folder with more is ignored."""
 _MOST_BYTES = reading.MOST
-"""Maximum number of bytes of all journals of a run."""
+"""Maximum number of bytes that are read from all journals of a run."""
 _MOST_OF_LINE = 4 << 20
 _MOST_FAILURES = 10_000
 
@@ -48,7 +48,7 @@ class Orphan:
     folder: Path
     task_id: str
     owner: int
-    """User id of the user who ran it; files of other users are not read."""
+    """User id of the user who ran it; other users' files are not read."""
     started: float
     ended: float
     """Time of the last write, seconds since the epoch."""
@@ -114,7 +114,7 @@ def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None
 
 
 def moved(orphan: Orphan) -> Orphan:
-    """Return a journal from elsewhere without the names of files outside its folder."""
+    """Return a journal that was moved here, without the names of files outside its folder."""
     return replace(orphan, running=tuple(replace(begin, opened=()) for begin in orphan.running))
 
 

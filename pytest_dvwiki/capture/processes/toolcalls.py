@@ -77,8 +77,8 @@ def read_call(
 
     Args:
         words: The command line.
-        folder: Absolute path of the folder in which it starts.
-        variables: Its environment variables.
+        folder: Absolute path of the folder in which the command starts.
+        variables: Environment variables of the command.
         runs: Whether the line is known to run a simulation; then an unknown program counts as made by a tool.
     """
     name, arguments = _program(words)

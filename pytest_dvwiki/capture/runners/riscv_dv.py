@@ -31,7 +31,7 @@ _KEPT = 200
 
 def _read(path: Path) -> ResultsFile:
     text = _text(path)
-    # A disk that was full may have cut off the name of the last program.
+    # A full disk may have cut off the name of the last program.
     parts = [lines for part in text.split(_PROGRAM)[1:] if (lines := part.splitlines())]
     if len(parts) > CASE_LIMIT:
         raise ResultsError(path, f"more than {CASE_LIMIT} tests; split the file before a `{_PROGRAM.strip()}`")

@@ -40,7 +40,7 @@ def _item_failed(run: SimulationRun) -> bool:
         return False
     if sim.failed or ending.abnormal or ending.bad_status:
         return True
-    # Any other exception, raised before anything ran, is not a simulation's.
+    # Any other exception that was raised before anything ran does not come from a simulation.
     own = bool(sim.error) and not _EXIT.match(sim.error) and not run.began() and not run.texts()
     return bool(sim.error or sim.longrepr) and not own
 

@@ -167,12 +167,12 @@ def _modules_in(log: str) -> list[set[str]]:
 
 
 def _has_others(log: str, modules: Collection[str]) -> bool:
-    """Tell whether a log shows a simulation that ran none of some test modules."""
+    """Tell whether a log shows a simulation that ran none of the given test modules."""
     return any(each.isdisjoint(modules) for each in _modules_in(log))
 
 
 def _part_with(log: str, modules: Collection[str]) -> str:
-    """Return the part of a log that shows only simulations of some test modules; the whole log if it shows no others.
+    """Return the part of a log that shows only simulations of given test modules; the whole log if it shows no others.
 
     Args:
         log: The log.
@@ -216,7 +216,7 @@ def _called(log: str, folder: Path, text: str, modules: Collection[str]) -> tupl
 
 
 def _is_same_folder(name: str, folder: Path) -> bool:
-    """Tell whether a folder named in a log is this one; another machine's folder is recognised by its last name."""
+    """Tell whether a folder named in a log is this one; on another machine, only its last name has to agree."""
     return Path(os.path.realpath(name)) == Path(os.path.realpath(folder)) or Path(name).name == folder.name
 
 

@@ -107,7 +107,7 @@ def named_run(log: LogText, shown: str, templates: Iterable[PathTemplate] = ()) 
 
 
 def command_of(run: NamedRun, folder: Path, root: Path) -> Command | None:
-    """Return the command that reruns a run in the folder of its log; None if it cannot be run there.
+    """Return the command that repeats a run in the folder of its log; None if it cannot be run there.
 
     Args:
         run: The run.

@@ -47,7 +47,7 @@ class ErrorLines:
     text: str = ""
     """The first error message, as one line."""
     lines: tuple[tuple[int, str], ...] = ()
-    """Numbers and lines of the first few error messages, redacted."""
+    """The lines of the first few error messages, with their numbers, redacted."""
 
     @property
     def first(self) -> int | None:

@@ -366,7 +366,7 @@ class _Splitter:
         judgement: Judgement = "xfailed" if word == "xfailed" else "passed" if word == "passed" else "failed"
         hidden = self._open.name is None
         if not hidden and (self._open.name != name or self._open.judgement is not None):
-            # The log does not show that the test began: the simulation ended before.
+            # The log does not show that the test began: the simulation ended before that.
             self._switch(None, number)
             hidden = True
         if hidden:
@@ -417,7 +417,7 @@ class _Splitter:
             now.simulator = Simulator(name=known) if known else None
 
     def _take(self, number: int, text: str, *, mark: bool = False) -> None:
-        """Add lines to the open test."""
+        """Add lines to the open block."""
         if not text:
             return
         if self._closing:

@@ -96,7 +96,7 @@ _SHORT_WITH_VALUE = re.compile(r"-[flqsvx]*[kmnr](?P<value>.*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """The parts of the command line of a session that a rerun of one of its tests has to repeat."""
+    """The parts of a session's command line that a rerun of one of its tests has to repeat."""
 
     arguments: tuple[str, ...] = ("pytest",)
     """Program with its options, without tests."""
@@ -172,10 +172,10 @@ class Call:
         return _split(self.arguments)[1]
 
 
-# Each failure asks for a path; a run has few files.
+# Cached, because each failure asks for a path, but a run has few files.
 @functools.lru_cache(maxsize=256)
 def _path(file: str, folder: str, items: str) -> str:
-    """Convert the path of a test's file from relative to `items` to relative to the folder of a call."""
+    """Return the path of a test's file relative to the folder of a call, from the path relative to `items`."""
     absolute = posixpath.join("/", folder)
     return posixpath.relpath(posixpath.join(absolute, items, file), absolute)
 
