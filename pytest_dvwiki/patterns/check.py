@@ -88,7 +88,7 @@ class Checker:
             winner,
             "match",
             f"matches the example {_shown(example)} of {loser.id} ({own}, {_named(loser)}); "
-            f"narrow it by `unless` or a longer `match`, or give it the id {loser.id} to replace that pattern",
+            "narrow it by `unless` or a longer `match`, or give it that id to replace the pattern",
         )
 
     def _company(self, pattern: Pattern) -> str:
