@@ -1,6 +1,6 @@
 """The failure memory of a hardware regression.
 
-The names below load their modules at first use, so that importing the package, as pytest does, costs nothing.
+The names below load their modules at first use, because pytest imports this package in every session.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m pytest_dvwiki` is the command `dvwiki`."""
+"""Runs the command `dvwiki` as `python -m pytest_dvwiki`."""
 
 from __future__ import annotations
 

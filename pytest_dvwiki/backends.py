@@ -22,7 +22,7 @@ _BUILT_IN = {
 
 
 class BackendError(ValueError):
-    """A search backend that does not exist or cannot be loaded; the text lists the backends, or gives the reason."""
+    """A search backend that does not exist (the text lists the others) or cannot be loaded (the text says why)."""
 
 
 def names() -> list[str]:
@@ -55,7 +55,8 @@ def load(name: str) -> Any:
         return point.load()
     except Exception as error:
         raise BackendError(
-            f"{name!r}, entry point {GROUP}: {point.value}, cannot be loaded: {type(error).__name__}: {error}"
+            f"{name!r}, entry point {GROUP}: {point.value}, cannot be loaded: {type(error).__name__}: {error};"
+            " repair that package, or set another backend"
         ) from error
 
 

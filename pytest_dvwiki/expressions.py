@@ -18,7 +18,7 @@ import msgspec
 from pytest_dvwiki.redact import two_ends
 
 LONGEST = 4096
-"""Maximum number of characters searched in a line; of a longer line, only the two ends, each half this long."""
+"""Maximum number of characters searched in a line; in a longer line, only the two ends, each half this long."""
 _MEMORY = 16 << 20
 """Maximum number of bytes of memory that RE2 uses for one expression."""
 _REMEDIES = (
@@ -117,7 +117,7 @@ def glob(wanted: str) -> Given:
 def _explained(source: str, reason: str) -> str:
     """Return what is wrong with an expression, and what to write instead."""
     if "repetition size" in reason:
-        return f"{reason}; use m <= n <= 1000 (in nested groups 1000 together), or * or +"
+        return f"{reason}; use m <= n <= 1000 (multiplied, if repeats are nested), or * or +"
     for construct, name, remedy in _REMEDIES:
         found = re.search(construct, source)
         if found:

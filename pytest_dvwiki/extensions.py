@@ -38,7 +38,7 @@ def extensions(note: Callable[[str], None]) -> Iterator[tuple[str, object]]:
 
 
 def further_patterns(settings: Settings, note: Callable[[str], None]) -> tuple[Path, ...]:
-    """Return the pattern files that installed packages add; this works outside pytest.
+    """Return the pattern files that installed packages add, for use outside pytest.
 
     Args:
         settings: Passed to `pytest_dvwiki_patterns`.
@@ -57,7 +57,7 @@ def further_patterns(settings: Settings, note: Callable[[str], None]) -> tuple[P
 
 
 def further_masks(note: Callable[[str], None]) -> Iterator[tuple[str, Function]]:
-    """Yield the masking functions of installed packages, each with the extension's name; this works outside pytest.
+    """Yield the masking functions of installed packages, each with its extension's name, for use outside pytest.
 
     Args:
         note: Called with a message for each package that cannot be loaded.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = 4096
-"""Maximum number of characters of a text that count; of a longer text, only the two ends, each half this long."""
+"""Maximum number of characters that count in a text; in a longer text, only the two ends, each half this long."""
 DIGITS = 12
 
 UNIT = r"(?:fs|ps|ns|us|ms|s|sec|step|steps)\b"
@@ -61,7 +61,7 @@ _BEGINNINGS = (
 _PLAIN = rf"(?:\b(?!(?i:{_BEGINNINGS})\b)[A-Za-z_]*[g-tvwyG-TVWY][A-Za-z_]*(?::?[ ]|$))+"
 """Words that are not part of any token: each has a letter that no value has, and is followed by a blank.
 
-These words stay as they are. Skipping them saves a search for every kind of token at most places of a text. The last
+These words stay as they are. Skipping them saves a search for every kind of token in most parts of a text. The last
 kind, `word_kept`, also saves such searches: only a URL can begin inside a word.
 """
 # There is one pass, and the first alternative that fits wins. A sign belongs to its number; otherwise positive and
@@ -185,11 +185,11 @@ def fingerprint(
 
     Args:
         report_class: Severity or exception type.
-        file: Source file of the message; its base name counts.
-        message_id: The tool's or the report's id.
+        file: Source file of the message; only its base name counts.
+        message_id: The id that the tool or the report gives the message.
         function: The function that encloses the failing check.
         source_line: The failing check as the traceback shows it.
-        text: The message itself; its mask counts.
+        text: The message itself; only its mask counts.
         mask: Returns the mask of a text.
     """
     base = re.split(r"[\\/]", file)[-1] if file else ""
@@ -263,4 +263,4 @@ _SHOWN: dict[str, Callable[[re.Match[str]], str]] = {
     "file": lambda found: re.split(r"[\\/]", found[0])[-1],
     **dict.fromkeys(("path", "hierarchy"), lambda found: _last_name(found[0])),
 }
-"""Maps each other kind of token to the function that makes the mask from the token's text."""
+"""Maps each kind of token that is not in `_FIXED` to the function that makes its mask."""

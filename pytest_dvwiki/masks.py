@@ -28,7 +28,7 @@ class Masks:
     If a function fails, the whole text is dropped: nobody knows what the function would have masked.
 
     Args:
-        functions: Pairs of a function's owner, by name, and the function.
+        functions: Pairs: the name of a function's owner, and the function.
         note: Called with a message for each function that fails; the message does not hold the text.
     """
 
@@ -85,7 +85,7 @@ class Masks:
         return replace(command, variables=variables)
 
     def _nothing(self, owner: str, why: str) -> str:
-        self._note(f"{HOOK} of {owner} {why}: the texts that it did not mask were left out")
+        self._note(f"{HOOK} of {owner} {why}: the texts that it could not mask were left out")
         return f"[left out: {HOOK} {why}]"
 
 

@@ -89,7 +89,7 @@ def _is_on_by_project(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the role of this process; last, after xdist and cocotb have registered their plugins."""
+    """Register the role of this process; called last, after xdist and cocotb have registered their plugins."""
     config.addinivalue_line("markers", "dvwiki(ip_type=...): facts about a test, for the failure memory")
     if not _is_on(config):
         return

@@ -92,7 +92,7 @@ def open_regular(path: Path | str) -> BufferedReader:
 
 
 def open_below(folder: Path, path: Path, *, owner: int) -> BufferedReader:
-    """Open a file for reading whose path comes from somebody else: it must be a regular file below a folder, no link.
+    """Open a file whose path somebody else gave, for reading: only a regular file below a folder, and no link.
 
     Args:
         folder: Folder that must contain the file.
@@ -136,7 +136,7 @@ def handle_below(folder: Path, path: Path, flags: int) -> int:
 
 
 def _descend(folder: Path, path: Path, flags: int) -> int:
-    """Open a file by opening each folder on its path, following no link, so that one made in between has no effect."""
+    """Open a file by opening each folder on its path, without following links, even those made in the meantime."""
     base = os.path.realpath(folder)
     inner = Path(os.path.relpath(os.path.realpath(path.parent), base)).parts
     if os.pardir in inner[:1]:

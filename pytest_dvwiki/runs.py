@@ -15,12 +15,12 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 def utc(seconds: float) -> str:
-    """Return a time in the format of the records."""
+    """Return a time, given in seconds since the epoch, in the format of the records."""
     return datetime.fromtimestamp(seconds, UTC).strftime(_TIME)
 
 
 def epoch(moment: str) -> float:
-    """Return a time of a record in seconds since the epoch."""
+    """Convert a time from a record to seconds since the epoch."""
     if _MOMENT.fullmatch(moment):
         return datetime.fromisoformat(moment).timestamp()
     # `strptime` loads calendars and locales, which would delay a run with one failure; only unusual times need it.

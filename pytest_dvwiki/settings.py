@@ -49,7 +49,7 @@ class ProjectFileError(SettingsError):
 
 @dataclass(frozen=True)
 class Layout:
-    """The paths of one project: everything is beside the wiki, in the parent folder of `wiki`."""
+    """The paths of one project; records, journals, patterns and waivers are in the parent folder of `wiki`."""
 
     root: Path
     """The absolute path of the project; paths in records are relative to it."""
@@ -68,7 +68,7 @@ class Layout:
 
     @property
     def journals(self) -> Path:
-        """Return the folder of the journals, which hold what runs know before they are archived; ignored by git."""
+        """Return the folder of the journals, which hold what runs know before they are archived; git ignores it."""
         return self.agent / "journal"
 
     @property
@@ -368,7 +368,7 @@ class Settings:
         help="The wiki specification's name for `archive`: true is `yes`, false is `no`. If both are set, `archive` "
         "counts.",
     )
-    """True if pages are written, because `archive` is `yes`."""
+    """True if `archive` is `yes`, so that pages are written."""
     commit: str = option(
         "branch",
         default="",
@@ -582,7 +582,7 @@ def read_project_file(path: Path, name: str = "wiki", keys: Iterable[str] = ()) 
     Args:
         path: The file.
         name: Key of the block.
-        keys: The keys that the block may have; if empty, those of the options.
+        keys: The keys that the block may have; if empty, the names of the options.
 
     Raises:
         SettingsError: The file cannot be read, or a key in the block is unknown.

@@ -80,7 +80,7 @@ class _NotPlainError(Exception):
 
 
 class _Loader(yaml.CSafeLoader):
-    """The safe loader; it also refuses duplicate keys, where the library keeps the last, and oversized documents."""
+    """The safe loader; it also refuses oversized documents, and duplicate keys, of which the library keeps the last."""
 
     _depth = _values = 0
 
@@ -242,7 +242,7 @@ def located(text: str, depth: int) -> dict[tuple[str | int, ...], int]:
 
     Args:
         text: The document.
-        depth: Longest path.
+        depth: Maximum number of keys and indexes in a path.
 
     Raises:
         YamlError: The text is not YAML.
@@ -285,7 +285,7 @@ def line_of(place: Sequence[str | int], lines: Mapping[tuple[str | int, ...], in
 
 
 def nearest(key: object, known: Iterable[str]) -> str:
-    """Return which key to write instead of an unknown key, as the end of a sentence."""
+    """Return the end of a sentence that says which key to write instead of an unknown one."""
     names = list(known)
     near = difflib.get_close_matches(str(key), names, n=1)
     return f"the nearest is {near[0]!r}" if near else f"there are {', '.join(names)}"
@@ -394,7 +394,7 @@ def _line(value: Any) -> str:
 
 
 def _text(text: str, indent: str) -> str:
-    """Return a text as it follows a key or dash: a word, in quotes, or a block of lines below the indentation."""
+    """Return a text as written after a key or a dash: as a plain word, in quotes, or as an indented block of lines."""
     style = _style(text)
     if style is None:
         return text

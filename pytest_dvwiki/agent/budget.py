@@ -63,16 +63,16 @@ def fit(blocks: Sequence[PromptBlock], budget: int, more: int = 0, count: Count 
     """Join blocks as far as the budget allows.
 
     Args:
-        blocks: The best first.
+        blocks: The blocks, the best first.
         budget: Maximum number of tokens.
         more: Number of other hits that have no block; they count as left out.
         count: Counts tokens.
-        share: Text that says which share of a larger budget this is; empty if it is no share.
+        share: Text that says which share of a larger budget this one is; empty if it is not a share.
 
     Returns:
         Each block in the longest form that fits, then a line that says what was left out, if anything. If the budget is
-        too small for the header of the best hit and that line: the header, cut if needed; empty if not even the page's
-        name fits.
+        too small for that line and the header of the best hit, the result is the header, cut if needed; it is empty if
+        not even the page's name fits.
     """
     if not blocks:
         return ""
@@ -104,14 +104,14 @@ def fit_table(header: str, rows: Sequence[str], budget: int, count: Count = by_r
 
     Args:
         header: The first two lines of the table.
-        rows: The best first.
+        rows: The rows, the best first.
         budget: Maximum number of tokens.
         count: Counts tokens.
-        share: Text that says which share of a larger budget this is; empty if it is no share.
+        share: Text that says which share of a larger budget this one is; empty if it is not a share.
 
     Returns:
         The rows that fit, then a line that says how many were left out, if any. If the budget is too small for the
-        header and the first row: that row alone, cut if needed. Empty without rows.
+        header and the first row, the result is that row alone, cut if needed. Without rows it is empty.
     """
     if not rows:
         return ""
@@ -145,7 +145,7 @@ def _within(budget: int, count: Count, make: Callable[[int], str]) -> str:
 
 
 def cut(header: str, budget: int, count: Count) -> str:
-    """Return a header cut to a budget, its open code span closed; empty if not even the first word fits."""
+    """Return a header, cut to a budget and with its code span closed; empty if not even the first word fits."""
     if count(header) <= budget:
         return header
     name = header.partition(" ")[0]

@@ -30,8 +30,8 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
     Args:
         layout: Where the wiki is; it need not exist yet.
         backend: How the pages are searched, one of `backends.names()`.
-        every: Seconds between the starts of two looks at the files. If a look takes more than half of this time, the
-            thread afterwards pauses for as long as the look took.
+        every: Seconds between the starts of two checks of the files. If a check takes more than half of this time, the
+            thread then pauses for as long as the check took.
 
     Raises:
         ValueError: The backend does not exist, or cannot be loaded.
@@ -53,7 +53,7 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
         self.close()
 
     def close(self) -> None:
-        """End the thread, and close the caches."""
+        """Stop the thread, and close the caches."""
         self._stop.set()
         if self._thread.ident is not None:
             self._thread.join()

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print an answer for each text."""
+    """Print what failed in each text."""
     if bool(args.files) == bool(args.jsonl):
         raise UsageError("give either files or --jsonl FILE; a single - reads standard input")
     classifier = classifier_of(args)

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     kinds = {"--template": args.template, "--log": args.log, "--newest": args.newest}
     chosen = [name for name, value in kinds.items() if value]
     if chosen and (len(chosen) > 1 or args.query or args.test or args.category):
-        raise UsageError(f"{chosen[0]} already selects what to print; leave out the other options that select")
+        raise UsageError(f"{chosen[0]} already selects what to print; give no query, and no other option that selects")
     if args.log or args.newest:
         print(_failures(args.log, settings, args.budget))
         return 0

@@ -1,4 +1,4 @@
-"""The options that choose which processes read many files, and where these run."""
+"""Options for reading many files: how many processes read them, and where."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_farm(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options --jobs, --engine and --scheduler."""
     parser.add_argument(
         "--jobs",
         type=int,
@@ -48,7 +48,7 @@ def farm_of(args: argparse.Namespace, *, files: int, size: int) -> Farm:
 
 
 def check_farm(args: argparse.Namespace) -> None:
-    """Check the options.
+    """Check the options --jobs and --scheduler.
 
     Raises:
         UsageError: `--jobs` is below 1, or `--scheduler` is given without `--engine dask`.

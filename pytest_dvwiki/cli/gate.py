@@ -42,7 +42,9 @@ def run(args: argparse.Namespace) -> int:
 
     records = _records(args.paths, layout_of(args))
     if not records:
-        raise UsageError(f"no record in {', '.join(args.paths)}")
+        raise UsageError(
+            f"no record in {', '.join(args.paths)}; give the folders or files that hold the shards' records"
+        )
     gate = joined(records)
     refused = gate.refused
     if args.shards is not None and len(records) != args.shards:

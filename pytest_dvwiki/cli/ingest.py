@@ -149,7 +149,7 @@ def _ingest(args: argparse.Namespace) -> int:
 
 
 class _Ingest:
-    """One call of the command.
+    """One call of `dvwiki ingest`.
 
     This class is long because each kind of artefact is archived in its own way, and all add to the same counts, causes
     and problems.
@@ -260,7 +260,7 @@ class _Ingest:
         print(redact(f"dvwiki ingest: {text}"), file=sys.stderr)
 
     def _ingest_run(self, group: Group, logs: Sequence[Artefact]) -> None:
-        """Archive one run, unless one of its files cannot be read, as the complete run would later count again."""
+        """Archive one run; skip it if a file cannot be read, because the complete run would count again later."""
         # Empty files are all equal, so they cannot identify a run. Logs that were only found beside results identify
         # a run only if there is nothing else.
         filled = [artefact for artefact in (*group.artefacts, *logs) if artefact.path.stat().st_size]
@@ -561,7 +561,7 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 
 def _templates(settings: Settings) -> list[PathTemplate]:
-    """Return the templates for paths of logs: one, or a list, in `ingest: {path: …}` of project.yaml.
+    """Return the templates for log paths: `ingest: {path: …}` in project.yaml holds one, or a list.
 
     Raises:
         UsageError: The block or a template cannot be used.

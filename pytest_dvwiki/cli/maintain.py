@@ -112,7 +112,7 @@ def _steps(settings: Settings) -> Iterator[str]:
         yield f"compact: {count(sum(compacted.months.values()), 'record')} of {', '.join(compacted.months)}"
     found = [each for each in lint(layout, "full") if not each.is_warning]
     if found:
-        yield f"lint: {count(len(found), 'finding')} for a person, see `dvwiki lint`"
+        yield f"lint: {count(len(found), 'finding')} for a person to resolve, see `dvwiki lint`"
 
 
 def _compiled(settings: Settings) -> Iterator[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def record_of_now(name: str, repository: Repository, **parts: Any) -> RunRecord:
-    """Return a record of the current time that belongs to no run.
+    """Return a record that is made now and belongs to no run.
 
     Args:
         name: The command's name, the first part of the task id.
@@ -50,7 +50,7 @@ def required_text(text: str, where: str, advice: str) -> str:
 
 
 def user_of(root: Path) -> str:
-    """Return the name by which git knows the user, else the name of the account."""
+    """Return the user's name from git's configuration, else the account name."""
     from pytest_dvwiki.capture.git.command import git  # noqa: PLC0415
     from pytest_dvwiki.redact import redact  # noqa: PLC0415
 

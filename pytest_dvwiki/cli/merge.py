@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     require_wiki(layout)
     reason = None
     if args.reason is not None:
-        reason = one_line(required_text(args.reason, "--reason", "say why they are the same cause"), _LONGEST)
+        reason = one_line(required_text(args.reason, "--reason", "say why they are, or are not, one cause"), _LONGEST)
     if args.undo:
         return _undo(args, settings, reason)
     try:

@@ -1,4 +1,4 @@
-"""The options --root and --wiki-dir, the folders and settings that they select, and write errors as usage errors."""
+"""The options --root and --wiki-dir, what they select, and the conversion of write errors to usage errors."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def require_wiki(layout: Layout) -> None:
     """Check that there is a wiki, for a command that needs one.
 
     Raises:
-        UsageError: There is none.
+        UsageError: There is no wiki.
     """
     if not layout.wiki.is_dir():
         raise UsageError(without_wiki(layout))
@@ -75,7 +75,7 @@ def require_content(layout: Layout) -> None:
     """Check that there is a wiki, or records from which one can be made.
 
     Raises:
-        UsageError: There is neither.
+        UsageError: There is neither a wiki nor a record.
     """
     if not layout.tasks.is_dir():
         require_wiki(layout)

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action.add_argument("id", nargs=several, help="id of a proposal, or its first digits")
         add_place(action, argparse.SUPPRESS)
     for action in (edit, accept, reject):
-        action.add_argument("--by", metavar="NAME", help="who decides (default: the user as git knows them)")
+        action.add_argument("--by", metavar="NAME", help="who decides (default: your name in git's configuration)")
     for action in (accept, reject):
         action.add_argument("--note", default="", help="why, in one sentence")
 

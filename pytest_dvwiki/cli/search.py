@@ -109,7 +109,7 @@ def index_of(settings: Settings) -> WikiSearchIndex:
 
 
 def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
-    """Return why nothing was found: no page has the words, or none has a filter's value (then list their values)."""
+    """Return why nothing was found: no page has the words, or none has a filter's value (list the values in use)."""
     from pytest_dvwiki.wiki.review import FOLDER  # noqa: PLC0415
     from pytest_dvwiki.wiki.text.notes import UNREVIEWED  # noqa: PLC0415
 

@@ -26,7 +26,7 @@ class ReportError(Exception):
 
 
 class SessionReports:
-    """Archives session reports, which rules read, and the project's model if it has one."""
+    """Archives session reports; rules read them, and also the project's model if there is one."""
 
     def __init__(self, settings: Settings) -> None:
         # Warnings of the readers begin with the name of the command, like all other problems.
@@ -53,6 +53,8 @@ class SessionReports:
         try:
             return self._service.archive_session((text, None, None, None), task)
         except ModelError as error:
-            raise ReportError(f": kept, and read again by the next ingest, since {error}") from error
+            raise ReportError(
+                f": not archived yet, since {error}; it is kept, and the next ingest reads it again"
+            ) from error
         except (OSError, WikiError) as error:
             raise ReportError(f": {reading.described(error)}") from error

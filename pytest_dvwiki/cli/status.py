@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the screen."""
+    """Print what needs attention, on one screen."""
     from pytest_dvwiki import runs  # noqa: PLC0415
     from pytest_dvwiki.report import status  # noqa: PLC0415 (git and YAML load with it)
     from pytest_dvwiki.report.attention import ProjectData  # noqa: PLC0415

@@ -45,7 +45,7 @@ class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return the words of the command.
 
         Raises:
-            ValueError: A quotation in the command is not closed.
+            ValueError: A quote in the command is not closed.
         """
         return shlex.split(self.run) if isinstance(self.run, str) else list(self.run)
 
@@ -169,6 +169,6 @@ def _check(backend: Backend, here: str) -> None:
 
 
 def reference() -> str:
-    """Return the tables of the block as Markdown, for the reference page."""
+    """Return the table of the block's settings as Markdown, for the reference page."""
     rows = [f"| `{each.name}` | {each.default} | {each.help} |" for each in OPTIONS]
     return "\n".join([f"| project.yaml, `{BLOCK}:` | default | what it does |", "| --- | --- | --- |", *rows, ""])

@@ -15,7 +15,7 @@ Schema = dict[str, Any]
 
 
 class McpTool(NamedTuple):
-    """One tool."""
+    """A tool as clients see it."""
 
     description: str
     arguments: Schema

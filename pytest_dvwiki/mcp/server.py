@@ -290,7 +290,8 @@ class WikiServer:
     ) -> types.GetPromptResult:
         prompt = prompts.PROMPTS.get(params.name)
         if prompt is None:
-            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name!r:.80}")
+            known_names = ", ".join(prompts.PROMPTS)
+            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name!r:.80}; there are {known_names}")
         given = dict(params.arguments or {})
         value = given.pop(prompt.argument, "")
         choice = {"project": given.pop("project", "")} if len(self._projects) > 1 else {}

@@ -72,16 +72,16 @@ class Project:
         self._wiki.close()
 
     def store(self, role: str) -> WikiStore:
-        """Return the pages as a role may read and write them."""
+        """Return the store through which a role reads and writes the pages."""
         return WikiStore(self.config, role, pages=self._wiki.pages)
 
     def call(self, name: str, arguments: dict[str, Any], store: WikiStore) -> ToolAnswer:
-        """Answer a call.
+        """Answer the call of a tool.
 
         Args:
             name: The tool.
             arguments: The tool's arguments, which its schema has accepted.
-            store: The pages, as the caller may read and write them.
+            store: The store through which the caller reads and writes the pages.
         """
         if not self.layout.wiki.is_dir():
             return denied("the project has no wiki yet; `pytest --dvwiki` makes it at the first failure")

@@ -89,7 +89,7 @@ class AttentionItem:
 
     @property
     def extent(self) -> str:
-        """Return how many tests failed when the cause last occurred, if on record, and since when it has this state."""
+        """Return how many tests failed when the cause last occurred, if on record, and since when its state lasts."""
         tests = f"{count(self.tests, 'test')}, " if self.tests else ""
         return f"{tests}since {self.since}"
 
@@ -149,7 +149,7 @@ class Attention:
 
 
 class ProjectData:
-    """The records, pages, waivers, and the owners and authors of a project.
+    """The records, pages and waivers of a project, and its owners and authors.
 
     Args:
         layout: The project.

@@ -51,7 +51,7 @@ def briefs_of(archived: Archived, root: Path) -> list[Brief]:
 
 
 def headline(causes: Sequence[Brief | Cause]) -> str:
-    """Return the numbers of causes and of tests that failed, and how many causes are new or known."""
+    """Return the number of causes and of failed tests, and how many causes are new, regressed, known and waived."""
     if not causes:
         return "no failure"
     tests = {test for cause in causes for test in cause.tests}

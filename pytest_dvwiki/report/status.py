@@ -82,7 +82,7 @@ def newest(found: Attention) -> Iterator[str]:
 
 
 def totals(of: Totals) -> str:
-    """Return the numbers of tests of a run, in words."""
+    """Return in words how many tests of a run failed, passed, and so on."""
     named = (
         (of.failed, "failed"),
         (of.errors, "with errors"),

@@ -45,7 +45,7 @@ def sections(found: Attention) -> Iterator[tuple[str, list[AttentionItem]]]:
 
 
 def notes(found: Attention) -> list[str]:
-    """Return a line for each waiver that expires soon or has expired, and for each entry that cannot be used."""
+    """Return a line for each waiver that expires soon or has expired, and for each invalid entry of the waiver file."""
     return [
         *(f"{waiver_text(each)}" for each in found.expiring),
         *(f"expired, so it waives nothing: {waiver_text(each)}" for each in found.expired),

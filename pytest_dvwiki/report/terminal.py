@@ -356,7 +356,7 @@ def _label(attempt: Attempt) -> str:
 
 
 def _coverage(session: Session, width: int) -> Iterator[Line]:
-    """Yield the coverage of the run, and the holes that are news."""
+    """Yield the coverage of the run, and which holes are new, open again or filled."""
     news = session.archived.coverage
     if news is None:
         return

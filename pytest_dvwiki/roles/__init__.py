@@ -1,7 +1,7 @@
 """The roles of the plugin by process: main, xdist worker, the pytest inside a simulator.
 
-In all modules of this package, what only a failure, a simulation or an option needs is imported in the function that
-needs it: a test that passes must cost next to nothing.
+A test that passes must cost next to nothing. Therefore the modules of this package import what only a failure, a
+simulation or an option needs inside the function that needs it.
 """
 
 from __future__ import annotations

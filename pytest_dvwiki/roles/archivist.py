@@ -61,7 +61,7 @@ class Archivist:
         Args:
             ledger: The results from the session's reports.
             coverage: The bins from the session's coverage reports.
-            started: Seconds since the epoch.
+            started: Start of the session, in seconds since the epoch.
             is_regression: Whether the session has a name and is therefore recorded even if nothing failed.
             part: Whether only a part of the tests ran.
             gate_refused: Why the gate must stay closed; empty if it may open, None without a gate.

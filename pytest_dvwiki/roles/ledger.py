@@ -83,7 +83,7 @@ class Ledger:
         self._tests: dict[str, _Test] = {}
         self._simulators: dict[Simulator, None] = {}
         self.sources: dict[str, str] = {}
-        """The hash of each results file that a simulation wrote, by file name; if overwritten, that of the last one."""
+        """Maps the name of each results file that a simulation wrote to the hash of its last content."""
         self._failed_reports: list[tuple[str, str | None, tuple[_Key, ...]]] = []
         """Node id and phase of each failed report, with its failures."""
         self._runners: dict[str, dict[str, None]] = {}
@@ -189,7 +189,7 @@ class Ledger:
         return failures
 
     def _failures_of(self, report: pytest.TestReport, test: _Test, evidence: Evidence | None) -> tuple[Failure, ...]:
-        """Return the failures of an attempt: those that its report carries, else the report's own."""
+        """Return the failures of an attempt: those that its report carries, else one made from the report."""
         if evidence is not None and evidence.failures:
             failures = evidence.failures
         else:
@@ -240,7 +240,7 @@ class Ledger:
 
     @property
     def simulators(self) -> tuple[Simulator, ...]:
-        """Return the session's simulators by name; one without a version is left out if a report has one."""
+        """Return the session's simulators by name; drop one without a version if some report gives its version."""
         versioned = {simulator.name for simulator in self._simulators if simulator.version is not None}
         known = (each for each in self._simulators if each.version is not None or each.name not in versioned)
         return tuple(sorted(known, key=lambda simulator: (simulator.name, simulator.version or "")))

@@ -63,7 +63,7 @@ class MainRole:
         self._archived: Archived | None = None
         self._committed = ""
         self._check: SessionCheck | None = None
-        self._taking = guard("taking a report")
+        self._taking = guard("recording a test report")
         self._gate: GateRole | None = None
         if settings.gate != "none":
             from pytest_dvwiki.roles.gate import GateRole  # noqa: PLC0415  # loaded only with --dvwiki-gate

@@ -1,7 +1,7 @@
 """Failures made from pytest's reports, and the evidence that reports carry.
 
 Evidence is an attribute of the report. pytest's own serialisation brings it from an xdist worker, and cocotb's from a
-simulator, both as plain values. It is never a user property, because these appear in every JUnit file.
+simulator, both as plain values. It is never a user property, because user properties appear in every JUnit file.
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ def _shown(frame: Frame, source: str, root: Path) -> Frame:
 
 @functools.lru_cache(maxsize=256)
 def _innermost(frames: tuple[tuple[str, int, str], ...], folder: str) -> Frame | None:  # noqa: ARG001  # a key
-    """Return the user's innermost frame; cached, because most failures of a run are raised at a few places.
+    """Return the innermost frame in the user's code; cached, because most failures of a run are raised at a few places.
 
     Args:
         frames: File, line and function of each frame, the innermost last.

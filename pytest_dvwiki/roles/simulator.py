@@ -1,4 +1,4 @@
-"""The pytest inside a simulator, started by cocotb's own plugin: reports carry the test's part of the output.
+"""The pytest inside a simulator, started by cocotb's own plugin: adds the test's part of the output to each report.
 
 Its standard output is the simulator's, so a test's part of it holds the output of the HDL and of the testbench's
 loggers, including pyuvm's (which do not propagate, so that no logging handler sees them). The file behind the

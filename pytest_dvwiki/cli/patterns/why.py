@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class MatchedLine:
-    """A line that patterns match."""
+    """A line of the text that at least one pattern matches."""
 
     line: int
     text: str
@@ -52,7 +52,7 @@ class MatchedLine:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the answer for one text."""
+    """Print which patterns match the text, and which one won."""
     if args.limit < 0:
         raise UsageError(f"--limit {args.limit}: give 0 or more")
     from pytest_dvwiki.patterns.registry import REPLACEMENT, precedence  # noqa: PLC0415

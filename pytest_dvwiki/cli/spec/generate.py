@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if args.clean is not None:
         homes = [args.output] if args.output else [item.parent for item in args.items] or [Path()]
         for parent in dict.fromkeys([args.debug] if args.debug else [home / CACHE for home in homes]):
-            print(f"removed {count(len(clean(parent, args.clean)), 'folder')} of rounds from {parent}")
+            print(f"removed {count(len(clean(parent, args.clean)), 'round folder')} from {parent}")
     elif not args.items:
         raise UsageError("no ITEM is given; name the file of an item, or --clean DAYS")
     results = generator.generate_all(args.items, args.output, jobs=args.jobs)

@@ -56,7 +56,7 @@ class ChartRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Values over runs.
+    """A chart of values over runs.
 
     Args:
         key: Name of the chart's colours in the style of the site.

@@ -71,7 +71,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """How long the runs with one name took to be free of failures again."""
+    """How long a regression, that is, the runs with one name, took to be free of failures again."""
 
     name: str
     newest: RunRow
@@ -215,11 +215,11 @@ class Data:
 
     @property
     def names(self) -> list[str]:
-        """Return the regressions with the most of the newest runs, by name, the most frequent first."""
+        """Return the names of the regressions that ran most often among the newest runs, the most frequent first."""
         return [name for name, _ in Counter(run.name for run in self.newest_runs).most_common(_MOST_NAMES)]
 
     def charts(self, name: str) -> list[Chart]:
-        """Return the charts of the newest runs with a name."""
+        """Return the charts of a regression's newest runs."""
         runs = [run for run in self.runs if run.name == name][-NEWEST_RUNS:]
         words = [Counter(each.word for each in self.causes_of[run.number]) for run in runs]
 
@@ -248,7 +248,7 @@ class Data:
         return [each for each in charts if each.key != "flaky" or not each.is_empty]
 
     def recovery(self, name: str) -> Recovery:
-        """Return how long the runs with a name took to be free of failures again."""
+        """Return how long a regression took to be free of failures again."""
         runs = [run for run in self.runs if run.name == name and (run.ended or run.totals.failed)]
         runs = runs or [run for run in self.runs if run.name == name]
         failing = _stretches([not run.is_failure_free for run in runs])

@@ -98,7 +98,7 @@ def test_the_model_of_the_project_reads_prose(root: Path, capsys: pytest.Capture
         server.set_up(root)
         server.say("no list")
         assert main(["ingest", "r.md"]) == 1
-        assert "r.md: kept, and read again by the next ingest, since the answer does not" in capsys.readouterr().err
+        assert "r.md: not archived yet, since the answer does not" in capsys.readouterr().err
         server.say('[{"message": "SLVERR on the response channel"}]')
         assert main(["ingest", "r.md"]) == 0
         assert "r.md: 1 cause, 1 new" in capsys.readouterr().out

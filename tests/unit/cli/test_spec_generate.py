@@ -35,7 +35,7 @@ def test_done_and_needs_review(project: Path, llm_server: LlmServer, capsys: pyt
     assert main(["spec", "generate", "IMP-1.yaml", "IMP-2.yaml", "--output", "out", "--debug", "seen"]) == 1
     assert "dvwiki spec: the waiver '3.2 Netlist by hand' names no item of section 2\n" in capsys.readouterr().err
     assert main(["spec", "generate", "--clean", "0", "--output", "out"]) == 0
-    assert capsys.readouterr().out == "removed 1 folder of rounds from out/.resume_cache\n"
+    assert capsys.readouterr().out == "removed 1 round folder from out/.resume_cache\n"
 
 
 def test_wrong_input_and_no_model(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
