@@ -57,7 +57,7 @@ _BEGINNINGS = (
     f"{COMPARED}|module|from|non|nan|inf|true|false"
     "|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun"
 )
-"""Words with which a token can begin."""
+"""Words that a token can begin with."""
 _PLAIN = rf"(?:\b(?!(?i:{_BEGINNINGS})\b)[A-Za-z_]*[g-tvwyG-TVWY][A-Za-z_]*(?::?[ ]|$))+"
 """Words that are not part of any token: each has a letter that no value has, and is followed by a blank.
 

@@ -33,7 +33,7 @@ class _PlainImports:
 
 sys.meta_path.insert(0, _PlainImports)
 
-from pytest_dvwiki import hookspecs  # noqa: E402  # imported as the class says, like the next two
+from pytest_dvwiki import hookspecs  # noqa: E402  # imported by `_PlainImports`, like the next two
 from pytest_dvwiki.fixtures import dvwiki, dvwiki_context, dvwiki_prompt, settings_of  # noqa: E402
 from pytest_dvwiki.settings import OPTIONS, ProjectFileError, SettingsError, is_switched_on_by_project  # noqa: E402
 

@@ -124,8 +124,8 @@ def rules_for(text: str) -> list[SecretRule]:
 def _places_in(line: str) -> frozenset[int]:
     """Return the positions, in `rules`, of the rules that have a keyword in a line.
 
-    The result is cached, because a line of a failure is part of several texts. Two expressions search for all
-    keywords at once: most lines have none, and a search for each keyword would take three times as long.
+    The result is cached, because a line of a failure is part of several texts. Two expressions cover all keywords: most
+    lines have none, and a search for each keyword would take three times as long.
     """
     lowered = line.lower()
     places: set[int] = set()

@@ -90,7 +90,7 @@ class Layout:
         import hashlib  # noqa: PLC0415  # most calls of pytest and of the command line do not need it
 
         root = os.path.realpath(self.root)
-        status = os.stat(root)  # noqa: PTH116  # of a path as text
+        status = os.stat(root)  # noqa: PTH116  # the path is a text
         parts = (root, os.path.realpath(self.wiki), str(status.st_dev), str(status.st_ino))
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
@@ -202,7 +202,7 @@ def _parse_branch(value: object) -> str:
 
 def _check_branch(name: str) -> None:
     """Refuse a path: if `--dvwiki-commit` has no value, pytest takes the first path after it for the branch."""
-    if name != "HEAD" and ("::" in name or os.path.exists(name)):  # noqa: PTH110  # may be no valid path
+    if name != "HEAD" and ("::" in name or os.path.exists(name)):  # noqa: PTH110  # the name need not be a valid path
         raise ValueError(
             f"{name!r:.60} is a path: put paths before a --dvwiki-commit without a branch; if a branch has this name, "
             f"write --dvwiki-commit=refs/heads/{name:.60}"

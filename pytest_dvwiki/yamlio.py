@@ -31,7 +31,7 @@ _BLOCK = re.compile(rf"(?![ \n])(?:[{_PRINTED}]*(?<! )(?:\n|\Z))+(?<!\n)")
 _LONGEST_KEY = 100
 """Longest key, in characters, that is always on one line with its value."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
-"""Code points with which Python represents bytes in file names that are not UTF-8."""
+"""Code points that Python uses for bytes of file names that are not UTF-8."""
 _QUOTED = re.compile(r"`([^`]*)`")
 _KINDS = {
     "array": "a list",

@@ -100,7 +100,7 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
                 is_shared = beside.is_on_disk
             with self._asking:
                 if is_shared and not self._history.is_on_disk:
-                    self._history.close()  # and opened again: another process had kept the caches, or there was no wiki
+                    self._history.close()  # opened again below: another process held the caches, or there was no wiki
                 if not self._history.is_on_disk:
                     self._history.refresh(seen)
             self._is_read = True

@@ -502,7 +502,7 @@ class _Ingest:
         from pytest_dvwiki.capture.run_ids import in_order  # noqa: PLC0415
 
         started = min(times)
-        # The last part of a task id separates runs of the same second; here it is a digest of the contents.
+        # The last part of a task id distinguishes runs of the same second; here it is a digest of the contents.
         name = new_task_id(self._settings.task_name, started).rpartition("_")[0]
         return Run(
             task_id=f"{name}_{_digest(files, next(filter(None, in_order(self._run_id, self._vcs.commit)), ''))}",
@@ -521,7 +521,7 @@ class _Ingest:
         Args:
             group: The files of the run.
             run: The run as read from the files.
-            without_tests: Number of tests that stand in for logs that name no test and show no failure.
+            without_tests: Number of tests that stand in for logs without the name of a test and without a failure.
         """
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 

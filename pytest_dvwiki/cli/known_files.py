@@ -50,7 +50,7 @@ class KnownFiles:
         """Map files to the archived runs that they belong to; a mere copy of another run's file counts as new."""
         found = self.on_record(files)
         known = {file.path: runs[0] for file in files if (runs := self._runs(file, found))}
-        # A file that was archived with one of these runs, and comes again together with its files, belongs to that run.
+        # A file that was archived with one of these runs, and is given together with that run's files, belongs to it.
         again = set(known.values())
         for file in files:
             beside = [run.task_id for run in found.get(file.sha256, ()) if run.task_id in again]

@@ -142,9 +142,7 @@ def _check_role(role: str, settings: Settings) -> None:
 def _configuration(args: argparse.Namespace, found: Sequence[Settings], allowed: Iterable[Path]) -> dict[str, object]:
     if args.http is not None:
         if not args.http:
-            raise UsageError(
-                "--print-config: with --http 0 the port is not known before the server starts; give a port"
-            )
+            raise UsageError("--print-config: with --http 0 the port is unknown before the server starts; give a port")
         headers = {"Authorization": f"Bearer ${{{TOKEN}}}"}
         return {"type": "http", "url": f"http://127.0.0.1:{args.http}/mcp", "headers": headers}
     words = [("--root", str(settings.layout.root)) for settings in found]

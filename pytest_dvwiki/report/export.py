@@ -114,7 +114,7 @@ def llms(layout: Layout, file: Path, base: str = "") -> int:
     Args:
         layout: The project.
         file: The file.
-        base: The address with which links begin; if empty, they begin with the path from the file to the wiki.
+        base: The address that links begin with; if empty, they begin with the path from the file to the wiki.
 
     Returns:
         The number of pages.

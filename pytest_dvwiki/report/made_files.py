@@ -39,7 +39,7 @@ class MadeFiles:
         try:
             found = json.loads(reading.read_bytes(self._manifest_file))
         except (OSError, ValueError):
-            # There is none yet, or it is damaged: everything is generated.
+            # There is no manifest yet, or it is damaged: everything is generated.
             return {}
         return found if isinstance(found, dict) else {}
 

@@ -64,7 +64,7 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
     items = ItemRole(context, journals=places, task_id=task_id, process=process)
     config.pluginmanager.register(items, "dvwiki_items")
     if config.pluginmanager.hasplugin("allure_listener"):
-        from pytest_dvwiki.roles.outputs import AllureLabels  # noqa: PLC0415  # few have it
+        from pytest_dvwiki.roles.outputs import AllureLabels  # noqa: PLC0415  # few sessions use Allure
 
         config.pluginmanager.register(AllureLabels(context), "dvwiki_allure")
     if workerinput is not None:

@@ -223,7 +223,7 @@ def named(failure: Failure, services: Services) -> tuple[str, str]:
 def path_of(config: pytest.Config, option: str) -> Path | None:
     """Return the file that an option of pytest or a plugin names; None if the option is not given."""
     given = config.getoption(option, None)
-    return Path(os.path.expanduser(os.path.expandvars(given))).absolute() if given else None  # noqa: PTH111  # as they do
+    return Path(os.path.expanduser(os.path.expandvars(given))).absolute() if given else None  # noqa: PTH111  # as pytest does
 
 
 def _link(label: str, fingerprint: str) -> dict[str, Any]:

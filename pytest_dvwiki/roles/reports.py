@@ -97,7 +97,7 @@ def attached(report: pytest.TestReport | pytest.CollectReport) -> Evidence | Non
     for known, evidence in _recent:
         if known is report:
             return evidence
-    import msgspec  # noqa: PLC0415  # as above
+    import msgspec  # noqa: PLC0415  # takes 48 ms; loaded only for a report with evidence
 
     evidence = msgspec.convert(plain, Evidence)
     _recent.appendleft((report, evidence))
@@ -268,7 +268,7 @@ def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame 
         if not is_library(code.co_filename):
             own.append((code.co_filename, entry.tb_lineno, code.co_name))
         entry = entry.tb_next
-    innermost = _innermost(tuple(own), os.getcwd()) if own else None  # noqa: PTH109  # only a key
+    innermost = _innermost(tuple(own), os.getcwd()) if own else None  # noqa: PTH109  # only a part of the cache's key
     if innermost is None:
         return None
     return _shown(innermost, linecache.getline(innermost.file, innermost.line), root)
@@ -290,7 +290,7 @@ def _shown(frame: Frame, source: str, root: Path) -> Frame:
 
 
 @functools.lru_cache(maxsize=256)
-def _innermost(frames: tuple[tuple[str, int, str], ...], folder: str) -> Frame | None:  # noqa: ARG001  # a key
+def _innermost(frames: tuple[tuple[str, int, str], ...], folder: str) -> Frame | None:  # noqa: ARG001  # for the cache
     """Return the innermost frame in the user's code; cached, because most failures of a run are raised at a few places.
 
     Args:

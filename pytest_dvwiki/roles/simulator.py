@@ -108,7 +108,7 @@ class SimulatorRole:
             reports.attach(report, reports.masked(evidence, self._context.masks))
 
     def _errors(self) -> ErrorLines:
-        from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, error_lines  # noqa: PLC0415  # only a test that printed
+        from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, error_lines  # noqa: PLC0415  # only after output
 
         text = self._output.rest()
         return NO_ERRORS if text is None else error_lines(text, self._context.interest)
