@@ -251,7 +251,7 @@ def _no_new_subtype(name: str, subtypes: Collection[str], *, of_people: bool) ->
     import difflib  # noqa: PLC0415  # few patterns bring a subtype
 
     near = difflib.get_close_matches(name, subtypes, n=1, cutoff=min(_LIKE, 1 - 1 / len(name)))
-    return f"is much like {near[0]!r}; write that, or a name of your own that is clearly different" if near else None
+    return f"is very similar to {near[0]!r}; write that, or a name that is clearly different" if near else None
 
 
 def _checked(source: str, place: _Place, field: str, *, needs_literal: bool, of_people: bool) -> expression.Needs:

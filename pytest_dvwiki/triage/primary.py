@@ -374,7 +374,7 @@ def _plain_rule(best: Candidate, ranked: list[Candidate]) -> str:
     if best.noise:
         return "no message proves a cause; the earliest error line explains the failure best"
     if best.pattern.tier == "symptom":
-        return "no message names a cause; the earliest symptom stands for it"
+        return "no message names a cause, so the earliest symptom is chosen"
     if best.pattern.tier == "rollup":
         return "only a summary says that something failed"
     if len(equals) == 1:

@@ -77,7 +77,7 @@ def test_only_the_broken_one_of_a_file_is_left_out(project: Project) -> None:
     given(project, GOOD + PATTERN.format(id="own.bad", subtype="scorebord_fail", match="never"))
     result = project.run(in_process=True)
     result.stdout.re_match_lines(
-        [r".*own.yaml:\d+: pattern own.bad: field failure_subtype: 'scorebord_fail' is much like"]
+        [r".*own.yaml:\d+: pattern own.bad: field failure_subtype: 'scorebord_fail' is very similar to"]
     )
     assert project.causes()["test_link"] == "sim_error/protocol_violation"
 

@@ -102,11 +102,11 @@ def test_the_hash_tells_the_patterns_apart_and_nothing_else(tmp_path: Path) -> N
         ),
         (
             OWN.format(id="own.odd", match="odd").replace("hang", "hung"),
-            "own.odd: field failure_subtype: 'hung' is much like 'hang'; write that, or ",
+            "own.odd: field failure_subtype: 'hung' is very similar to 'hang'; write that, or ",
         ),
         (
             OWN.format(id="own.odd", match="odd").replace("hang", "scorebord_fail"),
-            "own.odd: field failure_subtype: 'scorebord_fail' is much like 'scoreboard_fail'; ",
+            "own.odd: field failure_subtype: 'scorebord_fail' is very similar to 'scoreboard_fail'; ",
         ),
         (OWN.format(id="own.odd", match="odd").replace("hang", "../x"), "own.odd: field failure_subtype: '../x' is no"),
         (OWN.format(id="own.odd", match="odd").replace("sim_error", "sim"), "own.odd: field error_class: 'sim'"),
