@@ -69,7 +69,7 @@ class Leftovers:
     without_tests: int = 0
     """Number of results for logs that name no test and show no failure."""
     axes: Axes = field(default_factory=Axes)
-    """Axes from the first log that has any."""
+    """Axes (versions of Python and cocotb) from the first log that shows any."""
     times: list[float] = field(default_factory=list)
     """Times of the run's simulations, seconds since the epoch."""
     problems: list[str] = field(default_factory=list)

@@ -80,7 +80,7 @@ class RunLogs:
         return self._logs_in[folder] <= 1
 
     def forget(self, log: Artefact) -> None:
-        """Drop the cached regressions of a log: they take memory, and a results file asks for other lines."""
+        """Drop the cached regressions of a log to save memory; with a results file the log is read again."""
         self._parts_of.pop(log.path, None)
 
     def claim(self, logs: Iterable[Artefact]) -> None:

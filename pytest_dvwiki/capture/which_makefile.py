@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _OF_COCOTB = re.compile(r"cocotb-config|Makefile\.sim\b|^[ \t]*-?include[ \t]+[^\n]*\$", re.MULTILINE)
 """Words of a Makefile that runs cocotb, or that includes files whose names are unknown here."""
 _STOPPED_IN_IT = re.compile(r"^(?:g?make(?:\[\d+\])?: \*\*\* \[)?(?:GNUm|[Mm])akefile:\d+: ([^\]\n]+)", re.MULTILINE)
-"""A line with which make stops in its working folder's Makefile; the group is the target, or `***` and the reason."""
+"""A line that names where make stopped in the Makefile of its folder; the group is the target or `*** reason`."""
 _MODULE, _TOP = frozenset({"MODULE", "COCOTB_TEST_MODULES"}), frozenset({"TOPLEVEL", "COCOTB_TOPLEVEL"})
 _MOST_FOLDERS = 4_000
 """Maximum number of folders of a project that are searched for Makefiles."""
@@ -122,7 +122,7 @@ class Makefiles:
         return any(len(line) >= _LEAST_RECIPE and line in evidence.lines for line in recipes)
 
     def _elsewhere(self, evidence: MakeRun) -> Path | None:
-        """Return the Makefile that sets the known module and top; of several, the only one whose folder is logged."""
+        """Return the Makefile that sets the known module and top; if several do, the only one with a logged folder."""
         wanted = bool(evidence.modules) + bool(evidence.tops)
         if not wanted:
             return None

@@ -88,7 +88,7 @@ def python_frame(lines: Sequence[str], at: int) -> tuple[Frame, int] | None:
 
 
 def report_frames(lines: Sequence[str]) -> dict[int, Frame]:
-    """Return the frames of a pytest report, the innermost last, by the index of the line that gives the frame's place.
+    """Return the frames of a pytest report, the innermost last; keys are indices of the lines that name their places.
 
     pytest shows the source and below it the place (`file.py:12: TypeError`), or the place (`file.py:12: in check`) and
     below it the source.

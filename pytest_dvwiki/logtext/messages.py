@@ -258,7 +258,7 @@ def _text_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
 
 
 def _time_below(lines: Sequence[str], at: int) -> int | None:
-    """Return the index of the line with a message's time; None without one, or without text between it and the head."""
+    """Return the index of the line with a message's time; None if there is no such line, or no text above it."""
     for end in range(at + 1, min(len(lines), at + 2 + _WORDS_BELOW)):
         if _TIME.match(lines[end]):
             return end if end > at + 1 else None

@@ -146,7 +146,7 @@ def _digest(stream: BufferedReader, path: Path) -> str:
 
 
 def log_at(path: Path, root: Path) -> Artefact | None:
-    """Return the log at a path, as a file beside other artefacts; None if there is no log."""
+    """Return the log at a path, as an artefact that comes with another file; None if there is no log."""
     try:
         if not may_be_log(path.name) or not path.is_file() or _kind(path, named=False) != "log":
             return None

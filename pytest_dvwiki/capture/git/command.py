@@ -54,7 +54,7 @@ def git(
     timeout: float = TIMEOUT_S,
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> str | None:
-    """Return git's output in a folder as text with plain line feeds; None if git is missing, slow, or fails."""
+    """Return git's output in a folder as text with plain line feeds; None if git is missing, too slow, or fails."""
     found = output(root, *arguments, timeout=timeout, variables=variables)
     if found is None:
         return None

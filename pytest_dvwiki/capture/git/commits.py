@@ -86,7 +86,7 @@ class Branch:
         checked_out = self._answer("symbolic-ref", "--quiet", HEAD)
         wanted = name if name.startswith("refs/heads/") else f"refs/heads/{name}"
         self.is_checked_out = name == HEAD or wanted == checked_out
-        """Whether this is the branch of the work tree; the user's index then gets the commit, too."""
+        """Whether this branch is checked out in the work tree; the user's index then gets the commit, too."""
         self._ref = HEAD if self.is_checked_out else wanted
         self.name = (checked_out or "a detached HEAD" if self.is_checked_out else wanted).removeprefix("refs/heads/")
         self._check_state()
@@ -291,7 +291,7 @@ class Branch:
         """Run a git command, and return its output.
 
         Raises:
-            RefusedError: git is missing, slow, or fails.
+            RefusedError: git is missing, takes too long, or fails.
         """
         own = {"GIT_INDEX_FILE": str(index)} if index else {}
         try:

@@ -56,7 +56,7 @@ class ListedCommit(NamedTuple):
 class Listing:
     """The commits of a range, the newest first; if there are very many, only the newest.
 
-    Commits that touch only files which are the same at both ends are left out: later commits of the range undid them.
+    Commits that touch only files that are the same at both ends are left out: later commits of the range undid them.
 
     Args:
         git: Answers queries about history.
@@ -184,7 +184,7 @@ def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed:
 
 
 def _parts(text: str) -> Iterable[tuple[str, str, str]]:
-    """Yield each commit of git's output: its name, its subject, and what it changed."""
+    """Yield each commit in git's output: its name, its subject, and what it changed."""
     heads = list(_HEAD.finditer(text))
     starts = [*(head.start() for head in heads), len(text)]
     for head, end in zip(heads, starts[1:], strict=True):

@@ -1,6 +1,6 @@
-"""The owners of files, from a CODEOWNERS file by the rules of GitHub and GitLab.
+"""The owners of files, from a CODEOWNERS file that is read by the rules of GitHub or GitLab.
 
-The last line whose pattern matches a path wins; if that line has no owners, neither has the path. GitLab divides a file
+The last line whose pattern matches a path wins; if that line has no owners, the path has none. GitLab divides a file
 into sections, `[Name] @default-owners`, each of which applies on its own, and anchors a pattern at the top only if it
 begins with a slash. Lines that are not rules are ignored.
 """

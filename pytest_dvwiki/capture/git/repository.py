@@ -57,7 +57,7 @@ _FOLDER = re.compile(r"[\w./+-]+/$")
 _LONGEST = 300
 """Maximum length of a folder's name in evidence."""
 _PROGRESS = re.compile(r"^[ ]*(?:[\d.-]+[a-z]{1,4}[ ]+)?(?:UVM_)?(?:INFO|DEBUG)\b.*$", re.MULTILINE)
-"""A line of a testbench that only reports progress; a source named in it did not report a failure."""
+"""A line in which a testbench only reports progress; a source that such a line names did not report a failure."""
 _LACKS = re.compile(
     r"(?i)no such file|no rule to make|file.* not found|not found.* file|does not exist|filenotfound"
     r"|(?:cannot|can't|could not|unable to) (?:be )?(?:open|find|found|read)"
@@ -80,7 +80,7 @@ class Difference(ListedCommits):
     unread_count: int = 0
     """Number of commits known to change no code that the failing simulation read; these commits are last in `log`."""
     files: tuple[str, ...] = ()
-    """Names relative to the repository's top."""
+    """Names of the files, relative to the repository's top."""
     file_count: int = 0
     all_files: tuple[str, ...] = field(default=(), repr=False)
     """Names of all files that differ, as in git; empty if unknown.
@@ -202,7 +202,10 @@ class Repository:
         return Difference(change="older") if is_older else self._commits(before, now, files or (), suspects)
 
     def _has_unread_edits_only(self, before: Vcs, now: Vcs, reads: Sequence[str]) -> bool:
-        """Tell whether all files with uncommitted changes in two states are known, and the simulation read none."""
+        """Tell whether two states are known to have uncommitted changes only in files the simulation did not read.
+
+        States without uncommitted changes count as known.
+        """
         is_known = all(state.edited for state in (before, now) if state.dirty)
         return is_known and self._are_unread((*before.edited, *now.edited), reads, str(before.commit))
 
@@ -436,7 +439,7 @@ class Repository:
     def _missing_history(
         self, before: Vcs, now: Vcs, files: Sequence[str] = (), suspects: _Suspects | None = None
     ) -> Difference:
-        """Return the difference if the clone is shallow, or history was rewritten after the failing commit."""
+        """Return the difference in a shallow clone, or after history was rewritten since the failing commit."""
         head = self._log("-1", str(now.commit), paths=())
         until = f' up to "{head[0].partition(" ")[2]}"' if head else ""
         note = f"a commit after {str(before.commit)[:_SHORT]}{until}; the history between is not in this clone"

@@ -51,7 +51,7 @@ class JournalFolder:
 
         Raises:
             FileNotFoundError, NotADirectoryError: There is no such folder.
-            UnreadableError: It is a link or no folder; or it is outside the project, and another user has access to it.
+            UnreadableError: It is a link or not a folder, or it is outside the project and open to another user.
         """
         status = self.folder.lstat()
         if reason := _reason(status, is_inside=self.is_inside):

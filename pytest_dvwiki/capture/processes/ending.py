@@ -43,18 +43,18 @@ class Ending:
     """Exit status; None if unknown."""
     signal: int | None = None
     interrupted: bool = False
-    """Whether a person ended it; tests that had not failed by then do not count as failed."""
+    """Whether a person ended the simulation; tests that had not failed by then do not count as failed."""
     timeout: str | None = None
     """Message of pytest-timeout, or of the `timeout=` of a subprocess."""
     cut_short: bool = False
     building: bool | None = None
     """True if the build failed, False if the simulation did; None if unknown."""
     limited: bool = False
-    """Whether the item itself set the limit that ended it, as with `timeout 60 make`."""
+    """Whether the simulation reached a limit that the item itself set, as with `timeout 60 make`."""
 
     @property
     def abnormal(self) -> bool:
-        """Tell whether something other than the simulation ended it."""
+        """Tell whether a kill, a timeout or a signal ended the simulation."""
         return self.cut_short or self.timeout is not None or self.signal is not None
 
     @property

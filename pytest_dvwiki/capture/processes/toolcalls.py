@@ -61,7 +61,7 @@ class ToolCall:
     includes: tuple[str, ...] = ()
     """Absolute paths of the folders that are searched for included files."""
     artefact: str | None = None
-    """Absolute path of the file that the tool makes or runs; None if the tool makes or runs a folder."""
+    """Absolute path of the file that the tool makes or runs; None if the build is a folder, such as a library."""
     places: tuple[str, ...] = ()
     """Absolute paths by which a build is matched with its runs; empty if the tool only checks."""
     toplevel: str | None = None

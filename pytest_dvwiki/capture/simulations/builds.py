@@ -29,7 +29,7 @@ _FILES = 256
 """Maximum number of builds kept on disk; the oldest are deleted."""
 _SOURCES = 1000
 _OPEN = 64
-"""Maximum number of builds not yet run that are kept."""
+"""Maximum number of builds that are kept until they are run."""
 _NO_RUN = "0000"
 _OWN = re.compile(r"[0-9a-f]{16}\.json")
 

@@ -100,7 +100,7 @@ def join_tests(
     Args:
         cases: The tests of the results file; None without such a file, so that the log decides.
         blocks: The tests of the log.
-        modules: The test modules, where known.
+        modules: The test modules, if known.
         root: The folder that paths are shown relative to.
     """
     pairs = list(_matched(cases, blocks)) if cases is not None else [(None, block) for block in blocks]
@@ -119,7 +119,7 @@ def unique_name(name: str, taken: set[str]) -> str:
 
 
 def _matched(cases: Iterable[Case], blocks: Iterable[LoggedTest]) -> Iterator[Pair]:
-    """Yield each case with the next block of its name."""
+    """Yield each test of the results file with the next test of its name in the log; None if there is none."""
     waiting: dict[str, deque[LoggedTest]] = defaultdict(deque)
     for block in blocks:
         waiting[block.name].append(block)
@@ -152,7 +152,7 @@ def _test(case: Case | None, block: LoggedTest | None, *, several: bool, taken: 
 
 
 def _mark_not_started(tests: list[CocotbTest]) -> list[CocotbTest]:
-    """Distinguish the test during which the simulation ended from tests that never began: cocotb marks all alike."""
+    """Mark which tests never began, and during which test the simulation ended; cocotb marks both kinds alike."""
     ended = [test for test in tests if test.failed and test.exception == _SIMULATION_ENDED]
     began = (
         [test for test in ended if test.block is not None and test.block.began]

@@ -222,7 +222,7 @@ def _seeded(words: Sequence[str], seed: str | None) -> tuple[str, ...]:
 
 
 def _simulator(lines: Sequence[str], words: Sequence[str]) -> Simulator | None:
-    """Return the simulator with its version, from its banner, else its name from the command."""
+    """Return the simulator and its version from its banner; without a banner, its name from the command."""
     for line in lines:
         for tool, expression in _versions():
             if found := expression.search(line):
@@ -261,7 +261,7 @@ def _programs() -> tuple[str, ...]:
 
 @functools.cache
 def _called() -> re.Pattern[str]:
-    """Return an expression for a line that shows the call of a tool, as makes, scripts and simulators print it."""
+    """Return an expression for a line that shows the call of a tool, as make, scripts and simulators print it."""
     names = "|".join(map(re.escape, sorted([*simulators.owners()], key=len, reverse=True)))
     return re.compile(
         rf"\s*(?:\[[^\]]{{1,40}}\]\s+)?(?:\#\s+|\+\s+|Command:\s+|\$\s+)?(?P<command>(?:\S*/)?(?:{names})(?=\s)[\s\S]*)"
@@ -270,7 +270,7 @@ def _called() -> re.Pattern[str]:
 
 @functools.cache
 def _seed_options() -> tuple[tuple[str, bool], ...]:
-    """Return the options for seeds, each with whether its value is joined to it."""
+    """Return each option that sets a seed, and True if the seed is joined to the option."""
     options = dict.fromkeys(option for tool in simulators.tools() for option in tool.seed_options)
     return tuple((option, option.endswith("=")) for option in options)
 

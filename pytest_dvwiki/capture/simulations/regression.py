@@ -43,7 +43,7 @@ _BY_WORDS = (
     "Using Python ",
     "*** [",
 )
-"""Words that mark the manager's lines without its name (COCOTB_LOG_PREFIX), and the lines before its first line."""
+"""Words that mark the manager's lines if they lack its name (COCOTB_LOG_PREFIX), and the lines above the first one."""
 _FOLDER = re.compile(r"(?:^|\s)(?:g?make(?:\[\d+\])?: )?(?P<word>Entering|Leaving) directory '(?P<folder>[^']+)'")
 _RUNNER_SAYS = re.compile(r".*?\bRunning command:? (?P<command>.+?)(?: in directory (?P<folder>\S+))?$")
 _SHOWN_UNTIL = 100_000
@@ -64,7 +64,7 @@ _COCOTB = re.compile(r"(?:Initialized|tests with) cocotb v(?P<version>\d[\w.+-]*
 _PYTHON = re.compile(r"Using Python (?P<version>\d[\w.+-]*) interpreter at ")
 _COMMAND = re.compile(r"Running command (?:\S*/)?(?P<program>[\w.-]+)")
 _RULE = re.compile(r"\*\*\* \[(?:\S*/)?Makefile\.(?P<simulator>\w+):\d+: ")
-"""A rule that failed in cocotb's Makefile for a simulator: it names the simulator where `make -s` hides commands."""
+"""Make's line on a failed rule in cocotb's Makefile for a simulator; it names the simulator even under `make -s`."""
 _TIME = re.compile(r"\s*(?P<value>\d+(?:\.\d+)?)(?P<unit>fs|ps|ns|us|ms|s|sec|step)\s")
 _CONTINUATION = re.compile(r"\s{8}|$")
 """A line under a verdict; a log line of cocotb begins with at most 5 blanks, Icarus's `Time:` with 7."""
@@ -92,7 +92,7 @@ class LoggedTest:
     verdict: int | None = None
     """Number of the line with the verdict; the traceback is below it."""
     judgement: Judgement | None = None
-    """The verdict; None for a test that was still running at the end."""
+    """The verdict; None for a test that was still running at the end of the log."""
     note: str = ""
     """Text after the verdict, such as 'passed but we expected a failure' or 'errored as expected'."""
     began: bool = True

@@ -104,7 +104,7 @@ class Call:
     environment: dict[str, str] = field(default_factory=dict)
     """Other variables of the session; a command gets the ones that the test's files ask for."""
     folder: str = "."
-    """Folder in which the session ran, relative to the top of the repository, else to the workspace root."""
+    """Folder in which the session ran, relative to the top of the repository or, without one, to the workspace root."""
     in_repository: bool = True
     items: str | None = "."
     """Path from `folder` to the folder that node ids are relative to; None for `make`, which takes no node id."""

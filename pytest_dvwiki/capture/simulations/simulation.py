@@ -77,7 +77,7 @@ class Simulation:
     builds: Builds | None = None
     """Builds before the simulation, for a log that shows only the run."""
     folder: Path | None = None
-    """Folder in which the commands of the log started."""
+    """Folder in which the commands that the log shows were started."""
     files: tuple[str, ...] = ()
     """Absolute paths of the files that ran the simulation: the item's own file, or the Makefile."""
     duration_s: float = 0.0
