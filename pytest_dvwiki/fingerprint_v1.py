@@ -24,7 +24,7 @@ def _token() -> re.Pattern[str]:
 
 
 def mask_v1(text: str) -> str:
-    """Return the mask of a text by version 1, which also replaced words that are hex digits or names of values."""
+    """Return the mask that version 1 made of a text; it also replaced words that are hex digits or names of values."""
     return joined(_token().sub(masked, shortened(text)))
 
 

@@ -1,8 +1,8 @@
 """The table of options, and the paths of a project.
 
-The table defines the options of the command line, pytest's configuration, the environment and the block `wiki:` of
-`.agent/project.yaml`, and the reference page. The first source with a value wins, in this order: command line,
-environment, pytest's configuration, project.yaml, default.
+The table defines the options that can be set on the command line, in the environment, in pytest's configuration and in
+the block `wiki:` of `.agent/project.yaml`; the first of these sources that has a value wins, else the default. The
+reference page is made from the table, too.
 """
 
 from __future__ import annotations
@@ -464,7 +464,7 @@ class Settings:
 
     @property
     def tokenizer(self) -> Path | None:
-        """Return the file of the tokenizer that counts tokens; None if they are estimated by a rule."""
+        """Return the file of the tokenizer that counts tokens; None if a rule estimates them."""
         return self.layout.root / self.context_tokenizer if self.context_tokenizer else None
 
     @property

@@ -42,7 +42,7 @@ _KINDS = {
     "bool": "true or false",
     "null": "nothing",
 }
-"""Names of msgspec's types in messages."""
+"""Maps msgspec's names of types to the words that messages use."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Words that some YAML 1.1 or 1.2 reader takes for a boolean or null.
 _RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})

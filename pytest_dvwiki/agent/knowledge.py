@@ -146,7 +146,7 @@ class Knowledge:
         return [path for path in found if path in wanted], among is None and len(hits) == _RANKED
 
     def _keeper(self, path: str) -> str:
-        """Return the path of the page that keeps the cause of the page at a path."""
+        """Return the path of the page that keeps the cause of the given page."""
         page = self._history.page_cache.get(path)
         return family(self._history, page)[0].path if page else path
 

@@ -203,7 +203,7 @@ class PageBlocks:
         return Style(name=_named, quote=_quoted, link=self._path_of)
 
     def _path_of(self, cause: str) -> str:
-        """Return the path of a cause's page, or the cause itself if it has no page."""
+        """Return the path of a cause's page, or the cause's name if it has no page."""
         listed = self._history.bug_pages(cause)
         return listed[0].path if listed else cause
 
@@ -276,7 +276,7 @@ class PageBlocks:
 
 
 def family(history: WikiHistory, page: PageSummary) -> list[PageSummary]:
-    """Return all pages of the cause of a page; the page that keeps the cause comes first."""
+    """Return all pages that share the cause of a page; the page that keeps the cause comes first."""
     return history.page_cache.causes.pages_of(*page.fingerprints()) or [page]
 
 

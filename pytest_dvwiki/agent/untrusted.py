@@ -1,7 +1,7 @@
 """Text by others, rendered for agents: as data that is quoted, never as a part of the instructions.
 
 Logs, commit messages, names of files and tests, and pages hold whatever somebody wrote. The prompts, the answers of the
-MCP server and what commands print for agents show such text only through `quoted`.
+MCP server and what commands print for agents show such text only through the functions of this module.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, 
 
 
 def _commits(repository: Repository, given: str | None) -> dict[str, Any]:
-    """Return the fields of a row for the commits of a fix: from the last commit without the fix to the fix itself.
+    """Return a fix row's fields about commits: the range from the last commit without the fix to the fix itself.
 
     Raises:
         UsageError: git does not know a commit.

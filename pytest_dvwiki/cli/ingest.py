@@ -1,4 +1,4 @@
-"""`dvwiki ingest`: archives the files of runs outside pytest, or from before the plugin was installed."""
+"""`dvwiki ingest`: archives files of runs outside pytest, and of runs from before the plugin was installed."""
 
 from __future__ import annotations
 

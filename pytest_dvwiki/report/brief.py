@@ -40,7 +40,7 @@ class Brief:
     page: str = ""
     """Path of the cause's page, relative to the root; empty if no page is on disk."""
     file: str = ""
-    """File that reported the cause, else a failing test's, relative to the root; empty if neither is in the project."""
+    """File that reported the cause, else a failing test's file, relative to the root; empty if neither is inside."""
     line: int | None = None
 
 

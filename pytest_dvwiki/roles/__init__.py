@@ -159,7 +159,7 @@ class _LateInterest:
 
 
 class _PlainEvidence:
-    """Turns the evidence attached to a report that leaves this process into plain values."""
+    """Converts evidence to plain values when its report leaves this process."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_to_serializable(self) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:

@@ -35,7 +35,7 @@ class Guard:
 
 
 class _Guarded:
-    """One guarded block; a class, because each report passes through one, and a generator costs four times as much."""
+    """One guarded block. It is a class, as each report passes through one, and a generator costs four times as much."""
 
     __slots__ = ("_doing", "_guard")
 

@@ -70,7 +70,7 @@ class _Output:
 
 
 class SimulatorRole:
-    """Attaches to each report of a cocotb test its part of the simulator's output.
+    """Attaches a cocotb test's part of the simulator's output to each report of the test.
 
     Args:
         context: What the roles of this process share.

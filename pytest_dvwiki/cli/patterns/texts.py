@@ -9,7 +9,7 @@ from pytest_dvwiki.cli import UsageError
 
 
 def require_bare_name(name: str) -> None:
-    """Check by the name of a file that it is plain text.
+    """Check that a file is plain text, judging by its name.
 
     Raises:
         UsageError: The file is compressed, or an archive.

@@ -1,4 +1,4 @@
-"""The data of the site: causes as the wiki joins them, with their sums over all runs, and the outcomes of the runs."""
+"""The data of the site: the causes, grouped as in the wiki and summed up over all runs, and the runs' outcomes."""
 
 from __future__ import annotations
 

@@ -229,7 +229,7 @@ class _Site:
 
     @cached_property
     def _months(self) -> list[tuple[str, list[RunRow], list[tuple[str, str]]]]:
-        """Return the pages of runs: each with path, runs, and names and numbers of all pages of its month."""
+        """Return the pages of runs; each has its path, its runs, and names and numbers of all pages of its month."""
         months: dict[str, list[RunRow]] = defaultdict(list)
         for run in self._data.runs:
             months[run.finished[:7]].append(run)
