@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_dvwiki.records.command import with_seed
 from pytest_dvwiki.records.fixes import same_seed, stated_fix
@@ -22,6 +22,15 @@ the pass had another seed.
 """
 
 
+class Lasting(NamedTuple):
+    """Names of the causes whose newest fix has enough passes since a run."""
+
+    held: tuple[str, ...] = ()
+    """Causes whose fix counts as held."""
+    proven: tuple[str, ...] = ()
+    """Causes whose fix is proven, since chance is ruled out."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
     """The statement about a cause whose tests pass again in a run."""
@@ -33,7 +42,7 @@ class Passed:
     tests: tuple[str, ...] = ()
     """The tests that pass again; empty if only the number of passes is news."""
     fix: Fix | None = None
-    """The newest fix for `HELD`, else the changes between failure and pass."""
+    """The newest fix if only the number of passes is news, else the changes between failure and pass."""
     no_proof: NoProof | None = None
     """Why the passes may be chance, although something that can be a fix was changed."""
     no_fix: Change | Literal["fails elsewhere"] | None = None
@@ -50,7 +59,7 @@ def passed(
     record: RunRecord | None,
     causes: Sequence[Cause],
     known: Mapping[str, Cause],
-    held: Sequence[str] = (),
+    lasting: Lasting,
     *,
     reported: Container[tuple[str, str]] = (),
     written: bool,
@@ -60,8 +69,8 @@ def passed(
     Args:
         record: The record of the run; None if the run left none.
         causes: The causes that occur in the run.
-        known: Maps fingerprints to causes whose tests pass again, or whose fix holds now, as of the end of the run.
-        held: Names of the causes whose fix holds from this run on.
+        known: Maps fingerprints to causes whose tests pass again or whose fix lasts, as of the end of the run.
+        lasting: The causes whose fix holds or is proven from this run on.
         reported: Pairs of a test and the name of its cause, for fixes that were reported before they were committed.
         written: Whether the run is on record; the records then tell the result of each fix.
     """
@@ -79,11 +88,11 @@ def passed(
         name = group[0].fingerprint
         is_present = any(cause.name == name for cause in causes)
         yield _passed(group, fix, known.get(name), is_present=is_present, written=written)
-    for name in held:
+    for name in (*lasting.held, *lasting.proven):
         if not any(each.fingerprint == name for group in groups.values() for each in group if name in rows):
             cause = known.get(name)
             yield Passed(
-                word="HELD",
+                word="HELD" if name in lasting.held else "FIXED",
                 name=name,
                 cause=cause,
                 fix=cause.newest_fix if cause is not None else None,

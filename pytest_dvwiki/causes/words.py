@@ -265,11 +265,10 @@ def fix_text(fix: Fix, style: Style = PLAIN) -> str:
         described += f" ({', '.join(map(style.name, fix.files[: style.files]))}{more})"
     if fix.unread_count:
         described += f", {unread(fix.unread_count)}"
-    if MAYBE_LATER in fix.note:
+    if fix.maybe_later:
         described += f"; {MAYBE_LATER}"
     # Uncommitted changes come first, because outputs cut long lists of commits at their end.
-    edits = "; ".join(part for part in fix.note.split("; ") if part != MAYBE_LATER)
-    edits = f"{style.quote(edits)}, or " if edits else ""
+    edits = f"{style.quote(fix.note)}, or " if fix.note else ""
     if not fix.commits or fix.commits[0] == fix.commits[1]:
         return f"{edits}{described}"
     # Git names a single commit; the run that passed may have been at a later one that changed no sources.
@@ -350,8 +349,8 @@ def after_return(fix: Fix) -> str:
 
 
 def passed_of(fix: Fix) -> str:
-    """Return how many of the needed passing runs a fix has."""
-    return f"passed {fix.passes} of {count(fix.needed, 'run')} needed"
+    """Return how many of the passing runs a fix has that it needs to hold or, before that, to rule out chance."""
+    return f"passed {fix.passes} of {count(fix.needed if fix.counts else fix.needed_as_proof, 'run')} needed"
 
 
 # Statements on the passes of a run
@@ -364,6 +363,8 @@ def of_passes(statement: Passed) -> str:
         rest = "no test that it made pass failed with the cause" if statement.no_fix else "the cause did not return"
         return f"the fix holds: {count(passes, 'run')} passed, and {rest}"
     again = statement.pass_
+    if again is None and statement.fix is not None:
+        return f"{count(statement.fix.passes, 'run')} passed, too many to be chance"
     if again is None or (statement.no_fix is None and statement.no_proof is None):
         return ""
     if statement.no_fix is not None:

@@ -41,6 +41,8 @@ class Fix(ListedCommits):
     file_count: int = 0
     note: str = ""
     """Other differences between the failure and the pass: uncommitted changes of either run."""
+    maybe_later: bool = False
+    """Whether a commit after those of the fix may have been the fix, since its first passes may be chance."""
     owners: tuple[str, ...] = ()
     """Owners of the files that differ, from CODEOWNERS."""
     authors: tuple[str, ...] = ()
@@ -51,6 +53,10 @@ class Fix(ListedCommits):
     """Number of runs that are known to have passed, including the first; at most `needed`."""
     needed: int = 0
     """Number of passing runs after which the fix counts as held."""
+    needed_as_proof: int = 0
+    """Number of passing runs that rule out chance; 0 if a pass with the seed that failed proves the fix."""
+    proven_in: str | None = None
+    """Task id of the run whose pass ruled out chance, if the first passes did not."""
     held_in: str | None = None
     """Task id of the run after which the fix counts as held."""
     returned: str | None = None

@@ -11,7 +11,7 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.capture.git import onset
 from pytest_dvwiki.capture.git.repository import Repository
 from pytest_dvwiki.causes.cause import Cause
-from pytest_dvwiki.causes.passed import passed
+from pytest_dvwiki.causes.passed import Lasting, passed
 from pytest_dvwiki.causes.statements import Flaky, statements
 from pytest_dvwiki.model import Gate, Run, Vcs
 from pytest_dvwiki.nodeids import stored_run
@@ -155,19 +155,19 @@ def _processed(run: Run, services: Services) -> Archived:
         waiver_notes=judged.waiver_notes,
         flaky=tuple(_flaky(record, history)) if has_flaky else (),
     )
-    held: tuple[str, ...] = ()
+    lasting = Lasting()
     if settings.archive != "no":
         lists = [[result.nodeid for result in results] for _, results in lists_of(run)]
-        archived, holding = _written(archived, record, settings, lists=lists)
+        archived, lasting = _written(archived, record, settings, lists=lists)
         history.refresh()
-        held = tuple(map(history.reference, holding))
-    names = sorted({*(each.fingerprint for each in again), *held})
+        lasting = Lasting(*(tuple(map(history.reference, names)) for names in lasting))
+    names = sorted({*(each.fingerprint for each in again), *lasting.held, *lasting.proven})
     known = {each: found for each in names if (found := history.cause(each)) is not None}
     causes = _as_one(archived.causes, history)
     if archived.written and vcs.commit is not None and not vcs.dirty:
         causes = tuple(replace(each, matrix=history.matrix(each.name, vcs.commit)) for each in causes)
     reported = {(each.nodeid, history.reference(each.fingerprint)) for each in failing if is_reported(each)}
-    of_passes = passed(record, causes, known, held, reported=reported, written=archived.written)
+    of_passes = passed(record, causes, known, lasting, reported=reported, written=archived.written)
     return replace(archived, causes=causes, passed=tuple(of_passes))
 
 
@@ -428,18 +428,18 @@ def _written(
     *,
     lists: Iterable[Sequence[str]] = (),
     data: bytes | None = None,
-) -> tuple[Archived, Sequence[str]]:
-    """Archive a record; return the result, and the causes whose fix holds from this run on."""
+) -> tuple[Archived, Lasting]:
+    """Archive a record; return the result, and the causes whose fix holds or is proven from this run on."""
     from pytest_dvwiki.wiki.writing.build import archive, write_record_alone  # noqa: PLC0415  # loaded only to archive
 
     layout = settings.layout
     try:
         if settings.archive == "record":
             write_record_alone(layout, record, lists=lists)
-            return replace(archived, written=True, pages=None), ()
+            return replace(archived, written=True, pages=None), Lasting()
         result = archive(layout, record, lists=lists, data=data, lock_timeout=settings.lock_timeout)
     except Exception as error:  # noqa: BLE001  # the result is shown even if it cannot be written
-        return replace(archived, problem=reading.described(error)), ()
+        return replace(archived, problem=reading.described(error)), Lasting()
     archived = replace(
         archived,
         causes=tuple(
@@ -454,7 +454,7 @@ def _written(
         pages=len(result.pages_created) + len(result.pages_updated),
         refused=tuple(result.refused),
     )
-    return archived, result.held
+    return archived, Lasting(tuple(result.held), tuple(result.proven))
 
 
 def _shown(layout: Layout, page: str | None) -> str | None:

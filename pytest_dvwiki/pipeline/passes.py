@@ -163,7 +163,7 @@ def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, reposi
         unread_count=known.unread_count,
         files=known.files,
         file_count=known.file_count,
-        note=known.note if known.counts or is_last else "; ".join(filter(None, (known.note, MAYBE_LATER))),
+        note="; ".join(filter(None, (known.note, "" if known.counts or is_last else MAYBE_LATER))),
     )
     return _FixRange(known.commits, fixed)
 

@@ -341,7 +341,8 @@ def _with_passes(
         stated: The result that somebody stated.
     """
     enough = len(runs) >= state.fix.needed
-    counts = state.past is None or len(runs) >= state.past.rate.runs_needed
+    as_proof = state.past.rate.runs_needed if state.past is not None else 0
+    counts = len(runs) >= as_proof
     # After a pass with the seed that failed, or enough passes, other sources may have brought the cause back.
     passed = bool(runs) and (counts or state.seed_passed)
     shown = returned is not None and returned.seed_had_passed and not (state.past and state.past.comes_and_goes)
@@ -349,13 +350,9 @@ def _with_passes(
         returned.is_dirty or returned.changed or ((passed or shown) and returned.other_sources)
     )
     failed = returned is not None and returned.same_test and not innocent
-    note = state.fix.note
-    sources = (
-        {run.sources for run in runs[: state.past.rate.runs_needed]} if counts and state.past is not None else {""}
-    )
-    if (len(sources) > 1 or None in sources) and state.fix.by == "git":
-        # The first passes alone may be chance, so any commit before the last needed pass may be the fix.
-        note = "; ".join(dict.fromkeys(filter(None, (*note.split("; "), MAYBE_LATER))))
+    # The first passes alone may be chance, so any commit before the last needed pass may be the fix.
+    sources = {run.sources for run in runs[:as_proof]} if counts and as_proof else {""}
+    maybe_later = state.fix.by == "git" and (len(sources) > 1 or None in sources)
     result: Result = stated or ("held" if enough else "failed" if failed else "open")
     other_tests, other_passes = records.others(state.tests, runs)
     return replace(
@@ -364,8 +361,10 @@ def _with_passes(
             state.fix,
             result=result,
             counts=counts,
-            note=note,
+            maybe_later=state.fix.maybe_later or maybe_later,
             passes=len(runs),
+            needed_as_proof=as_proof,
+            proven_in=runs[as_proof - 1].task_id if counts and as_proof > 1 else None,
             held_in=runs[-1].task_id if result == "held" and enough else None,
         ),
         branches=tuple(sorted({run.branch for run in runs if run.branch})),
@@ -411,6 +410,7 @@ def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
         files=span.files,
         file_count=span.file_count,
         note=span.note,
+        maybe_later=span.maybe_later,
         owners=span.owners,
         authors=span.authors,
     )
@@ -485,7 +485,8 @@ def stated_fix(row: FixRow, date: str) -> Fix:
         unread_count=row.unread_count or 0,
         files=files,
         file_count=max(row.file_count or 0, len(files)),
-        note=row.note or "",
+        note=(row.note or "").removesuffix(MAYBE_LATER).removesuffix("; "),
+        maybe_later=(row.note or "").endswith(MAYBE_LATER),
         owners=row.owners or (),
         authors=row.authors or (),
     )

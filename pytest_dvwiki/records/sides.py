@@ -21,7 +21,7 @@ HELD = 1.0
 """Weight, in log-odds, of a fix that held for a cause and touched one side only. Not measured."""
 SIDES: dict[OriginType, str] = {"RTL_BUG": "the design", "TB_BUG": "the testbench"}
 MAYBE_LATER = "or a later commit, since its first passes may be chance"
-"""Note on a fix if a later commit may have been the fix."""
+"""The last part of the note of a row of `fixes` if a later commit may have been the fix."""
 WOULD_DECIDE = "what would decide: "
 """The beginning of the last reason for an unknown origin."""
 _PROSE = re.compile(
@@ -143,7 +143,7 @@ def side_of_fix(fix: Fix, reads: Collection[str]) -> OriginType | None:
         reads: Files that the failing simulation read; other sources in the same languages do not count. If no file of a
             language is known, any source in that language may matter, but proves nothing.
     """
-    if fix.file_count > len(fix.files) or MAYBE_LATER in fix.note:
+    if fix.file_count > len(fix.files) or fix.maybe_later:
         return None
     in_python = any(read.endswith(".py") for read in reads)
     # If the files read are unknown, a file counts only if its side does not depend on the testbench's language.

@@ -137,10 +137,10 @@ def _terminal(place: Layout, cause: Cause) -> str:
             "fixed by bbbbbbb regs: ack, 2026-11-20: passed 2 of 4 runs needed to call it held",
         ),
         (
-            {"passes": 2, "counts": False},
+            {"passes": 2, "counts": False, "needed_as_proof": 3},
             False,
             "chance",
-            "maybe fixed by bbbbbbb regs: ack, 2026-11-20: passed 2 of 4 runs needed, which may be chance",
+            "maybe fixed by bbbbbbb regs: ack, 2026-11-20: passed 2 of 3 runs needed, which may be chance",
         ),
         ({}, False, "stated", "said to be fixed by bbbbbbb regs: ack, 2026-11-20: passed 0 of 4 runs needed"),
         ({"passes": 2}, True, "returned", "failed again after the fix by bbbbbbb regs: ack, 2026-11-20"),
@@ -150,7 +150,12 @@ def _terminal(place: Layout, cause: Cause) -> str:
             "returned",
             "failed again after the fix by bbbbbbb regs: ack, 2026-11-20",
         ),
-        ({"passes": 2, "counts": False}, True, "failed", "maybe not fixed by bbbbbbb regs: ack, 2026-11-20"),
+        (
+            {"passes": 2, "counts": False, "needed_as_proof": 3},
+            True,
+            "failed",
+            "maybe not fixed by bbbbbbb regs: ack, 2026-11-20",
+        ),
         ({"result": "failed"}, False, "failed", "maybe not fixed by bbbbbbb regs: ack, 2026-11-20"),
     ],
 )

@@ -9,6 +9,7 @@ from pytest_dvwiki.causes.words import after_return, ends, no_fix, passed_of, se
 from pytest_dvwiki.model.sentences import count, few
 from pytest_dvwiki.records.fixes import tally
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
+from pytest_dvwiki.records.sides import MAYBE_LATER
 from pytest_dvwiki.wiki.text.markdown import cite, code, escape, one_line, table
 
 if TYPE_CHECKING:
@@ -107,15 +108,15 @@ def _owners(fix: Fix) -> str:
 
 def _done(fix: Fix) -> str:
     """Return what a fix did: its text or, if it has several commits, their names and subjects."""
+    notes = [note for note in (fix.note, MAYBE_LATER if fix.maybe_later else "") if note]
     if fix.by == "git" and fix.log_count > 1:
         names = [line.partition(" ") for line in fix.likely[:_SUBJECTS]]
         subjects = [f"{code(name[:_COMMIT])} {escape(one_line(subject, _NAME))}" for name, _, subject in names]
         rest = fix.likely_count - len(subjects)
         more = [f"and {rest} more"] if rest else []
         more += [unread(fix.unread_count)] if fix.unread_count else []
-        note = [escape(one_line(fix.note))] if fix.note else []
-        return "; ".join([*subjects, *more, *note])
-    return escape(one_line("; ".join(filter(None, (fix.text, fix.note)))))
+        return "; ".join([*subjects, *more, *map(escape, map(one_line, notes))])
+    return escape(one_line("; ".join(filter(None, (fix.text, *notes)))))
 
 
 def _became(state: FixState) -> str:
@@ -133,7 +134,7 @@ def _became(state: FixState) -> str:
 
 def _reckoning(state: FixState) -> str:
     """Return, in words, how the number of passing runs that a fix needs was computed."""
-    past, needed = state.past, state.fix.needed
+    past, needed = state.past, state.fix.needed_as_proof
     if past is None or state.fix.counts:
         return ""
     failed, runs = past.rate.taken

@@ -47,6 +47,8 @@ class ArchiveResult:
     """Pages that were left unchanged, each with the reason."""
     held: list[str]
     """Causes whose newest fix counts as held since this run."""
+    proven: list[str]
+    """Causes whose newest fix has so many passes since this run that chance is ruled out."""
     like: dict[str, tuple[str, str]]
     """For each cause whose new page is similar to an older page: the name of the older page, then of the new one."""
 
@@ -126,13 +128,15 @@ def archive(
         writer.write_indexes()
         if is_due:
             add_to_log(layout, "ingest", summary, record.task_id, date=record.finished)
+        held, proven = run.lasting()
         return ArchiveResult(
             pages_created=writer.files.created,
             pages_updated=writer.files.updated,
             page_of=run.page_of(),
             seconds=time.monotonic() - began,
             refused=writer.files.refused,
-            held=run.held(),
+            held=held,
+            proven=proven,
             like=run.like,
         )
 

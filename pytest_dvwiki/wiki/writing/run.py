@@ -91,11 +91,13 @@ class ArchivedRun:
             if older is not None:
                 self.like[fingerprint] = (older.name, page.name)
 
-    def held(self) -> list[str]:
-        """Return the causes whose newest fix counts as held since this run."""
-        newest = {cause: self.archive.fix_states((cause,))[-1:] for cause in sorted(self.judged)}
+    def lasting(self) -> tuple[list[str], list[str]]:
+        """Return the causes whose newest fix counts as held since this run, and those whose fix is proven now."""
+        fixes = {cause: self.archive.fix_states((cause,))[-1:] for cause in sorted(self.judged)}
+        newest = [(cause, state.fix) for cause, states in fixes.items() for state in states]
         task_id = self.record.task_id
-        return [cause for cause, states in newest.items() if any(state.fix.held_in == task_id for state in states)]
+        held = [cause for cause, fix in newest if fix.held_in == task_id]
+        return held, [cause for cause, fix in newest if fix.proven_in == task_id and cause not in held]
 
     def clarify(self, clarification: Clarification) -> None:
         """Add a clarification to the specification page of its feature."""

@@ -130,13 +130,13 @@ def test_what_held_by_the_number_of_passes_may_have_come_after_the_first_of_them
     runs = [_ran(tmp_path, 0, TEST), record(1, occurrence()), _other_seed(2)]
     runs += [_ran(tmp_path, number, TEST) for number in range(3, 6)]
     (state,) = _judged(tmp_path, *runs)
-    assert (state.fix.result, state.fix.note) == ("open", "")
+    assert (state.fix.result, state.fix.maybe_later) == ("open", False)
     (state,) = _judged(tmp_path, *runs, *(_ran(tmp_path, number, TEST) for number in range(6, 9)))
-    assert (state.fix.result, state.fix.note) == ("held", MAYBE_LATER)
+    assert (state.fix.result, state.fix.maybe_later) == ("held", True)
     same = Vcs(commit=f"{2:040x}", branch="main")
     nights = [_ran(tmp_path / "same", number, TEST, vcs=same) for number in range(3, 9)]
     (state,) = _judged(tmp_path / "same", *runs[1:3], *nights)
-    assert (state.fix.result, state.fix.note) == ("held", ""), "all of them passed at one commit"
+    assert (state.fix.result, state.fix.maybe_later) == ("held", False), "all of them passed at one commit"
     store.write_suite(tmp_path / "proven", (TEST,))
     proven = _other_seed(5, seed="42")
     (state,) = _judged(
@@ -618,8 +618,8 @@ def test_a_damaged_row_is_told_with_its_place_and_the_other_runs_count(
         ({"commits": ("a" * 40, "a" * 40)}, "regs: ack"),
         ({"commits": None}, "regs: ack"),
         ({"note": "uncommitted changes in tb.py"}, "uncommitted changes in tb.py, or bbbbbbb regs: ack"),
-        ({"note": f"dropping a.v; {MAYBE_LATER}"}, f"dropping a.v, or bbbbbbb regs: ack; {MAYBE_LATER}"),
-        ({"note": MAYBE_LATER}, f"bbbbbbb regs: ack; {MAYBE_LATER}"),
+        ({"note": "dropping a.v", "maybe_later": True}, f"dropping a.v, or bbbbbbb regs: ack; {MAYBE_LATER}"),
+        ({"maybe_later": True}, f"bbbbbbb regs: ack; {MAYBE_LATER}"),
     ],
 )
 def test_a_fix_in_short_begins_with_uncommitted_changes_or_its_commit(changes: dict[str, Any], told: str) -> None:

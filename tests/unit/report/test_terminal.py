@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_dvwiki.causes.cause import Cause, PageFacts
-from pytest_dvwiki.causes.passed import passed
+from pytest_dvwiki.causes.passed import Lasting, passed
 from pytest_dvwiki.model import (
     BinRow,
     Command,
@@ -308,11 +308,11 @@ GONE = on_record.cause(HELD)
 
 
 def passes(
-    record: RunRecord, *causes: Cause, known: Cause = GONE, held: tuple[str, ...] = (), written: bool = False
+    record: RunRecord, *causes: Cause, known: Cause = GONE, lasting: Lasting | None = None, written: bool = False
 ) -> Archived:
     """Return what came out of a run that shows some causes, and of which one is known whose tests pass again."""
     names = {known.name: known, "7" * 12: known}
-    said = tuple(passed(record, causes, names, held, written=written))
+    said = tuple(passed(record, causes, names, lasting or Lasting(), written=written))
     return Archived(causes=causes, record=record, passed=said, written=written)
 
 
@@ -489,7 +489,7 @@ def test_what_is_to_be_said_of_waivers_stands_at_the_end() -> None:
 
 def test_a_pass_that_may_be_chance_is_not_called_a_fix() -> None:
     record = replace(RECORD, passed_again=(AGAIN,), fixes=(FixRow(fingerprint="9b1f03c2a7d4", text="regs: ack"),))
-    few = on_record.cause(replace(HELD, result="open", counts=False, passes=12, needed=29))
+    few = on_record.cause(replace(HELD, result="open", counts=False, passes=12, needed=29, needed_as_proof=29))
     archived = passes(record, known=few, written=True)
     assert shown(archived=archived)[:5] == [
         "PASSED     sim_error / timeout",
@@ -551,15 +551,23 @@ def test_a_pass_beside_a_failure_of_the_same_cause_says_so() -> None:
 
 
 def test_a_fix_that_holds_now_is_told() -> None:
-    assert shown(archived=passes(RECORD, held=(GONE.name,), written=True))[:3] == [
+    assert shown(archived=passes(RECORD, lasting=Lasting(held=(GONE.name,)), written=True))[:3] == [
         "HELD       sim_error / timeout",
         "  the fix holds: 4 runs passed, and the cause did not return",
         "  by     1f0c2aa regs: ack in same cycle (rtl/regs.v, rtl/axi.v, rtl/a.v, +4)",
     ]
 
 
+def test_a_fix_whose_later_passes_rule_out_chance_is_told() -> None:
+    assert shown(archived=passes(RECORD, lasting=Lasting(proven=(GONE.name,)), written=True))[:3] == [
+        "FIXED      sim_error / timeout",
+        "  4 runs passed, too many to be chance",
+        "  by     1f0c2aa regs: ack in same cycle (rtl/regs.v, rtl/axi.v, rtl/a.v, +4)",
+    ]
+
+
 def test_a_fix_that_holds_while_other_tests_fail_does_not_say_that_the_cause_is_gone() -> None:
-    archived = passes(RECORD, KNOWN, held=(GONE.name,), written=True)
+    archived = passes(RECORD, KNOWN, lasting=Lasting(held=(GONE.name,)), written=True)
     text = " ".join(" ".join(shown(archived=archived)).split())
     assert "the fix holds: 4 runs passed, and no test that it made pass failed with the cause" in text
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.model import Command, Origin, PassedAgain, Place
+from pytest_dvwiki.model import Command, Origin, PassedAgain, Place, Vcs
 from pytest_dvwiki.records import WikiError, disk
 from pytest_dvwiki.records.store import record_path, suite_id
 from pytest_dvwiki.wiki.text import pages
@@ -263,6 +263,18 @@ def test_a_run_tells_which_fixes_it_made_hold(place: Layout) -> None:
     archive(place, passing(2))
     held = [archived(place, record(number), [TEST]).held for number in (3, 4, 5, 6)]
     assert held == [[], [], [CAUSE], []]
+
+
+def test_a_run_tells_which_fixes_its_passes_prove(place: Layout) -> None:
+    """A test that failed in two of three runs passes three times by chance in one of 27 cases."""
+    archive(place, record(1, occurrence(tests=(failed(seed="1"),))))
+    archived(place, record(2, vcs=Vcs(commit=f"{1:040x}", branch="main")), [TEST])
+    archive(place, record(3, occurrence(tests=(failed(seed="3"),))))
+    again = PassedAgain(nodeid=TEST, simulator="icarus", fingerprint=CAUSE, seed="4", changed="commit", failed_seed="3")
+    archive(place, passing(4, passed_again=(again,)))
+    assert "| open, passed 1 of 3 runs needed |" in _bug(place).read_text()
+    results = [archived(place, record(number), [TEST]) for number in (5, 6, 7)]
+    assert [(each.proven, each.held) for each in results] == [([], []), ([CAUSE], []), ([], [CAUSE])]
 
 
 def test_the_table_of_fixes_holds_whatever_git_says(place: Layout) -> None:
