@@ -101,7 +101,7 @@ def _reclassify(settings: Settings) -> Reclassified:
         print("every cause already has the name that the current patterns give it")
     if done.kept:
         shown = ", ".join(done.kept[:_SHOWN]) + (" …" if len(done.kept) > _SHOWN else "")
-        print(f"verdict kept, as the excerpt is too short for a new one: {count(len(done.kept), 'cause')} ({shown})")
+        print(f"verdict kept, as the excerpts give no clear new one: {count(len(done.kept), 'cause')} ({shown})")
     return done
 
 
