@@ -135,7 +135,7 @@ def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list
 
 
 def take_over(found: Sequence[ForeignPage], layout: Layout) -> tuple[int, list[str]]:
-    """Write the records and the text of another wiki; existing records and pages stay as they are.
+    """Write the records and the text of another wiki; existing records, and text on existing pages, stay.
 
     Returns:
         The number of new records, and a line for each page whose text could not be written.

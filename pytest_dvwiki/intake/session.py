@@ -53,7 +53,7 @@ class SessionReader:
             classification: What the session says about the failures' origins.
 
         Raises:
-            ModelError: The rules find no failure in the texts, and the model gave no answer.
+            ModelError: The rules find no failure in the texts, and the model gave no usable answer.
         """
         found = [group for group in groups(failure_summary) if tells_of_failure(group)]
         summed = len(found)
