@@ -1,4 +1,4 @@
-"""The commands that run the failing tests of a cause again, each with the seed that failed."""
+"""The commands that rerun the failing tests of a cause, each with the seed that failed."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.archive import Archive
 
 _MOST_RUNS = 20
-"""Maximum number of a cause's newest runs that are searched for failing tests."""
+"""Failing tests are taken from this many of a cause's newest runs, at most."""
 
 
 class Again(NamedTuple):
-    """A failing test, and the command that runs it with the seed that failed."""
+    """A failing test, and the command that reruns it with the seed that failed."""
 
     test: FailedTest
     command: Command
 
 
 def tests_again(cause: Cause, archive: Archive, since: str) -> list[Again]:
-    """Return the failing tests of a cause that have a command, the shortest first, each test with each seed once.
+    """Return the failing tests of a cause that have a command, the shortest first.
 
-    Only runs since the given day count; without a day, runs of the day on which the cause failed last.
+    A test is listed once for each seed, simulator and configuration. Only failures since the day `since` count; if
+    `since` is empty, only those on the day of the last failure.
     """
     found: dict[tuple[str, str | None, str | None, str | None], Again] = {}
     rows = cause.history.rows[:_MOST_RUNS] if cause.history is not None else ()
@@ -43,7 +44,7 @@ def tests_again(cause: Cause, archive: Archive, since: str) -> list[Again]:
 
 
 def _commands(occurrence: Occurrence) -> Iterator[Again]:
-    """Yield the failing tests whose command is known; a test runs again with each seed that failed."""
+    """Yield each failing test with a known command, once for each seed that failed."""
     for command in filter(None, (occurrence.quickest, occurrence.command)):
         tests = [test for test in occurrence.tests if test.nodeid == command.test]
         is_one_build = len({(test.simulator, test.config) for test in tests}) == 1
@@ -61,7 +62,7 @@ def _order(each: Again) -> tuple[bool, float, str, str]:
 
 
 def as_data(cause: Cause, each: Again) -> dict[str, Any]:
-    """Return a failing test and its command as plain data, for JSON."""
+    """Return a failing test of a cause and its command as plain data, for JSON."""
     test, command = each
     return {
         "cause": cause.name,

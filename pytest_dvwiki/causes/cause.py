@@ -24,33 +24,33 @@ class PageFacts:
     """Path of the page, relative to the wiki."""
     status: str = ""
     type: OriginType | None = None
-    """The type that a person gave, else the origin that dvwiki gives now."""
+    """The type that a person gave, else the origin in the tool's current verdict."""
     is_decided: bool = False
-    """Whether people decided the type: by the page's status, or by changing the type that dvwiki gave."""
+    """True if people decided the type, by the page's status or by changing the type that the tool gave."""
     owner: str = ""
-    """Who works on the cause, as people set it."""
+    """Who works on the cause; set by people."""
     spec_section: str = ""
-    """The section of the specification that the cause violates, as people set it."""
+    """The section of the specification that the cause violates; set by people."""
     links: tuple[str, ...] = ()
-    """URLs of the cause's tickets, as people set them."""
+    """URLs of the cause's tickets; set by people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """A cause on record, or of the current run."""
+    """A cause, either in the current run or only on record."""
 
     name: str
-    """The fingerprint; another cause of the same check has `/` and the task id of the run that opened it appended."""
+    """The fingerprint. For a later cause of the same check: the fingerprint, `/`, and the task id of its first run."""
     occurrence: Occurrence
     """The occurrence in the current run, else the newest on record."""
     history: CauseHistory | None = None
     """The history before the current run; None if no record has the cause."""
     page: PageFacts | None = None
-    """The facts on the page of the cause before the current run."""
+    """The facts on the cause's page, as they were before the current run."""
     subtype: SubtypeHistory | None = None
-    """The history of its failure subtype; None if nobody asked for that history."""
+    """The history of the failure subtype; None if it was not asked for."""
     advice: str = ""
-    """How such failures are fixed, from the pattern or the page of the subtype."""
+    """How to fix such failures, from the pattern or from the page of the subtype."""
 
     # News of the current run.
     news: News | None = None
@@ -59,27 +59,27 @@ class Cause:
     page_to_read: str | None = None
     """Path of the page to read, relative to the root."""
     without_fix: bool = False
-    """Whether the newest fix on record is not in the commit of the run."""
+    """True if the run's commit does not contain the newest fix on record."""
     undone: FixState | None = None
     """The newest fix, if the current failures show that the fix did not last; else None."""
     fix_in_place: bool | None = None
     """Whether the run's sources have the changes of the newest fix; False if these were undone, None if unknown."""
     changed_since_fix: bool = False
-    """Whether sources that may matter to the failure were changed between the newest fix and the run."""
+    """True if sources that may matter to the failure changed between the newest fix and the run."""
     fixed_elsewhere: bool = False
-    """Whether the newest fix on record is for other tests or simulators than those that fail."""
+    """True if the newest fix on record is for tests or simulators other than those that fail."""
     matrix: tuple[Split, ...] = ()
-    """The axes that divide the cause's failures from passes of the same tests at the commit of its newest failure."""
+    """The axes that separate failures from passes of the same tests, at the commit of the newest failure."""
     first_bad: FirstBad | None = None
-    """The commits with which the cause came, if records and git show them."""
+    """The commits that introduced the cause; None unless records and git show them."""
     waived: tuple[Waived, ...] = ()
     """The waivers of the cause's failures."""
     archived_as: str = ""
-    """The runs that have the cause on record already, if their artefacts were read again."""
+    """The runs that already recorded the cause, if their artefacts were read again; else empty."""
     like: tuple[str, str] | None = None
-    """Names of an older page with nearly the same content, and of the page just made; None if there is no such page."""
+    """The name of a similar older page and of the page just made; None if there is no similar page."""
     beside: Cause | None = None
-    """The cause of the same check that was fixed before, if this cause is another fault."""
+    """The fixed cause that the same check reported before, if this cause is another fault."""
 
     run_id: RunId | None = None
     """The job and machine of the current run, if they are on record."""
@@ -109,17 +109,17 @@ class Cause:
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """Return the names of the failing tests, each once; none if a report of the cause named none."""
+        """Return the names of the failing tests, each once; empty if the cause was reported without tests."""
         return tuple(dict.fromkeys(test.nodeid for test in self.occurrence.tests))
 
     @property
     def is_infrastructure(self) -> bool:
-        """Tell whether a licence, a limit, a host or a file system is at fault; such a cause counts against no test."""
+        """Tell whether a licence, a limit, a host or a file system is at fault, so that no test is blamed."""
         return is_infrastructure(self.occurrence)
 
     @property
     def command(self) -> Command | None:
-        """Return the command that runs the failure again."""
+        """Return the command that reruns the failing test; None if there is none."""
         return self.occurrence.command
 
     @property
@@ -129,12 +129,12 @@ class Cause:
 
     @property
     def newest_fix(self) -> Fix | None:
-        """Return the newest fix on record."""
+        """Return the newest fix on record; None if there is none."""
         return self.states[-1].fix if self.states else None
 
     @property
     def held_fix(self) -> Fix | None:
-        """Return the fix that held last, whether or not the cause returned."""
+        """Return the last fix that held, even if the cause returned later; None if no fix held."""
         return next((state.fix for state in reversed(self.states) if state.fix.result == "held"), None)
 
     @property

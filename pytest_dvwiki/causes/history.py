@@ -1,4 +1,4 @@
-"""The interface through which the packages above query the archive."""
+"""The interface that packages in higher layers use to query the archive."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ if TYPE_CHECKING:
 
 
 class History(Protocol):
-    """The knowledge of the archive; implemented by the wiki."""
+    """Queries of the archive; `wiki.query.WikiHistory` implements them."""
 
     def cause(self, fingerprint: str) -> Cause | None:
         """Return the cause with a fingerprint or alias; None if no record has it."""
         ...
 
     def register_formers(self, formers: Mapping[str, str | None]) -> None:
-        """Register the version 1 names of a run's causes, by current fingerprint, before the run is on record."""
+        """Register the version 1 fingerprint for each current one of a run that is not on record yet."""
         ...
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
-        """Return the newest fix of each of a check's causes that has not returned; the last seen cause first."""
+        """Return the newest fix of each cause of a check that has not returned, the most recently seen cause first."""
         ...
 
     def cause_of(
         self, occurrence: Occurrence, task_id: str, changes: Sequence[SinceFix] = (), *, without_fix: bool = False
     ) -> str:
-        """Return the cause with which a check fails in a run that is not on record yet, and remember it."""
+        """Return the cause of a failure in a run that is not on record yet, and remember it."""
         ...
 
     def reference(self, cause: str) -> str:
-        """Return a name of a cause that stays valid in records, whatever other causes its check gets later."""
+        """Return a name for a cause that stays valid in records even if its check reports other causes later."""
         ...
 
     def names(self, fingerprint: str, former: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return all fingerprints of a cause, the current one first, and the names of all its pages."""
+        """Return all fingerprints of a cause, beginning with the current one, and the names of all its pages."""
         ...
 
     def subtype(self, failure_subtype: str) -> SubtypeHistory | None:
@@ -63,11 +63,11 @@ class History(Protocol):
         ...
 
     def matrix(self, fingerprint: str, commit: str) -> tuple[Split, ...]:
-        """Return the axes that divide the failures of a cause at a commit from passes of its tests there."""
+        """Return the axes that separate, at one commit, the failures of a cause from the passes of its tests."""
         ...
 
     def refresh(self) -> None:
-        """Read what has been archived since the first query."""
+        """Read what has been archived since the first query or the last refresh."""
         ...
 
     def undone_fix(self, occurrence: Occurrence) -> FixState | None:
@@ -75,33 +75,33 @@ class History(Protocol):
         ...
 
     def regressed(self, occurrence: Occurrence, *, fix_in_place: bool = False) -> bool:
-        """Tell whether a new occurrence is the first since the cause was closed, or since a fix of it had held.
+        """Tell whether an occurrence is the cause's first one since its page was closed, or since a fix that held.
 
-        If that fix is still in the sources, the check may report another fault: only a closed page counts then.
+        If that fix is still in the sources, the check may report another fault: then only a closed page counts.
         """
         ...
 
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
-        """Return the passing tests whose pass is news for a failure on record, by test and fingerprint."""
+        """Return the tests whose pass is news for a failure on record, one entry for each test and fingerprint."""
         ...
 
     def fix_template(self, failure_subtype: str) -> str:
-        """Return the fix section of a subtype's page; empty if nobody wrote it."""
+        """Return the fix advice on the page of a subtype; empty if people have not written or accepted any."""
         ...
 
     def decisions(self, pattern: str, fingerprint: str) -> dict[OriginType, int]:
-        """Return how many other causes of a pattern people assigned to each origin."""
+        """Return, for each origin, how many other causes of a pattern people assigned to it."""
         ...
 
     def last_passes(
         self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = EVER
     ) -> Sequence[Pass]:
-        """Return the newest passes of a failing test on its simulator without uncommitted changes, newest first.
+        """Return a failing test's most recent passes on its simulator without uncommitted changes, newest first.
 
-        For a build that fails, runs in which the build passed count, whether or not their tests passed.
+        If the build fails, runs in which the same build passed count as well, whether or not their tests passed.
 
         Args:
-            cause: The cause with which the test fails.
+            cause: Why the test fails.
             test: The test that failed.
             before: Sort key of a run; only earlier passes count.
         """
@@ -112,9 +112,9 @@ class History(Protocol):
         ...
 
     def flaky(self, names: Collection[str]) -> Mapping[str, tuple[int, int]]:
-        """Return, by test, in how many of the newest runs the test was flaky, and in how many the test ran."""
+        """Return, for each test, the number of newest runs in which it was flaky, and in which it ran."""
         ...
 
     def coverage(self) -> dict[tuple[str, str], KnownBin]:
-        """Return, by covergroup and bin, the record of every bin that is, or was, a coverage hole."""
+        """Return what is on record about every present or former coverage hole, by covergroup and bin."""
         ...

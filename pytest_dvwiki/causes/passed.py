@@ -17,42 +17,42 @@ if TYPE_CHECKING:
 NoProof = Literal["new stimulus", "comes and goes", "unknown seed", "other seed"]
 """Why a pass may be chance.
 
-The stimulus generator was changed too; the test comes and goes with one seed; the seed that failed is not on record; or
-the pass had another seed.
+`new stimulus`: the stimulus generator was also changed; `comes and goes`: with one seed, the test both failed and
+passed; `unknown seed`: the seed that failed is not on record; `other seed`: the pass had another seed.
 """
 
 
 class Lasting(NamedTuple):
-    """Names of the causes whose newest fix has enough passes since a run."""
+    """Names of the causes whose newest fix is held or proven from a run on."""
 
     held: tuple[str, ...] = ()
     """Causes whose fix counts as held."""
     proven: tuple[str, ...] = ()
-    """Causes whose fix is proven, since chance is ruled out."""
+    """Causes whose fix is proven, because its passes rule out chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passed:
-    """The statement about a cause whose tests pass again in a run."""
+    """What there is to say about a cause whose tests pass again in a run."""
 
     word: Literal["FIXED", "PASSED", "HELD"]
     name: str
     cause: Cause | None
-    """The cause as of the end of the run."""
+    """The cause, as known at the end of the run."""
     tests: tuple[str, ...] = ()
     """The tests that pass again; empty if only the number of passes is news."""
     fix: Fix | None = None
-    """The newest fix if only the number of passes is news, else the changes between failure and pass."""
+    """The newest fix if only the number of passes is news; else the possible fix between failure and pass."""
     no_proof: NoProof | None = None
-    """Why the passes may be chance, although something that can be a fix was changed."""
+    """Why the passes may be chance, although a possible fix was made."""
     no_fix: Change | Literal["fails elsewhere"] | None = None
-    """Why there is no fix; `fails elsewhere` if a fix holds but the cause still fails other tests."""
+    """Why there is no fix; `fails elsewhere` if the cause still fails other tests."""
     pass_: PassedAgain | None = None
     """The most telling of the passes."""
     failing: Command | None = None
-    """The command with the seed that failed, if the pass had another seed."""
+    """The command with the seed that failed, if the pass had another seed and proves no fix."""
     passing: Command | None = None
-    """The command with the seed that passed."""
+    """The command with the seed that passed; None if `failing` is None."""
 
 
 def passed(
@@ -64,15 +64,16 @@ def passed(
     reported: Container[tuple[str, str]] = (),
     written: bool,
 ) -> Iterator[Passed]:
-    """Yield the statements about causes whose tests pass in a run.
+    """Yield what there is to say about causes whose tests pass in a run.
 
     Args:
         record: The record of the run; None if the run left none.
-        causes: The causes that occur in the run.
-        known: Maps fingerprints to causes whose tests pass again or whose fix lasts, as of the end of the run.
+        causes: The causes of the run's failures.
+        known: Maps fingerprints to causes, as known at the end of the run: those whose tests pass again, and those
+            whose fix lasts.
         lasting: The causes whose fix holds or is proven from this run on.
         reported: Pairs of a test and the name of its cause, for fixes that were reported before they were committed.
-        written: Whether the run is on record; the records then tell the result of each fix.
+        written: True if the run is on record; the records then tell the result of each fix.
     """
     if record is None:
         return
@@ -103,14 +104,14 @@ def passed(
 def _passed(
     again: Sequence[PassedAgain], fix: Fix | None, cause: Cause | None, *, is_present: bool, written: bool
 ) -> Passed:
-    """Return the statement about the passes of one cause's tests.
+    """Return what there is to say about the passes of one cause's tests.
 
     Args:
         again: The passes.
         fix: The changes between failure and pass, if they may be a fix.
         cause: The cause.
-        is_present: Whether the cause still fails other tests of the run.
-        written: Whether the records tell the result of the fix.
+        is_present: True if the cause still fails other tests of the run.
+        written: True if the records tell the result of the fix.
     """
     newest = cause.newest_fix if cause is not None else None
     counts = newest.counts if written and newest is not None else any(map(same_seed, again))
@@ -131,7 +132,7 @@ def _passed(
 
 
 def _no_proof(again: PassedAgain) -> NoProof:
-    if again.new_stimulus:  # the seed that failed draws other values now, so a pass with it proves no more
+    if again.new_stimulus:  # the seed that failed now draws other values, so a pass with this seed proves nothing
         return "new stimulus"
     if same_seed(again):
         return "comes and goes"
@@ -139,7 +140,7 @@ def _no_proof(again: PassedAgain) -> NoProof:
 
 
 def _both_seeds(again: Sequence[PassedAgain], cause: Cause | None) -> tuple[Command | None, Command | None]:
-    """Return the command with the seed that failed, and the one with the seed that passed."""
+    """Return the command with the seed that failed and the one with the seed that passed; None if not both exist."""
     command = cause.command if cause is not None else None
     if cause is None or command is None:
         return None, None

@@ -1,4 +1,4 @@
-"""Statements about a cause: each fact is decided once, here, in reading order."""
+"""Statements about a cause: here each fact is decided once, and the facts are put in reading order."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 Standing = Literal["held", "passing", "chance", "stated", "returned", "failed", "elsewhere"]
 """The standing of a fix.
 
-The fix `held`; its passes are more than chance but too few to call it held (`passing`); they may be chance (`chance`);
-somebody stated it and no run has passed since (`stated`); the cause `returned` although the passes were more than
-chance; it changed nothing (`failed`); or it fixed other tests or simulators than those that fail (`elsewhere`).
+`held`: enough runs passed. `passing`: the passes are more than chance, but too few to call the fix held. `chance`: the
+passes may be chance. `stated`: somebody stated the fix, and no run has passed since. `returned`: the cause came back
+although the passes were more than chance. `failed`: the fix changed nothing. `elsewhere`: the fix was for tests or
+simulators other than those that fail.
 """
 
 
@@ -37,7 +38,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlreadyArchived(Statement, frozen=True, kw_only=True):
-    """The artefacts were read before."""
+    """The artefacts were read before, and their runs are on record."""
 
     archived_as: str
 
@@ -47,7 +48,7 @@ class Regressed(Statement, frozen=True, kw_only=True):
 
     date: str
     closed: bool
-    """Whether its page was closed; if not, a fix had held."""
+    """True if the cause's page was closed; False if a fix had held."""
 
 
 class Seen(Statement, frozen=True, kw_only=True):
@@ -62,11 +63,11 @@ class Seen(Statement, frozen=True, kw_only=True):
     held: int = 0
     failed: int = 0
     before: bool = False
-    """Whether the current run is not counted."""
+    """True if the numbers leave out the current run."""
     of_kind: bool = False
-    """Whether the counts are for the whole failure subtype."""
+    """True if the numbers are those of the whole failure subtype."""
     reports: int = 0
-    """Number of the runs that are known only from a report."""
+    """How many of the runs are known only from a report."""
 
 
 class FixedBy(Statement, frozen=True, kw_only=True):
@@ -75,11 +76,11 @@ class FixedBy(Statement, frozen=True, kw_only=True):
     fix: Fix
     standing: Standing
     is_back: bool = False
-    """Whether the cause returned after the fix had held."""
+    """True if the cause returned after the fix had held."""
     until: str = ""
-    """The time at which the cause came back, if known."""
+    """When the cause came back; empty if it did not, or if the time is unknown."""
     failed_since: str = ""
-    """The time of the last failure since the fix, of other tests or on other simulators."""
+    """When other tests, or the same tests on other simulators, last failed since the fix; empty if they did not."""
 
 
 class WithoutFix(Statement, frozen=True, kw_only=True):
@@ -87,7 +88,7 @@ class WithoutFix(Statement, frozen=True, kw_only=True):
 
 
 class Beside(Statement, frozen=True, kw_only=True):
-    """The cause differs from the fixed cause that the same check reported before."""
+    """The cause is another fault than the fixed cause that the same check reported before."""
 
     page: str
     """The page of the fixed cause, or the name of that cause if it has no page."""
@@ -98,14 +99,14 @@ class Infrastructure(Statement, frozen=True, kw_only=True):
     """The cause comes from a licence, a limit, a host or a file system."""
 
     jobs: int
-    """Number of jobs that the cause hit."""
+    """Number of jobs in which the cause occurred."""
     hosts: tuple[str, ...]
-    """Machines of these jobs, as far as they are on record."""
+    """The machines of these jobs, as far as they are on record."""
     since: str
 
 
 class Tracked(Statement, frozen=True, kw_only=True):
-    """People say on the page who works on the cause, where, and which section of the specification it violates."""
+    """What people wrote on the page: who works on the cause, its tickets, and the section of the specification."""
 
     owner: str
     links: tuple[str, ...]
@@ -113,7 +114,7 @@ class Tracked(Statement, frozen=True, kw_only=True):
 
 
 class Accepted(Statement, frozen=True, kw_only=True):
-    """People accept failures of the cause."""
+    """A waiver accepts failures of the cause."""
 
     waived: Waived
     tests: int
@@ -121,19 +122,19 @@ class Accepted(Statement, frozen=True, kw_only=True):
 
 
 class Came(Statement, frozen=True, kw_only=True):
-    """The commits with which the cause came."""
+    """The commits that introduced the cause, or when it was first seen."""
 
     found: FirstBad
 
 
 class SeenOn(Statement, frozen=True, kw_only=True):
-    """The values of a matrix axis on which the cause was seen, and the values on which its tests passed."""
+    """The values of a matrix axis where the cause was seen, and the values where its tests passed."""
 
     split: Split
 
 
 class Advice(Statement, frozen=True, kw_only=True):
-    """Advice on failures of the cause's subtype: in words, or as a fix of another cause of the subtype."""
+    """Advice for failures of the cause's subtype: a text, or a fix that held for another cause of the subtype."""
 
     text: str = ""
     fix: Fix | None = None
@@ -153,20 +154,20 @@ class Proposed(Statement, frozen=True, kw_only=True):
 
 
 class Reproduce(Statement, frozen=True, kw_only=True):
-    """The command that runs the last failure again, or why there is none."""
+    """The command that reruns the last failing test, or why there is none."""
 
     command: Command | None
     why_not: str = ""
 
 
 class Unseeded(Statement, frozen=True, kw_only=True):
-    """The seed does not repeat the last failure, because a file draws stimulus without a seed."""
+    """The seed may not repeat the last failure, because a file draws numbers without using the seed."""
 
     file: str
 
 
 class Compare(Statement, frozen=True, kw_only=True):
-    """The command that runs the last failure again, but with a seed that passed, to compare the two runs."""
+    """The command that reruns the last failing test with a seed that passed, to compare the two runs."""
 
     command: Command
 
@@ -176,20 +177,20 @@ class Flaky(Statement, frozen=True, kw_only=True):
 
     nodeid: str
     attempts: tuple[Attempt, ...]
-    """The failed attempts in order, then the attempt that passed; empty if they are not known."""
+    """The failed attempts in order, then the attempt that passed; empty if unknown."""
     flaky: int
-    """Number of runs in which the test was flaky, including this run."""
+    """Number of runs on record in which the test was flaky, plus this run."""
     runs: int
-    """Number of runs on record in which the test is known to have run, including this run."""
+    """Number of runs on record in which the test is known to have run, plus this run."""
 
 
 def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[Statement]:
     """Yield the statements about a cause, in reading order.
 
     Args:
-        cause: The cause; if it has news, its history ends before the current run.
-        now: The time at which the current run ended; empty if the cause is only on record.
-        dirty: Whether the run had uncommitted changes, which may have undone a fix.
+        cause: The cause; if it is in the current run, its history ends before that run.
+        now: When the current run ended; empty if the cause is only on record.
+        dirty: True if the run had uncommitted changes, which may have undone a fix.
     """
     if cause.archived_as:
         yield AlreadyArchived(archived_as=cause.archived_as)
@@ -202,7 +203,7 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
     page = cause.page
     if page is not None and (page.owner or page.links or page.spec_section):
         yield Tracked(owner=page.owner, links=page.links, spec_section=page.spec_section)
-    # The source of a cause of the current run is the run itself.
+    # For a cause in the current run, that run is the source.
     record = cause.history if cause.news is None else None
     newest = record.rows[0].task_id if record is not None else ""
     any_seed = is_deterministic(cause.occurrence)
@@ -223,10 +224,10 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
 
 
 def _infrastructure(cause: Cause, now: str) -> Infrastructure:
-    """Return which jobs and hosts a cause hit, with those of the current run."""
+    """Return the jobs and hosts in which a cause occurred, including those of the current run."""
     history, run = cause.history, cause.run_id or RunId()
     present = cause.news is not None and not cause.archived_as
-    # A run without an id of its job counts as a job of its own.
+    # A run without a job id counts as a job of its own.
     jobs = {*(history.jobs if history is not None else ()), *([run.job or ""] if present else [])}
     hosts = [*(history.hosts if history is not None else ()), *([run.host] if run.host else [])]
     since = history.first_seen if history is not None else now
@@ -234,7 +235,7 @@ def _infrastructure(cause: Cause, now: str) -> Infrastructure:
 
 
 def _new(cause: Cause) -> Iterator[Statement]:
-    """Yield the statements about a new cause: on its check, and on its subtype."""
+    """Yield the statements about a new cause: what is known of its check, and of its subtype."""
     if cause.beside is not None:
         yield beside(cause.beside)
     kind = cause.subtype
@@ -252,7 +253,7 @@ def _new(cause: Cause) -> Iterator[Statement]:
 
 
 def beside(other: Cause) -> Beside:
-    """Return the statement that a cause differs from the given one, which the same check reported."""
+    """Return the statement that a cause is another fault than `other`, which the same check reported before."""
     fix = other.newest_fix
     stands = fix is not None and fix.result != "failed" and not fix.returned
     return Beside(page=other.page.path if other.page is not None else other.name, fix=fix if stands else None)
@@ -264,7 +265,7 @@ def _known(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
     assert history is not None  # noqa: S101  # for mypy: the caller asked
     newest = cause.newest_fix
     closed = newest is None or newest.result != "held"
-    # In a run, the line of a fix that held tells since when the cause is back.
+    # In a run, the line about a fix that held says when the cause came back.
     if history.regressed is not None and (cause.news is None or (closed and cause.news == "KNOWN")):
         date, task = history.regressed
         yield Regressed(date=date, closed=closed, task_id=task)
@@ -287,7 +288,7 @@ def _known(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
 
 
 def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
-    """Yield the fix that held last, and the newest fix."""
+    """Yield the statements about the last fix that held, and about the newest fix."""
     if not cause.states:
         return
     newest = cause.undone or cause.states[-1]
@@ -308,26 +309,26 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
             break
     if cause.without_fix:
         yield WithoutFix()
-    # Artefacts read again may be older than the newest fix.
+    # If artefacts were read again, they may be older than the newest fix.
     elif newest.fix.result != "held" and not cause.archived_as:
         found = standing(newest, failing=failing)
         changed = cause.fix_in_place is False or cause.changed_since_fix or _came_after(newest, cause)
         innocent = dirty or newest.returned or (failing and changed)
         if found == "failed" and newest.fix.result == "open" and innocent:
-            return  # uncommitted changes, a later commit, or the end of the fix, may have brought it back
+            return  # uncommitted changes, a later commit, or a revert of the fix may have brought the cause back
         since = _failed_since(cause, newest)
         fix = _as_returned(newest.fix, cause) if failing else newest.fix
         yield FixedBy(fix=fix, standing=found, failed_since=since, task_id=newest.task_id)
 
 
 def _came_after(state: FixState, cause: Cause) -> bool:
-    """Tell whether the cause certainly came with a commit after the one at which the fix was seen to pass."""
+    """Tell whether a commit after the one that passed with the fix certainly introduced the cause."""
     found = cause.first_bad
     return found is not None and found.is_certain and found.good in (state.fix.commits or ())[-1:]
 
 
 def _as_returned(fix: Fix, cause: Cause) -> Fix:
-    """Return the newest fix of a cause that fails in the current run, with whether the run has that fix."""
+    """Return the newest fix of a cause in the current run, with `in_place` set for this run."""
     return replace(fix, in_place=cause.fix_in_place)
 
 
@@ -336,13 +337,13 @@ def standing(state: FixState, *, failing: bool = False) -> Standing:
 
     Args:
         state: The fix.
-        failing: Whether tests of the fix fail in a run that is not on record yet.
+        failing: True if tests of the fix fail in a run that is not on record yet.
     """
     fix = state.fix
     if fix.result == "held":
         return "held"
     if failing or fix.returned or fix.result == "failed":
-        # It passed with the seed that failed, or often enough: another commit may have brought the cause back.
+        # The tests passed with the seed that failed, or often enough: another commit may have brought the cause back.
         return "returned" if fix.passes and (fix.counts or state.seed_passed) else "failed"
     if not fix.passes:
         return "stated"
@@ -350,21 +351,21 @@ def standing(state: FixState, *, failing: bool = False) -> Standing:
 
 
 def is_fixed_by(state: FixState, commit: str) -> bool:
-    """Tell whether passing runs show that a commit is the commit of a fix.
+    """Tell whether passing runs show that a commit made a fix.
 
     Args:
         state: The fix.
         commit: The commit, by seven or more of its digits.
     """
     fix = state.fix
-    last = () if fix.unread_count else (fix.commits or ())[1:]  # this commit may be one that cannot matter
+    last = () if fix.unread_count else (fix.commits or ())[1:]  # with unread commits, the last may not matter
     names = (*last, *(line.partition(" ")[0] for line in fix.likely))
     is_proven = standing(state) in {"held", "passing"} and not state.returned
     return is_proven and any(name.startswith(commit) or commit.startswith(name) for name in names if name)
 
 
 def _failed_since(cause: Cause, state: FixState) -> str:
-    """Return the time of the last recorded failure since a fix; empty if there is none or the fix has failed."""
+    """Return when the cause last failed on record since a fix; empty if it did not, or if the fix failed."""
     if cause.history is None or cause.news is not None or state.returned or state.fix.result == "failed":
         return ""
     last = next((row for row in cause.history.rows if not row.without_fix), None)
@@ -372,7 +373,7 @@ def _failed_since(cause: Cause, state: FixState) -> str:
 
 
 def passes_since(cause: Cause) -> str:
-    """Return the time since which passes prove a cause fixed; empty if no passes do."""
+    """Return the date of the newest fix if passes prove it; else empty."""
     state = cause.states[-1] if cause.states else None
     if state is None or state.returned or standing(state) not in {"held", "passing"} or _failed_since(cause, state):
         return ""
@@ -380,10 +381,10 @@ def passes_since(cause: Cause) -> str:
 
 
 def _advice(cause: Cause) -> Advice | Unnamed | None:
-    """Return the advice for a cause for which no fix has held.
+    """Return the advice for a cause; None if a fix has held for it, or if there is no advice.
 
-    For a kind that no seed can change, such as a missing time scale, a fix that held for another cause is better than
-    words. A fix for one failed check says nothing about another.
+    For a kind of failure that no seed can change, such as a missing time scale, a fix that held for another cause is
+    better than words. For failed checks it is not: a fix for one says nothing about another.
     """
     if cause.held_fix is not None:
         return None
@@ -396,7 +397,7 @@ def _advice(cause: Cause) -> Advice | Unnamed | None:
 
 
 def _again(newest: Occurrence, history: CauseHistory | None, task_id: str) -> Iterator[Statement]:
-    """Yield the statements about running the last failure again."""
+    """Yield the statements about rerunning the last failing test."""
     if newest.command is not None or newest.unreproducible:
         yield Reproduce(command=newest.command, why_not=newest.unreproducible, task_id=task_id)
     if newest.unseeded and not is_deterministic(newest):
@@ -406,7 +407,7 @@ def _again(newest: Occurrence, history: CauseHistory | None, task_id: str) -> It
 
 
 def _compare(newest: Occurrence, history: CauseHistory) -> Iterator[Compare]:
-    """Yield the command that runs the last failure again, but with a seed that passed on the same simulator."""
+    """Yield the command that reruns the last failing test with a seed that passed on the same simulator, if known."""
     command = newest.command
     if command is None:
         return

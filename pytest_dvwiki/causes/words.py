@@ -1,6 +1,6 @@
-"""Write statements as text: the same words for terminal, pages and prompts, each with its own way to mark quotations.
+"""Statements as text: the same words for terminal, pages and prompts, each with its own markup for names and quotes.
 
-A text begins in lower case and has no full stop; `sentence` adds both.
+A text begins in lower case and has no full stop; `sentence` makes a sentence of it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SUBJECTS = 3
 _FILES = 3
 _MOST_HOSTS = 6
 _BARE_URL = re.compile(r"https?://[\w.~:/?#@!&+=%-]+", re.ASCII)
-"""A URL that Markdown shows as it is."""
+"""Matches a URL that needs no escaping in Markdown."""
 
 
 class Style(NamedTuple):
@@ -36,11 +36,11 @@ class Style(NamedTuple):
     name: Callable[[str], str] = str
     """Formats the name of a commit, a file, a test or an owner."""
     quote: Callable[[str], str] = str
-    """Formats quoted text: the subject of a commit, a reason."""
+    """Formats quoted text, such as the subject of a commit or a reason."""
     link: Callable[[str], str] = str
     """Formats the name of a cause or the path of its page."""
     files: int = 0
-    """Number of files of a fix that are named."""
+    """Maximum number of a fix's files to name."""
 
 
 PLAIN = Style()
@@ -48,7 +48,7 @@ PLAIN = Style()
 
 @functools.singledispatch
 def text(statement: of.Statement, style: Style = PLAIN) -> str:  # noqa: ARG001  # for the functions registered below
-    """Return the text of a statement; empty for a command, which each output prints in its own way."""
+    """Return the text of a statement; empty if it is a command, which each output prints in its own way."""
     return ""
 
 
@@ -70,7 +70,7 @@ def _seen(statement: of.Seen, style: Style = PLAIN) -> str:  # noqa: ARG001
     if statement.before:
         seen = f"in {statement.runs} runs since {first}" if statement.runs > 1 else f"once before, on {first}"
     else:
-        # A cause reported through the API may have no test.
+        # A cause that was reported through the API can be without tests.
         tests = f" with {count(statement.tests, 'failing test')}" if statement.tests else ""
         when = f"on {first}" if first == last else f"first on {first}, last on {last}"
         seen = f"in {count(statement.runs, 'run')}{tests}, {when}"
@@ -148,7 +148,7 @@ def _waiver(statement: of.Accepted, style: Style = PLAIN) -> str:
 
 @text.register
 def _came(statement: of.Came, style: Style = PLAIN) -> str:
-    """Return the commits with which a cause came; if none is known, when it was first seen and its test last passed."""
+    """Return the commits that introduced a cause; if unknown, when it was first seen and when its test last passed."""
     found = statement.found
     good, bad = style.name(short(found.good)), style.name(short(found.bad))
     files = ", ".join(map(style.name, found.files[:_FILES]))
@@ -178,7 +178,7 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
 
 
 def _first_seen(found: FirstBad, good: str, bad: str, where: str) -> str:
-    """Return when a cause was first seen, and its test's last pass before that, which does not prove its absence."""
+    """Return when a cause was first seen and when its test passed before; that pass may be chance."""
     how = "with another seed" if found.passed_with == "other" else "maybe by chance"
     if found.good == found.bad and not found.dirty:
         return f"first seen at {bad}, where it passed before {how}"
@@ -235,31 +235,31 @@ def _flaky(statement: of.Flaky, style: Style = PLAIN) -> str:  # noqa: ARG001
 
 
 def short(commit: str, digits: int = _SHORT) -> str:
-    """Return the name of a commit as it is shown; a revision outside git (`@1234567`) stays whole."""
+    """Return a commit's hash cut to some digits; a revision outside git (`@1234567`) is not cut."""
     return commit if commit.startswith("@") else commit[:digits]
 
 
 def sentence(clause: str) -> str:
-    """Return a text as a sentence."""
+    """Return a text with a capital letter and a full stop."""
     return f"{clause[:1].upper()}{clause[1:].removesuffix('.')}."
 
 
 def unread(number: int) -> str:
-    """Return the words for a number of commits that cannot matter, as far as is known."""
+    """Return a phrase for a number of commits that touch no code that the simulation is known to read."""
     return f"and {number} that {'changes' if number == 1 else 'change'} no code known to be read"
 
 
 def ends(held: int, failed: int) -> str:
-    """Return how many fixes held or failed: `1 fix held`, `3 fixes held, 1 failed`; empty if none did."""
+    """Return, in words, how many fixes held and failed: `3 fixes held, 1 failed`; empty if no fix did either."""
     results = [(number, word) for number, word in ((held, "held"), (failed, "failed")) if number]
     nouns = [" fix" if number == 1 else " fixes" for number, _ in results[:1]] + [""]
     return ", ".join(f"{number}{noun} {word}" for (number, word), noun in zip(results, nouns, strict=False))
 
 
 def fix_text(fix: Fix, style: Style = PLAIN) -> str:
-    """Return a fix in one line: uncommitted changes, its commit or the first and last of several, then its text."""
+    """Return a line on a fix: uncommitted changes, then its commit or the first and last of several, then its text."""
     described = style.quote(fix.text)
-    # The text for uncommitted changes names their files already.
+    # The text for uncommitted changes already names their files.
     if style.files and fix.log_count and fix.files:
         more = f", +{fix.file_count - style.files}" if fix.file_count > style.files else ""
         described += f" ({', '.join(map(style.name, fix.files[: style.files]))}{more})"
@@ -271,14 +271,14 @@ def fix_text(fix: Fix, style: Style = PLAIN) -> str:
     edits = f"{style.quote(fix.note)}, or " if fix.note else ""
     if not fix.commits or fix.commits[0] == fix.commits[1]:
         return f"{edits}{described}"
-    # Git names a single commit; the run that passed may have been at a later one that changed no sources.
+    # A single commit is taken from git's log: the run that passed may have been at a later one that changed no sources.
     only = fix.likely_count == 1
     names = [fix.log[0].partition(" ")[0]] if only else fix.commits if fix.log_count else fix.commits[1:]
     return f"{edits}{style.name('..'.join(map(short, names)))} {described}"
 
 
 class AnyWaiver(Protocol):
-    """A waiver of the project's file, or one that matched failures."""
+    """A waiver: an entry of the project's file, or one that matched failures of a run."""
 
     @property
     def id(self) -> str: ...  # noqa: D102
@@ -291,7 +291,7 @@ class AnyWaiver(Protocol):
 
 
 def waiver_text(waiver: AnyWaiver, style: Style = PLAIN) -> str:
-    """Return what is waived, by whom, and until when."""
+    """Return a waiver's name and reason, by whom it was given, and until when."""
     if waiver.id == FOR_ALL:
         return f"[WAIVED_AS_INFO] {style.quote(waiver.reason)}"
     until = f"until {waiver.expires}" if waiver.expires else ""
@@ -304,12 +304,12 @@ _MOST_GATED = 3
 
 
 def gate_text(mode: str, gate: Gate | None, *, refused: str, status: int, waived: Sequence[Waived] = ()) -> str:
-    """Return in one line what the gate let through, or why it changed nothing.
+    """Return one line on what the gate let through or stopped, or on why it changed nothing.
 
     Args:
-        mode: The gate's name.
+        mode: The mode of the gate, as set by `--dvwiki-gate`.
         gate: The gate's decision; None if there is none.
-        refused: Why the gate must not act; empty if it may.
+        refused: Why the gate must not act; empty if it may act.
         status: The exit status that pytest gave.
         waived: The waivers of the run.
     """
@@ -330,7 +330,7 @@ def _number(rows: Sequence[Gated]) -> str:
 
 
 def _gated(rows: Sequence[Gated], waived: Sequence[Waived]) -> str:
-    """Return tests by the reason of the gate's decision, and waived tests by their waivers."""
+    """Return the number and some names of tests for each reason of the gate; waived tests by their waivers' names."""
     parts = []
     for reason in dict.fromkeys(row.reason for row in rows):
         tests = dict.fromkeys(test for row in rows if row.reason == reason for test in row.tests)
@@ -343,13 +343,13 @@ def _gated(rows: Sequence[Gated], waived: Sequence[Waived]) -> str:
 
 
 def after_return(fix: Fix) -> str:
-    """Return in words that a cause returned after a fix, or that its check fails with the fix in place."""
+    """Return words that say that a cause returned after a fix, or that its check fails with the fix in place."""
     day = (fix.returned or "")[:10]
     return f"failed again {day} with this fix in place, maybe from another fault" if fix.in_place else f"returned {day}"
 
 
 def passed_of(fix: Fix) -> str:
-    """Return how many of the passing runs a fix has that it needs to hold or, before that, to rule out chance."""
+    """Return, in words, how many passing runs a fix has of those needed to hold or, before that, to rule out chance."""
     return f"passed {fix.passes} of {count(fix.needed if fix.counts else fix.needed_as_proof, 'run')} needed"
 
 
@@ -357,7 +357,7 @@ def passed_of(fix: Fix) -> str:
 
 
 def of_passes(statement: Passed) -> str:
-    """Return why passes may be chance or are not a fix, or that a fix holds; empty for a proven fix."""
+    """Return words on the passes: why they may be chance or are no fix, or that a fix holds; empty for a proven fix."""
     if statement.word == "HELD":
         passes = statement.fix.passes if statement.fix is not None else 0
         rest = "no test that it made pass failed with the cause" if statement.no_fix else "the cause did not return"
@@ -369,7 +369,7 @@ def of_passes(statement: Passed) -> str:
         return ""
     if statement.no_fix is not None:
         failed_seed = UNKNOWN_SEED if again.seed_unknown else again.failed_seed
-        # Those that still fail may have another fault, which the same check reports.
+        # The tests that still fail may have another fault, which the same check reports.
         verdict = "not called fixed" if statement.no_fix == "fails elsewhere" else "no fix"
         return f"{verdict}: {no_fix(statement.no_fix, again.seed, failed_seed)}"
     newest = statement.cause.newest_fix if statement.cause is not None else None
@@ -398,7 +398,7 @@ _NO_FIX = {
 
 
 def no_fix(changed: str, seed: str | None, failed_seed: str | None) -> str:
-    """Return why a pass is not a fix, by the kind of change between failure and pass."""
+    """Return, in words, why a pass proves no fix, given the kind of change between failure and pass."""
     if changed == "seed":
         if failed_seed in {None, UNKNOWN_SEED} or seed is None:
             return _NO_FIX["seed"]
