@@ -1,1 +1,1 @@
-"""Checks of a wiki: of its pages, its history and its derived content."""
+"""Upkeep of a wiki: checks of pages, history and derived content, and decisions that people make."""

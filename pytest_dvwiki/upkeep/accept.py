@@ -1,4 +1,4 @@
-"""What happens when a person accepts or rejects a proposal of any kind, an RTL bug, or an agent's text."""
+"""Decisions of a person: accepting or rejecting proposals, confirming RTL bugs, and accepting agents' text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def shown(layout: Layout, proposal: Proposal) -> str:
-    """Return a proposal as people and agents read it: its author, the reason, then its text or the changes."""
+    """Return a proposal as text for people and agents: author, reason, then the proposed text or the changes."""
     keys = {key: value for key, value in asdict(proposal).items() if value and key not in {"text", "sources"}}
     head = [f"{key}: {value}" for key, value in keys.items()] + [f"source: {each}" for each in proposal.sources]
     text = proposal.text
@@ -51,7 +51,7 @@ def shown(layout: Layout, proposal: Proposal) -> str:
 
 
 def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
-    """Carry out a proposal, then record that a person accepted it.
+    """Carry out a proposal, and record that a person accepted it.
 
     Args:
         layout: Where the wiki is.
@@ -63,7 +63,7 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
         What was done, in one line.
 
     Raises:
-        ReviewError: The proposal cannot be read or carried out, or is already decided; nothing was changed.
+        ReviewError: The proposal cannot be read or carried out, or is already decided. Nothing was changed.
         WikiError: The wiki cannot be written.
     """
     queue = ReviewQueue(layout)
@@ -76,10 +76,10 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
 
 
 def reject(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> Proposal:
-    """Record that a person rejected a proposal, and end the lesson that it is about.
+    """Record that a person rejected a proposal; if it proposed a lesson, end the lesson.
 
     Raises:
-        ReviewError: The proposal cannot be read, or is already decided; nothing was changed.
+        ReviewError: The proposal cannot be read, or is already decided. Nothing was changed.
         WikiError: The wiki cannot be written.
     """
     queue = ReviewQueue(layout)
@@ -90,10 +90,10 @@ def reject(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> Prop
 
 
 def confirm(layout: Layout, name: str, *, by: str) -> str:
-    """Set the status of an RTL bug that nobody has judged to `confirmed`, or accept what an agent wrote on a page.
+    """Confirm an RTL bug that nobody has judged, or accept what an agent wrote on a page.
 
     Raises:
-        ReviewError: There is no such page or text, or the page is already judged or cannot be edited.
+        ReviewError: No such bug or text awaits review, or the page cannot be edited.
         WikiError: The wiki cannot be written.
     """
     with WikiHistory(layout) as history:
@@ -125,7 +125,7 @@ def confirm(layout: Layout, name: str, *, by: str) -> str:
 
 
 def unjudged(page_cache: PageCache) -> list[PageSummary]:
-    """Return the pages of open RTL bugs that nobody has judged, by name."""
+    """Return the pages of open RTL bugs that nobody has judged, sorted by name."""
     return [
         page
         for page in page_cache.all("bugs")
@@ -136,7 +136,7 @@ def unjudged(page_cache: PageCache) -> list[PageSummary]:
 
 
 def _page(layout: Layout, proposal: Proposal, _: str) -> str:
-    """Write a page or a part of one, as the person who accepts it."""
+    """Write a proposed page or part of a page, with the role `human`."""
     store = WikiStore(WikiConfig(wiki_dir=layout.wiki), "human")
     outcome = store.commit(proposal.target, f"{proposal.text}\n", proposal.base)
     if outcome.status != "done":
@@ -155,7 +155,7 @@ def _section(layout: Layout, proposal: Proposal, _: str) -> str:
 
 
 def _merge(layout: Layout, proposal: Proposal, _: str) -> str:
-    """Merge the bug page that a proposal's text names into the proposal's target."""
+    """Merge two bug pages: the one that the proposal's text names into the proposal's target."""
     try:
         with WikiHistory(layout) as history:
             kept, other = (page_named(history.page_cache, name) for name in (proposal.target, proposal.text))
@@ -176,13 +176,13 @@ def _pattern(layout: Layout, proposal: Proposal, _: str) -> str:
         except PatternError as error:
             raise ReviewError(str(error).replace(f"{folder}/", "")) from error
     if (layout.patterns / name).exists():
-        raise ReviewError(f"{layout.patterns / name} exists already; add the pattern to it by hand")
+        raise ReviewError(f"{layout.patterns / name} exists already; add the pattern to that file by hand")
     disk.create(layout.patterns / name, f"{proposal.text}\n".encode())
     return f"{layout.patterns.name}/{name} is in force; `dvwiki patterns test` tries its examples"
 
 
 def _noted(_: Layout, proposal: Proposal, by: str) -> str:
-    """Change nothing: the decision only records that a person deals with the finding."""
+    """Change nothing: accepting a finding only records that a person deals with it."""
     return f"{proposal.target}: taken up by {by}"
 
 
@@ -195,4 +195,4 @@ _WAYS: Mapping[Kind, Callable[[Layout, Proposal, str], str]] = {
     "compiled": compiled.accept,
     "drift": _noted,
 }
-"""Maps each kind to a function that changes the wiki and returns what it did, or raises `ReviewError` to refuse."""
+"""Maps each kind of proposal to a function that carries it out and returns what it did, or raises `ReviewError`."""

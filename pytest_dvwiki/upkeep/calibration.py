@@ -1,7 +1,7 @@
-"""Calibration: whether verdicts with 80 % confidence are right in four of five cases, as people decided.
+"""Calibration: whether people find verdicts with 80 % confidence right in four of five cases.
 
-One decision counts per cause. The origin given to its first failure, before anybody had judged it, is compared with the
-`type` of its page after a person confirmed or closed it, or changed the type. Verdicts of UNKNOWN are not counted.
+Each cause counts once. The origin that dvwiki gave its first failure is compared with the `type` of its page, once a
+person has confirmed or closed the page or changed the type. Verdicts of UNKNOWN do not count.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_cache import PageCache
 
 FEWEST = 20
-"""Total number of decisions below which nothing is reported."""
+"""Minimum total number of decisions; with fewer, nothing is reported."""
 FEWEST_OF_DECILE = 8
-"""Number of decisions in a decile below which it gives no finding."""
+"""Minimum number of decisions in a decile; with fewer, the decile gives no finding."""
 CHANCE = 0.025
-"""A decile is off if its number of right verdicts, or a more extreme one, is less likely than this by chance."""
+"""A decile is off if its number of right verdicts, or a more extreme one, has a lower probability than this."""
 _CLAIMS = frozenset({"RTL_BUG", "TB_BUG"})
 _NAMED = 3
 
@@ -47,7 +47,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Decile:
-    """Decisions on verdicts of similar confidence."""
+    """Decisions about verdicts of similar confidence."""
 
     low: int
     """Lowest confidence, in percent: 80 for 0.80 to 0.89."""
@@ -65,7 +65,7 @@ class Decile:
 
     @property
     def right(self) -> int:
-        """Return the number of verdicts that were right."""
+        """Return the number of right verdicts."""
         return sum(decision.right for decision in self.decisions)
 
     @property
@@ -75,20 +75,20 @@ class Decile:
 
     @property
     def is_off(self) -> bool:
-        """Tell whether chance is an unlikely explanation of the number of right verdicts."""
+        """Tell whether chance is unlikely to explain the number of right verdicts."""
         if self.count < FEWEST_OF_DECILE:
             return False
         return min(_chance(range(self.right + 1), self), _chance(range(self.right, self.count + 1), self)) < CHANCE
 
 
 def _chance(rights: Iterable[int], decile: Decile) -> float:
-    """Return the probability of these numbers of right verdicts if the stated confidence holds."""
+    """Return the probability that the number of right verdicts is one of `rights`, if the stated confidence is true."""
     n, p = decile.count, decile.mean
     return sum(math.comb(n, right) * p**right * (1 - p) ** (n - right) for right in rights)
 
 
 def deciles(archive: Archive, page_cache: PageCache) -> tuple[Decile, ...]:
-    """Return the deciles of confidence that hold decisions, the lowest first; none below `FEWEST` decisions."""
+    """Return the deciles of confidence that have decisions, the lowest first; none if there are too few decisions."""
     decisions = list(_decisions(archive, page_cache))
     return by_decile(decisions) if len(decisions) >= FEWEST else ()
 
@@ -97,7 +97,7 @@ def by_decile(decisions: Iterable[Decision]) -> tuple[Decile, ...]:
     """Group decisions by the confidence of their verdict, the lowest decile first."""
     groups: dict[int, list[Decision]] = {}
     for decision in decisions:
-        # Rounded first: 0.7 times 100 is less than 70 in binary.
+        # Round first: in binary, 0.7 times 100 is less than 70.
         groups.setdefault(min(90, round(decision.confidence * 100) // 10 * 10), []).append(decision)
     return tuple(Decile(low, tuple(groups[low])) for low in sorted(groups))
 
@@ -119,7 +119,7 @@ def check_calibration(shown: Iterable[Decile]) -> Iterator[Finding]:
 
 
 def table(shown: Sequence[Decile]) -> list[str]:
-    """Return the lines of a table of verdicts against decisions; none without deciles."""
+    """Return the lines of a table that compares verdicts with decisions; no lines if there are no deciles."""
     if not shown:
         return []
     lines = [f"confidence compared with {sum(decile.count for decile in shown)} decisions of people:"]

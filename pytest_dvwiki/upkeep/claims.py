@@ -1,4 +1,4 @@
-"""Claims that people make on pages, and whether they cite a source."""
+"""Checks that people's claims on pages cite a source, and that the cited runs are on record."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _CITED = re.compile(r"\(source: ")
 _SOURCE = re.compile(r"\(source: tasks/([^|)\s]+?)\.ya?ml(?=[ |)])")
 _NO_PROSE = re.compile(r"\s*(?:#{1,6} |\||<!--|-->|- \[[ xX]\] |\d+\. *$|[-*_]{3,}\s*$|>|cause: \"?[0-9a-f]{12}\b)")
 _ONLY_CITED = re.compile(r"(?:[-*+] )?\(source: [^)]*\)\.?")
-"""A paragraph that is nothing but a citation, which covers its whole section."""
+"""Matches a paragraph that is nothing but a citation; it covers its whole section."""
 _SHOWN = 60
-"""Maximum length of a quoted claim."""
+"""Maximum number of characters of a claim that a finding quotes."""
 _QUESTION = re.compile(r"\?\s*$")
 _GUIDANCE = {
     "bugs": frozenset({"Symptom"}),
@@ -37,11 +37,11 @@ _GUIDANCE = {
     "specs": frozenset[str](),
     "topics": frozenset[str](),
 }
-"""Sections that give instructions; they claim nothing about a run."""
+"""Sections of each category that give instructions, and so claim nothing about a run."""
 
 
 def check_claims(text: PageText) -> Iterator[Finding]:
-    """Yield paragraphs by people that claim something, if neither the paragraph nor its section cites a source."""
+    """Yield people's claims that have no source, neither in their paragraph nor for the whole section."""
     paragraphs = list(_paragraphs(text))
     covered = {
         lines[0].section for lines in paragraphs if len(lines) == 1 and _ONLY_CITED.fullmatch(lines[0].text.strip())
@@ -57,7 +57,7 @@ def check_claims(text: PageText) -> Iterator[Finding]:
 
 
 def check_sources(text: PageText, archive: Archive, tasks: Path) -> Iterator[Finding]:
-    """Yield the citations of runs that have no record."""
+    """Yield the citations of runs that are not on record."""
     for line in text.people:
         for task in _SOURCE.findall(line.text):
             if archive.record(task) is None and not _is_foreign_file(tasks, task):
@@ -65,12 +65,12 @@ def check_sources(text: PageText, archive: Archive, tasks: Path) -> Iterator[Fin
 
 
 def _is_foreign_file(tasks: Path, name: str) -> bool:
-    """Tell whether another program wrote a file of that name in the folder of records; a page may cite this file."""
+    """Tell whether the folder of records has a file of this name that another program wrote; pages may cite it."""
     return any((tasks / f"{name}{ending}").is_file() for ending in (".yaml", ".yml")) if ".." not in name else False
 
 
 def _paragraphs(text: PageText) -> Iterator[list[PageLine]]:
-    """Yield the paragraphs of prose; each list item is a paragraph of its own."""
+    """Yield the paragraphs of prose on a page; each list item is a paragraph of its own."""
     found: list[PageLine] = []
     for line in text.people:
         prose = bool(line.text.strip()) and not _NO_PROSE.match(line.text)

@@ -1,7 +1,7 @@
-"""Rolling up of old records: one file per month with the same records, byte for byte, sorted by id.
+"""Roll-up of old records: one file per month with the same records, byte for byte, sorted by id.
 
-The monthly file is on disk before the first single record is removed. A process killed in between leaves records
-twice, and each still counts once. A file that is not a readable record stays where it is.
+The monthly file is on disk before the first single file is removed. If the process is killed in between, some records
+are there twice, and still count once. A file that is not a readable record stays where it is.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ class Compacted:
     months: dict[str, int]
     """Maps each month, as `YYYY/MM`, to the number of records moved into its monthly file."""
     left: list[str]
-    """Files left as they are, each with the reason."""
+    """Files that were not rolled up, one line each, with the reason."""
 
 
 def compact(
     layout: Layout, *, older_than_days: int = DAYS, today: date | None = None, lock_timeout: float = TIMEOUT_S
 ) -> Compacted:
-    """Roll up each month that ended long enough ago; no number in the wiki changes.
+    """Roll up the records of each month that ended long enough ago; no number in the wiki changes.
 
     Args:
         layout: Where the wiki is.
-        older_than_days: Minimum age, in days, of the last day of a month.
-        today: The day from which ages count; today in UTC if None.
+        older_than_days: A month is rolled up if its last day is more than this many days ago.
+        today: The day that ages are counted from; today in UTC if None.
         lock_timeout: Seconds to wait for another process that writes.
 
     Raises:
@@ -77,7 +77,7 @@ def _months_before(tasks: Path, limit: date) -> Iterator[Path]:
 
 
 def _roll_up(folder: Path, tasks: Path, result: Compacted) -> None:
-    """Move the records in the folder of a month into the monthly file."""
+    """Move the records in a month's folder into the monthly file."""
     month = folder.parent / f"{folder.name}.yaml"
     place = folder.relative_to(tasks).as_posix()
     documents: dict[str, bytes] = {}
@@ -97,7 +97,8 @@ def _roll_up(folder: Path, tasks: Path, result: Compacted) -> None:
             reason = (
                 problems[0]
                 if problems
-                else f"{place}/{path.name}: it has not one record, or one that differs from the record in {place}.yaml"
+                else f"{place}/{path.name}: it does not hold exactly one record, or {place}.yaml has another version of"
+                " the record"
             )
             result.left.append(reason)
             continue

@@ -1,4 +1,4 @@
-"""Text that a model wrote and a person accepts: a lesson on a page, or the lessons of a page made shorter."""
+"""Acceptance of text that a model wrote: a lesson on a page, or the shortened lessons of a page."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def accept(layout: Layout, proposal: Proposal, by: str) -> str:
 
     Args:
         layout: Where the wiki is.
-        proposal: The proposal; its target is a lesson, `topics/gotchas#0123abcd`, or a page, whose lessons it replaces.
+        proposal: The proposal. Its target is a lesson (`topics/gotchas#0123abcd`), or a page whose lessons it replaces.
         by: The person.
 
     Raises:
-        ReviewError: The target is gone, or changed since the proposal was made.
+        ReviewError: The target is gone, or has changed since the proposal was made.
         WikiError: The wiki cannot be written.
     """
     address, _, lesson_id = proposal.target.partition("#")
@@ -35,11 +35,13 @@ def accept(layout: Layout, proposal: Proposal, by: str) -> str:
 
     def decide(data: bytes | None) -> bytes:
         if data is None:
-            raise ReviewError(f"there is no page {path} any more")
+            raise ReviewError(f"there is no page {path} any more; reject the proposal")
         if lesson_id:
             return topic.with_lessons(data, _accepted(topic.lessons(data.decode()), lesson_id, given))
         if topic.version(data) != proposal.base:
-            raise ReviewError(f"{path} was changed since this was proposed; reject it, and run `dvwiki compile` again")
+            raise ReviewError(
+                f"{path} has changed since this was proposed; reject the proposal, and run `dvwiki compile` again"
+            )
         return topic.with_lessons(data, given)
 
     try:
@@ -54,7 +56,7 @@ def accept(layout: Layout, proposal: Proposal, by: str) -> str:
 
 
 def _close_others(layout: Layout, accepted: Proposal, present: set[str], by: str) -> None:
-    """Reject the proposals of lessons that a page no longer has because another lesson replaced them."""
+    """Reject pending proposals about lessons that the accepted text of their page no longer has."""
     queue = ReviewQueue(layout)
     for each in queue.pending():
         if each.kind == "compiled" and each.target.startswith(f"{accepted.target}#") and each.target not in present:
@@ -62,7 +64,7 @@ def _close_others(layout: Layout, accepted: Proposal, present: set[str], by: str
 
 
 def reject(layout: Layout, proposal: Proposal, by: str) -> None:
-    """End the lesson of a proposal that a person rejected; a page that should have been shortened stays as it is.
+    """Mark the lesson of a rejected proposal as superseded; if the target is a page, leave the page as it is.
 
     Raises:
         WikiError: The wiki cannot be written.
@@ -88,13 +90,13 @@ def reject(layout: Layout, proposal: Proposal, by: str) -> None:
 
 
 def _accepted(present: list[Lesson], lesson_id: str, given: list[Lesson]) -> list[Lesson]:
-    """Return the lessons of a page, with one lesson changed to the text that the person accepted.
+    """Return the lessons of a page, in which one lesson has the text that the person accepted.
 
     Raises:
-        ReviewError: The page no longer has that lesson.
+        ReviewError: The page no longer has this lesson.
     """
     if all(each.id != lesson_id for each in present):
-        raise ReviewError(f"there is no lesson {lesson_id} any more")
+        raise ReviewError(f"there is no lesson {lesson_id} any more; reject the proposal")
     words = given[0] if given else next(each for each in present if each.id == lesson_id)
     shown = {lesson_id: replace(words, id=lesson_id)}
     return [

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 _INDEXED = re.compile(r"^\| \[[^\]]*\]\(([^)]+\.md)\)", re.MULTILINE)
 _ROW = re.compile(r"\| \[[^\]]*\]\((?P<file>[^)]+\.md)\) \| (?P<cells>.*) \|")
 _PEOPLE_S = {"bugs": {0, 1, 4}, "patterns": set[int](), "coverage": {0, 1, 2}, "specs": {0, 1}, "topics": {0, 1}}
-"""Maps each category to the columns of its table that depend on keys people edit; column 0 follows the page's name."""
+"""Maps each category to the table columns that depend on keys people edit; column 0 is the one after the page name."""
 
 
 def check_index(wiki: Path, page_cache: PageCache) -> Iterator[Finding]:
-    """Yield the pages missing from `index.md`, and the pages that it lists although they do not exist."""
+    """Yield the pages that `index.md` does not list, and the listed pages that do not exist."""
     try:
         text = outside.read(wiki, "index.md").decode("utf-8", "replace")
     except OSError:
-        yield Finding("index.md", 0, "missing", "there is no index")
+        yield Finding("index.md", 0, "missing", "there is no index, or it cannot be read")
         return
     named = set(_INDEXED.findall(text))
     pages = [page for category in CATEGORIES for page in page_cache.all(category)]
@@ -40,7 +40,7 @@ def check_index(wiki: Path, page_cache: PageCache) -> Iterator[Finding]:
 
 
 def rows_behind(wiki: Path, path: str, expected: bytes) -> list[Finding]:
-    """Return the pages that people changed after an index file was written; none if the file differs in another way.
+    """Return the pages that people changed after an index file was written; none if there are other differences.
 
     Args:
         wiki: The folder of the wiki.

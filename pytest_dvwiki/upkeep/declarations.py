@@ -1,9 +1,8 @@
-"""The names that a source file declares, as far as a citation may use them.
+"""The names that a source file declares, which citations on pages may use.
 
-Python is parsed. SystemVerilog and Verilog are parsed by pyslang if it is installed. VHDL, and whatever pyslang cannot
+Python is parsed. SystemVerilog and Verilog are parsed by pyslang if it is installed. VHDL, and code that pyslang cannot
 read or skips (the other branch of an `ifdef`), is searched for declarations: a name counts wherever a declaration could
-be, outside of comments and strings. When in doubt a name counts as declared, so that no existing name is reported as
-gone.
+be, outside comments and strings. In doubt, a name counts as declared, so that no existing name is reported as gone.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _DEFINED = re.compile(r"^[ \t]*`define[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _BEFORE_A_USE = frozenset(".`@=+-*/%&|^~!<>?") | {
     *("assign", "disable", "else", "extends", "iff", "import", "inside", "negedge", "posedge", "return", "wait"),
 }
-"""Tokens that precede the use of a name and never its declaration."""
+"""Tokens that can precede the use of a name, but never its declaration."""
 _REFERENCES = frozenset(
     {
         "CheckerInstantiationSyntax",
@@ -46,14 +45,14 @@ _REFERENCES = frozenset(
         "PrimitiveInstantiationSyntax",
     }
 )
-"""Nodes of pyslang's tree whose identifiers refer to declarations; in all other nodes, identifiers are declared."""
+"""Node types of pyslang's tree whose identifiers refer to declarations; all other nodes declare their identifiers."""
 _NAMED = frozenset({"ConstraintDeclarationSyntax", "ConstraintPrototypeSyntax", "FunctionPrototypeSyntax"})
-"""Nodes that hold the declared name as a node of its own."""
+"""Node types of pyslang's tree that hold the declared name in a node of its own."""
 
 
 @cache
 def declared_names(file: Path, _mtime_ns: int) -> frozenset[str] | None:
-    """Return the lower-cased names that a file declares; None if it cannot be read or parsed.
+    """Return the names that a file declares, in lower case; None if the file cannot be read or parsed.
 
     The modification time is part of the cache key.
     """
@@ -88,7 +87,7 @@ def _of_hdl(source: str, suffix: str) -> set[str]:
 
 
 def _by_declarations(code: str) -> Iterator[str]:
-    """Yield each name that is where a declaration could be, from code without comments."""
+    """Yield each name in code without comments that is where a declaration could be."""
     tokens = ["", "", "", *(token[0] for token in _TOKEN.finditer(code)), ""]
     for dot, _, before, word, behind in zip(*(tokens[offset:] for offset in range(5)), strict=False):
         # `.port(net)` uses a net that is declared elsewhere.
@@ -98,7 +97,7 @@ def _by_declarations(code: str) -> Iterator[str]:
 
 
 def _by_parser(source: str) -> set[str] | None:
-    """Return the names that pyslang finds declared; None if it is not installed or cannot read the code."""
+    """Return the names that the code declares, according to pyslang; None if pyslang is missing or cannot read it."""
     try:
         syntax: Any = importlib.import_module("pyslang.syntax")
         parsing: Any = importlib.import_module("pyslang.parsing")
@@ -114,7 +113,7 @@ def _by_parser(source: str) -> set[str] | None:
 
 
 def _of_node(node: Any, parsing: Any) -> Iterator[str]:
-    """Yield the names that a node of pyslang's tree declares, and the names in code that the preprocessor skips."""
+    """Yield the names that a node of pyslang's tree declares, and possible declarations in skipped `ifdef` branches."""
     kind = type(node).__name__
     if kind in _NAMED:
         name = node.name

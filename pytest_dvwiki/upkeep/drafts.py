@@ -1,4 +1,4 @@
-"""Acceptance of a draft check, which then becomes a check."""
+"""Acceptance of a draft check, which turns the draft into a check."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def version(path: Path) -> str:
-    """Return the version of a file: 12 hex digits of the hash of its bytes; empty if it does not exist."""
+    """Return the version of a file: 12 hex digits of its hash; empty if the file does not exist."""
     try:
         return hashlib.sha256(reading.read_bytes(path)).hexdigest()[:12]
     except FileNotFoundError:
@@ -28,10 +28,11 @@ def version(path: Path) -> str:
 
 
 def accept(layout: Layout, proposal: Proposal, _: str) -> str:
-    """Turn a draft into a check: the draft's text, with a person's edits, becomes the file of the check.
+    """Turn a draft into a check: write its text, with people's edits, to the check's file.
 
     Raises:
-        ReviewError: The draft is not a valid check, or the check or the draft changed since the proposal.
+        ReviewError: The draft is not a valid check, or the check has changed since the proposal, or both the draft's
+            file and the proposal were edited.
         WikiError: The check cannot be written.
     """
     check = layout.root / proposal.target

@@ -31,7 +31,7 @@ _WORD = re.compile(r"[A-Za-z_][\w$]*")
 _FILE = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|sv|svh|v|vh|vhd|vhdl))`")
 _NAME = re.compile(r"`([A-Za-z_]\w{4,})`")
 _NEAR = 80
-"""Maximum distance, in characters, between a name and the file in which it is looked up."""
+"""A name is looked up in files that are mentioned at most this many characters away from it."""
 _ALIKE = 0.75
 
 
@@ -45,16 +45,16 @@ def check_drift(root: Path, text: PageText) -> Iterator[Finding]:
 
 
 def check_hints(root: Path, text: PageText) -> Iterator[Finding]:
-    """Yield names and files in people's prose that may be gone: guesses, and so warnings only.
+    """Yield names and files in people's prose that may be gone; these are guesses, and so only warnings.
 
-    A file in backticks counts if it has a folder and does not exist. A name in backticks counts if it is near a file
-    that contains a similar name, but not the name itself.
+    A file in backticks counts if it is written with a folder and does not exist. A name in backticks counts if files
+    are mentioned near it, and all of them lack the name but have a similar one.
     """
     for line in text.people:
         files = [(found.start(), found[1]) for found in _FILE.finditer(line.text) if ".." not in found[1].split("/")]
         for _, path in files:
             if "/" in path and not (root / path).exists():
-                yield Finding(text.listed.path, line.number, "drift_hint", f"{path} is not there")
+                yield Finding(text.listed.path, line.number, "drift_hint", f"{path} does not exist")
         for found in _NAME.finditer(line.text):
             near = [path for place, path in files if abs(place - found.start()) <= _NEAR and (root / path).is_file()]
             like = [_like(root / path, found[1]) for path in near]
@@ -94,10 +94,10 @@ def _problem(root: Path, path: str, name: str) -> str | None:
         return None
     file = root / path
     if not file.is_file():
-        return f"{path} is not there"
+        return f"{path} does not exist"
     if name.isdigit():
         lines = _source(file).count("\n") + 1
-        return None if int(name) <= lines else f"{path} has {lines} lines, not {name}"
+        return None if int(name) <= lines else f"{path} has only {lines} lines, so there is no line {name}"
     names = declared_names(file, file.stat().st_mtime_ns)
     if names is None or all(part.lower() in names for part in name.split(".")):
         return None
@@ -105,7 +105,7 @@ def _problem(root: Path, path: str, name: str) -> str | None:
 
 
 def _like(file: Path, name: str) -> str:
-    """Return the name in a file most similar to a missing one; empty if the file has the name or none is similar."""
+    """Return a file's most similar name to a missing one; empty if the file has the name, or no similar name."""
     words = set(_WORD.findall(_source(file)))
     if name in words:
         return ""

@@ -22,11 +22,11 @@ _CAUSES: dict[Kind, frozenset[Kind]] = {
     "index_behind": frozenset({"conflict", "unreadable"}),
     "record_changed": frozenset({"outdated"}),
 }
-"""Maps each kind to the kinds that explain it when both are found in the same place."""
+"""Maps each kind of finding to the kinds that explain it if both are found in the same place."""
 
 
 def without_explained(found: Collection[Finding]) -> list[Finding]:
-    """Return the findings that no other finding explains; once these are settled, the others are gone."""
+    """Return the findings that no other finding explains; once these are settled, the other findings disappear."""
     kinds_in: dict[str, set[Kind]] = {}
     for finding in found:
         kinds_in.setdefault(_place(finding), set()).add(finding.kind)
@@ -45,6 +45,6 @@ def without_explained(found: Collection[Finding]) -> list[Finding]:
 
 
 def _place(finding: Finding) -> str:
-    """Return the page of a finding; for a record its month, because a roll-up moves it into the monthly file."""
+    """Return the page of a finding; for a record, its month, because a roll-up may move it into the monthly file."""
     found = _RECORD.match(finding.page)
     return found[0] if found else finding.page

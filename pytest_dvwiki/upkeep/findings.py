@@ -32,7 +32,7 @@ Kind = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 BUILD = "run `dvwiki build`"
 RESTORE = "run `dvwiki build --restore`, which recreates the page"
-"""Remedy if text that dvwiki writes links to a page that somebody deleted."""
+"""The remedy if the tool's text links to a page that somebody deleted."""
 REMEDIES: dict[Kind, str] = {
     "orphan": BUILD,
     "missing": BUILD,
@@ -59,7 +59,7 @@ REMEDIES: dict[Kind, str] = {
 }
 """Maps each kind to its default remedy, for findings without a remedy of their own."""
 WARNINGS: frozenset[Kind] = frozenset({"unseen", "drift_hint", "near_duplicate", "index_behind"})
-"""Kinds that do not make the check fail: a person may look at them, but nothing is wrong with the wiki."""
+"""Kinds that do not make the check fail: they are worth a look, but nothing is certainly wrong."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -74,7 +74,7 @@ class Finding:
     text: str
     """What is wrong, in one line."""
     remedy: str = ""
-    """What to do about the problem; by default the remedy of its kind."""
+    """What to do about the problem; if empty, the default remedy of its kind is used."""
 
     def __post_init__(self) -> None:
         if not self.remedy:
@@ -87,5 +87,5 @@ class Finding:
 
     @property
     def is_warning(self) -> bool:
-        """Tell whether the finding is only a hint: nothing is wrong."""
+        """Tell whether the finding is only a hint, which does not make the check fail."""
         return self.kind in WARNINGS

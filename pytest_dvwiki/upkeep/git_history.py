@@ -1,4 +1,4 @@
-"""Checks in the history of git that lines of `log.md` and records were never changed."""
+"""Checks of git's history: lines of `log.md` and records must never be changed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TIMEOUT_S = 60.0
 
 
 def check_log(layout: Layout) -> Iterator[Finding]:
-    """Yield each commit, and any uncommitted change, that removed lines from `log.md` which are still missing.
+    """Yield each commit that removed lines from `log.md` that are still missing, and uncommitted changes that do.
 
     Merge commits are ignored.
     """
@@ -43,11 +43,11 @@ def check_log(layout: Layout) -> Iterator[Finding]:
             gone[commit] = gone.get(commit, 0) + 1
     for commit, count in gone.items():
         removed = f"commit {commit} removed {count} of its lines" if commit else f"{count} of its committed lines"
-        yield Finding("log.md", 0, "log_changed", f"{removed}{'' if commit else ' are not there now'}")
+        yield Finding("log.md", 0, "log_changed", f"{removed}{'' if commit else ' are missing'}")
 
 
 def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
-    """Yield the records that were changed, or were removed without being kept in a monthly file."""
+    """Yield the records that were changed, and the removed ones that no monthly file holds."""
     tasks = str(layout.tasks)
     committed = _git(layout, "log", "--no-merges", "--format=commit %h", *_CHANGED, "--", tasks)
     now = _git(layout, "diff", *_CHANGED, "HEAD", "--", tasks)
@@ -56,7 +56,7 @@ def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
         what, _, path = line.partition("\t")
         record = _RECORD.search(path)
         if record and (what == "M" or archive.record(record["task"]) is None):
-            # git lists the newest commit first; the oldest one is where the record changed.
+            # git lists the newest commit first; the oldest listed commit is the first that changed the record.
             place = path.rpartition("tasks/")[2]
             first[place] = (commit, what) if commit or place not in first else first[place]
     for place, (commit, what) in first.items():
@@ -71,7 +71,7 @@ def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
 
 
 def _by_commit(committed: str | None, now: str | None) -> Iterator[tuple[str, str]]:
-    """Yield the lines of git's output, each with its commit, which is empty for uncommitted changes."""
+    """Yield the lines of git's output, each with its commit; the commit is empty for uncommitted changes."""
     commit = ""
     for line in (committed or "").split("\n"):
         found = _COMMIT.fullmatch(line)
@@ -82,7 +82,7 @@ def _by_commit(committed: str | None, now: str | None) -> Iterator[tuple[str, st
 
 
 def _is_as_in(layout: Layout, commit: str, file: Path) -> bool:
-    """Tell whether a file is the same as in a commit."""
+    """Tell whether a file has the same content as in a commit."""
     was = _git(layout, "rev-parse", f"{commit}:./{os.path.relpath(file, layout.root)}")
     return was is not None and was == _git(layout, "hash-object", "--", str(file))
 

@@ -1,4 +1,4 @@
-"""Checks of the lessons on topic and pattern pages: ids, and links between lessons that replace each other."""
+"""Checks of the lessons on topic and pattern pages: their ids, and the links from replaced to replacing lessons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_lessons(text: PageText) -> Iterator[Finding]:
-    """Yield ids that several lessons share, and links to a lesson that does not exist or does not link back."""
+    """Yield ids that several lessons share, and links to lessons that do not exist or do not link back."""
     if text.listed.category not in {"topics", "patterns"}:
         return
     found = topic.lessons(text.raw)

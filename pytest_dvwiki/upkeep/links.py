@@ -1,4 +1,4 @@
-"""Checks of links between pages and to their headings."""
+"""Checks of the links on pages: to other pages, to headings, and to files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/")
 
 
 def check_links(wiki: Path, text: PageText, page_cache: PageCache) -> Iterator[Finding]:
-    """Yield the links of a page with a missing target or heading; links out of the wiki's parent folder are skipped."""
+    """Yield a page's links whose file or heading does not exist; links that lead out of the project are skipped."""
 
     @cache
     def anchors(path: str) -> frozenset[str]:
@@ -54,14 +54,14 @@ def _problem(wiki: Path, folder: PurePosixPath, own: str, path: str) -> str | No
     if not path:
         return None
     place = os.fspath(wiki / _joined(folder, path))
-    # Unlike the methods of `Path`, these functions do not raise for a symlink loop or a name that is too long.
+    # Unlike the methods of `Path`, these functions raise nothing for a symlink loop or a name that is too long.
     if "\0" not in place and not Path(os.path.realpath(place)).is_relative_to(wiki.resolve().parent.parent):
         return None
     return None if os.path.exists(place) else f"{one_line(path)} does not exist, relative to {own}"  # noqa: PTH110
 
 
 def _moved(page_cache: PageCache, path: str) -> str:
-    """Return a hint where the cause of a missing bug page is documented now; empty if that is unknown."""
+    """Return a hint on which page now documents the cause of a missing bug page; empty if unknown."""
     category, _, name = path.rpartition("/")
     found = page_cache.causes.formerly_named(name.removesuffix(".md")) if category == "bugs" else []
     return f"; its cause is now documented in {found[0].path}" if found else ""

@@ -53,15 +53,15 @@ class LintReport:
     broken_links: list[tuple[str, str]] = field(default_factory=list)
     """The page of each broken link, and what is wrong with the link."""
     stale_open_bugs: list[str] = field(default_factory=list)
-    """Bugs first seen more than 90 days ago and still open."""
+    """Pages of open bugs that are old or marked as stale."""
     missing_pages: list[str] = field(default_factory=list)
-    """Pages that `index.md` lists although they do not exist."""
+    """Pages that `index.md` lists but that do not exist."""
     uncited_claims: list[tuple[str, int]] = field(default_factory=list)
-    """The page and the line of each claim."""
+    """The page and line of each claim without a source."""
     suggestions: list[str] = field(default_factory=list)
-    """Remedies, one line each, without repetition."""
+    """Remedies for the findings, one line each, without repetition."""
     human_review_required: bool = False
-    """Whether there is a problem that `dvwiki build` cannot fix."""
+    """True if there is a problem that `dvwiki build` cannot fix."""
     findings: list[Finding] = field(default_factory=list)
     """All findings, sorted by file and line."""
 
@@ -97,7 +97,7 @@ class LintResult:
     findings: list[Finding] = field(default_factory=list)
     """All findings, sorted by file and line."""
     deciles: tuple[calibration.Decile, ...] = ()
-    """The confidence of verdicts compared with people's decisions; empty after a quick check or with few decisions."""
+    """Confidence of verdicts compared with people's decisions; empty after a quick check, or with too few decisions."""
 
 
 def lint(layout: Layout, depth: Depth = "quick") -> list[Finding]:
@@ -154,7 +154,7 @@ def _full(layout: Layout, page_cache: PageCache, archive: Archive) -> Iterator[F
 
 
 def _derived(layout: Layout, expected: Mapping[str, bytes]) -> Iterator[Finding]:
-    """Yield the derived content that `dvwiki build` would change, and what it could not write or read.
+    """Yield the derived content that `dvwiki build` would change, and the files that it could not write or read.
 
     Args:
         layout: Where the wiki is.

@@ -1,4 +1,4 @@
-"""Look-up of pages and causes by the names that people give, and the errors for names that are unknown."""
+"""Look-up of pages and causes by names that people type, with errors that suggest similar names."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 SHORTEST = 4
-"""Minimum number of digits accepted as an abbreviated fingerprint."""
+"""Minimum number of digits of an abbreviated fingerprint."""
 _DIGITS = re.compile(rf"[0-9a-f]{{{SHORTEST},12}}")
 SHOWN = 3
 _NEAR = 0.7
-"""Lowest similarity of a suggested name; it is high because names of pages share their beginning."""
+"""Minimum similarity of a suggested name; it is high because many page names begin alike."""
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")
 
 
@@ -41,7 +41,7 @@ def commit_called(settings: Settings, digits: str) -> str:
 
 
 def pages_called(page_cache: PageCache, name: str, categories: Sequence[str] = CATEGORIES) -> list[PageSummary]:
-    """Return the page with a name, else the bug pages that keep the cause of a page that once had that name.
+    """Return the page with a name; if there is none, the bug pages that keep the cause of a former page of that name.
 
     Args:
         page_cache: The pages.
@@ -61,7 +61,7 @@ def page_named(page_cache: PageCache, name: str) -> PageSummary:
 
     Args:
         page_cache: The pages.
-        name: A page's current or former name, its path, or the fingerprint of its cause, or the first digits of that.
+        name: A page's current or former name, its path, or the first digits or all of its cause's fingerprint.
 
     Raises:
         MergeError: No page matches, or several do.
@@ -81,13 +81,13 @@ def page_named(page_cache: PageCache, name: str) -> PageSummary:
     hint = (
         f"nearest: {few([_with_fingerprint(page) for page in bugs if page.name in near], SHOWN)}"
         if near
-        else "index.md lists all pages"
+        else "see index.md for all pages"
     )
     raise MergeError(f"{name!r:.80}: no page has this name or fingerprint; {hint}")
 
 
 def cause_named(archive: Archive, page_cache: PageCache, name: str) -> str:
-    """Return the fingerprint of the cause that a person named by its page or by the first digits of its fingerprint.
+    """Return the fingerprint of the cause that a person named, by its page or by first digits of the fingerprint.
 
     Raises:
         MergeError: No cause matches, or several do.
@@ -100,7 +100,7 @@ def cause_named(archive: Archive, page_cache: PageCache, name: str) -> str:
     page = page_named(page_cache, name)
     own = page.cause
     if page.category != "bugs" or not own:
-        raise MergeError(f"{page.path} is not the page of a cause")
+        raise MergeError(f"{page.path} is not the page of a cause; name a bug page or a fingerprint")
     return own
 
 

@@ -1,4 +1,4 @@
-"""A page as the checks read it: its lines, and which of them people wrote."""
+"""A page as the checks read it: all of its lines, and those that people wrote."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class PageLine:
     """Number of the line in the file, from 1."""
     text: str
     section: str
-    """Text of the heading above the line."""
+    """Text of the nearest heading above the line, or of the line itself if it is a heading."""
     in_region: bool
-    """Whether the line is inside a region, which dvwiki writes."""
+    """True if the line is inside a region, which the tool writes."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class PageText:
 
     @classmethod
     def read(cls, wiki: Path, listed: PageSummary) -> PageText:
-        """Read a page of a wiki; a missing page, or a link that leads out of the wiki, gives an empty text."""
+        """Read a page of a wiki; the text is empty if the page cannot be read, or is a link that leads out."""
         try:
             raw = outside.read(wiki, listed.path).decode("utf-8", "replace")
         except OSError:
@@ -51,12 +51,12 @@ class PageText:
 
     @cached_property
     def lines(self) -> tuple[PageLine, ...]:
-        """Return the lines after the frontmatter that are not in a fenced block."""
+        """Return the lines after the frontmatter, without fenced blocks."""
         return tuple(self._outside_fences())
 
     @cached_property
     def people(self) -> tuple[PageLine, ...]:
-        """Return the lines that people wrote: those outside of comments and regions."""
+        """Return the lines that people wrote: all lines outside comments and regions."""
         found: list[PageLine] = []
         in_comment = False
         for line in self.lines:
@@ -79,7 +79,7 @@ class PageText:
 
 
 def without_code(text: str) -> str:
-    """Return a line with its code spans blanked out; all other characters keep their position."""
+    """Return a line with its code spans replaced by blanks; all other characters keep their positions."""
     return _CODE.sub(lambda span: " " * len(span[0]), text)
 
 

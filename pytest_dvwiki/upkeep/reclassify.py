@@ -1,4 +1,4 @@
-"""Reclassification of the archive by the patterns in force now: `triage` judges, and `wiki` writes the verdicts."""
+"""Reclassification of the archive with the current patterns: `triage` judges, and `wiki` writes the verdicts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 
 def reclassify_all(settings: Settings) -> Reclassified:
-    """Judge again all failures named by other patterns or fingerprint versions; the next build updates the pages.
+    """Judge again all failures whose verdicts come from other patterns or fingerprint versions.
+
+    The next build updates the pages.
 
     Raises:
-        PatternError: A pattern of the project is invalid; without that pattern, causes would lose their names.
+        PatternError: A pattern of the project is invalid; without this pattern, causes could lose their names.
         WikiError: The verdicts could not be written, or the lock could not be taken.
     """
     registry = load_registry(sorted(settings.layout.patterns.glob("*.yaml")))

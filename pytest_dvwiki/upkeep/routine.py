@@ -1,4 +1,4 @@
-"""The check that each test session makes: a quick one every time, a full one at intervals."""
+"""The check of the wiki in each test session: usually a quick one, and at intervals a full one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _COUNT = "sessions"
 _MOST_PAGES = 1000
-"""A larger wiki is fully checked only by `dvwiki lint`, so that no test session waits for it."""
+"""Above this number of pages, only `dvwiki lint` makes full checks, so that no test session waits for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class SessionCheck:
     findings: tuple[Finding, ...]
 
     def remark(self, *, was_written: bool) -> str | None:
-        """Return in one line what is still wrong; None if nothing is.
+        """Return one line on what is still wrong; None if nothing is.
 
         Args:
-            was_written: Whether the session has been archived since the check; that fixes some of the findings that
-                `dvwiki build` would fix.
+            was_written: True if the session has been archived since the check. This fixes some of the findings that
+                `dvwiki build` would fix, so these are checked again.
 
         Raises:
             WikiError: The wiki could not be read.
@@ -52,7 +52,7 @@ class SessionCheck:
         kinds = Counter(finding.kind for finding in findings)
         named = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in kinds.most_common())
         return (
-            f"the wiki has {len(findings)} finding{'' if len(findings) == 1 else 's'} ({named}): `dvwiki lint` names"
+            f"the wiki has {len(findings)} finding{'' if len(findings) == 1 else 's'} ({named}): `dvwiki lint` lists"
             f" {'it' if len(findings) == 1 else 'them'}"
         )
 
@@ -61,7 +61,7 @@ def check_session(settings: Settings) -> SessionCheck | None:
     """Run the check that is due in this session, if any.
 
     Returns:
-        The findings without warnings; None if there are none, there is no wiki, or no check is due.
+        The findings that are not warnings; None if there are no such findings, no wiki, or no check is due.
 
     Raises:
         WikiError: The wiki could not be read.
@@ -81,11 +81,11 @@ def check_session(settings: Settings) -> SessionCheck | None:
 
 
 def _session(path: Path) -> int:
-    """Count this session in a disposable file, and return its number, from 1."""
+    """Count this session in a disposable file, and return the session's number, from 1."""
     try:
         number = int(reading.read_bytes(path)) + 1
     except (OSError, ValueError):
         number = 1
-    with contextlib.suppress(WikiError):  # in a wiki that cannot be written each session counts as the same one
+    with contextlib.suppress(WikiError):  # if the wiki cannot be written, all sessions get the same number
         replace(path, f"{number}\n".encode())
     return number

@@ -1,4 +1,4 @@
-"""Bugs that nobody has reviewed, or that have not occurred, for a long time."""
+"""Checks for bugs that nobody has reviewed for a long time, or that have not occurred for a long time."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ UNSEEN_DAYS = 30
 
 
 def check_age(page_cache: PageCache, today: date | None = None) -> Iterator[Finding]:
-    """Yield the open bugs first seen or last seen long ago, each with its most serious finding.
+    """Yield one finding, the most serious one, for each open bug that is stale or was first or last seen long ago.
 
     Args:
         page_cache: The pages.
-        today: The day from which ages count; today in UTC if None.
+        today: The day that ages are counted from; today in UTC if None.
     """
     today = today or runs.today()
     for page in page_cache.all("bugs"):

@@ -57,7 +57,7 @@ def _wrong_fields(page: PageSummary) -> Iterator[tuple[str, str]]:
 
 
 def check_supersession(page_cache: PageCache) -> Iterator[Finding]:
-    """Yield the errors in links between a bug and its replacement: each must link to the other, with a reason."""
+    """Yield errors in merges: a page and its replacement must name each other, without a circle and with a reason."""
     bugs = {page.name: page for page in page_cache.all("bugs")}
     for page in bugs.values():
         place = page.path
@@ -69,14 +69,14 @@ def check_supersession(page_cache: PageCache) -> Iterator[Finding]:
                     yield Finding(place, 0, "schema", f"{key}: {other} lacks `{back}: {page.name}`")
         if _leads_back(page, bugs):
             yield Finding(
-                place, 0, "schema", f"superseded_by: {page.leads_to} leads back to this page; one has to remain"
+                place, 0, "schema", f"superseded_by: {page.leads_to} leads back to this page; remove one of the keys"
             )
         if page.text("superseded_by") and not page.text("superseded_reason"):
             yield Finding(place, 0, "schema", "superseded_reason: has no value, although superseded_by has one")
 
 
 def _leads_back(page: PageSummary, bugs: Mapping[str, PageSummary]) -> bool:
-    """Tell whether following the replacements of a page leads back to that page."""
+    """Tell whether the chain of pages that replace a page leads back to that page."""
     seen: set[str] = set()
     name = page.leads_to
     while name in bugs and name not in seen:
@@ -86,7 +86,7 @@ def _leads_back(page: PageSummary, bugs: Mapping[str, PageSummary]) -> bool:
 
 
 def _named(page: PageSummary, key: str) -> tuple[str, ...]:
-    """Return the pages that a page names under `supersedes` or `superseded_by`."""
+    """Return the page names under a page's key `supersedes` or `superseded_by`."""
     return page.replaces if key == "supersedes" else (page.leads_to,) if page.leads_to else ()
 
 
@@ -99,7 +99,7 @@ def check_causes(page_cache: PageCache) -> Iterator[Finding]:
 
 
 def check_likeness(page_cache: PageCache, archive: Archive) -> Iterator[Finding]:
-    """Yield the bug pages whose cause is similar to the cause of an older page, each with the oldest such page."""
+    """Yield each bug page whose cause is similar to that of an older page, with the oldest such page."""
     for page in list(page_cache.all("bugs")):
         if page.problem or is_pointer(page) or not page.fingerprints():
             continue
@@ -110,7 +110,7 @@ def check_likeness(page_cache: PageCache, archive: Archive) -> Iterator[Finding]
 
 
 def check_conflicts(wiki: Path) -> Iterator[Finding]:
-    """Yield unresolved merge conflicts; `dvwiki build` settles those in derived content."""
+    """Yield unsettled merge conflicts; `dvwiki build` settles the conflicts in derived content."""
     files = [path.name for path in wiki.glob("*.md")]
     files += [OWN[name] for name in CATEGORIES] + [path for name in CATEGORIES for path, _ in page_files(wiki, name)]
     for place in sorted(files):

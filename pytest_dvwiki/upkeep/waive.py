@@ -1,4 +1,4 @@
-"""Adding an entry to `waivers.yaml`, whose comments and layout stay as people wrote them."""
+"""Adds an entry to `waivers.yaml`; comments and layout stay as people wrote them."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
 
 _KEY = re.compile(r"^waivers:(?:[ \t]*(?:\[[ \t]*\]|null|~))?(?=[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
-"""The key `waivers` with no entries: alone on its line, or with an empty list."""
+"""Matches the key `waivers` without entries: alone on its line, or with an empty list."""
 
 
 def add(layout: Layout, match: Mapping[str, str], keys: Mapping[str, str], *, called: str, timeout: float) -> str:
-    """Add a waiver to the project's file, and a line to the log.
+    """Add a waiver to the project's `waivers.yaml`, and a line to the log.
 
     Args:
         layout: Where the file and the wiki are.
         match: What the waiver matches.
         keys: The other keys of the waiver, without an id.
-        called: The name of the cause, for the id and the log.
+        called: What to call the cause in the waiver's id and in the log.
         timeout: Seconds to wait for the lock.
 
     Returns:
@@ -46,7 +46,7 @@ def add(layout: Layout, match: Mapping[str, str], keys: Mapping[str, str], *, ca
         except FileNotFoundError:
             text = "mode: selective\nwaivers:\n"
         except (OSError, ValueError) as error:
-            raise WikiError(f"cannot read {path}: {error}") from error
+            raise WikiError(f"no waiver was added, because {path} cannot be read: {error}") from error
         taken = {waiver.id for waiver in read_waivers(text, path).waivers}
         names = itertools.chain((f"W-{called}",), (f"W-{called}.{number}" for number in itertools.count(2)))
         name = next(each for each in names if each not in taken)
@@ -66,7 +66,9 @@ def with_entry(text: str, entry: Mapping[str, str | Mapping[str, str]], name: st
     Raises:
         WikiError: The text is not YAML, or the entry cannot be added without changing anything else.
     """
-    refusal = WikiError(f"{name}: an entry cannot be added without changing other lines; add it by hand: {dict(entry)}")
+    refusal = WikiError(
+        f"{name}: no waiver was added, because that would change other lines; add it by hand: {dict(entry)}"
+    )
     newline = "\r\n" if "\r\n" in text else "\n"
     try:
         before = load(text, name) or {}

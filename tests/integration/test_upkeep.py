@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from .conftest import Project
 
-LINE = "*the wiki has 1 finding (1 schema): `dvwiki lint` names it*"
+LINE = "*the wiki has 1 finding (1 schema): `dvwiki lint` lists it*"
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_a_sound_wiki_is_no_news(project: Project) -> None:
 def test_what_the_run_mends_itself_is_no_news(ailing: Project) -> None:
     (ailing.wiki / "index.md").write_text("garbage")
     ailing.run("-k", "more", in_process=True).stdout.fnmatch_lines(
-        ["*the wiki has * findings (* orphan, 1 schema): `dvwiki lint` names*"]
+        ["*the wiki has * findings (* orphan, 1 schema): `dvwiki lint` lists*"]
     )
     ailing.run(in_process=True).stdout.fnmatch_lines([LINE])
 

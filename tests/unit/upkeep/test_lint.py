@@ -435,8 +435,8 @@ def test_a_source_is_a_run_that_the_archive_holds_or_a_file_beside_it(wiki: Path
         ("`tb.py:Board.check`", None),
         ("`tb.py:Board.seen`", None),
         ("`rtl/fifo.sv:old_fifo`", "rtl/fifo.sv declares no old_fifo"),
-        ("`rtl/fifo.sv:200`", "rtl/fifo.sv has 4 lines, not 200"),
-        ("`rtl/gone.sv:fifo`", "rtl/gone.sv is not there"),
+        ("`rtl/fifo.sv:200`", "rtl/fifo.sv has only 4 lines, so there is no line 200"),
+        ("`rtl/gone.sv:fifo`", "rtl/gone.sv does not exist"),
         ("`tb.py:Board.score`", "tb.py declares no Board.score"),
     ],
 )
@@ -452,7 +452,7 @@ def test_cited_code_is_there(wiki: Path, citation: str, problem: str | None) -> 
         ("See `fifo_old.sv`, wherever it went.", None),
         ("`sync_fifo` in `rtl/fifo.sv`", None),
         ("`something` in `rtl/fifo.sv`", None),
-        ("See `rtl/gone.sv`.", "rtl/gone.sv is not there"),
+        ("See `rtl/gone.sv`.", "rtl/gone.sv does not exist"),
         ("`sync_fifos` in `rtl/fifo.sv`", "rtl/fifo.sv has no sync_fifos; did you mean sync_fifo?"),
     ],
 )
@@ -511,7 +511,7 @@ def test_a_line_taken_out_of_the_log_is_found_before_and_after_the_commit(wiki: 
     root, log = wiki.parent.parent, wiki / "log.md"
     lines = log.read_text("utf-8").splitlines(keepends=True)
     log.write_text("".join(lines[:-1]), "utf-8")
-    assert [each.text for each in found(wiki, "log_changed")] == ["1 of its committed lines are not there now"]
+    assert [each.text for each in found(wiki, "log_changed")] == ["1 of its committed lines are missing"]
     git(root, "commit", "-qam", "shorten")
     (one,) = found(wiki, "log_changed")
     assert one.text.startswith("commit ")
@@ -609,7 +609,7 @@ def test_a_session_looks_quickly_each_time_and_fully_now_and_then(wiki: Path) ->
     append(wiki, "It is late.")  # only a full check reads text
     every_third = settings(wiki, lint_interval_sessions=3)
     said = [remark(check_session(every_third)) for _ in range(6)]
-    line = "the wiki has 1 finding (1 uncited): `dvwiki lint` names it"
+    line = "the wiki has 1 finding (1 uncited): `dvwiki lint` lists it"
     assert said == [None, None, line, None, None, line]
 
 
@@ -631,7 +631,7 @@ def test_what_the_session_itself_puts_right_is_not_told(wiki: Path, interval: in
     assert "orphan" in unwritten
     archive(layout(wiki.parent.parent), record(30, occurrence("a" * 12)))
     said = before.remark(was_written=True)
-    assert said == "the wiki has 1 finding (1 schema): `dvwiki lint` names it"
+    assert said == "the wiki has 1 finding (1 schema): `dvwiki lint` lists it"
 
 
 def test_what_the_session_leaves_is_told(wiki: Path) -> None:
@@ -643,7 +643,7 @@ def test_what_the_session_leaves_is_told(wiki: Path) -> None:
     assert before is not None
     archive(layout(wiki.parent.parent), record(30, occurrence("a" * 12, failure_subtype="other")))
     said = before.remark(was_written=True)
-    assert said == "the wiki has 1 finding (1 outdated): `dvwiki lint` names it"
+    assert said == "the wiki has 1 finding (1 outdated): `dvwiki lint` lists it"
 
 
 def test_a_session_without_a_wiki_makes_none(tmp_path: Path) -> None:

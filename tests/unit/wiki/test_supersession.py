@@ -355,7 +355,7 @@ def test_the_command_counts_a_run_of_both_once_and_warns_of_two_kinds(
     ("names", "said"),
     [
         (("RTL_20261121_20573", "aaaa"), "no page has this name or fingerprint; nearest: RTL_"),
-        (("9b1f", "nothing"), "no page has this name or fingerprint; index.md lists all pages"),
+        (("9b1f", "nothing"), "no page has this name or fingerprint; see index.md for all pages"),
         (("9b1f", "9b1f03c2a7d4"), "cannot be merged with itself"),
     ],
 )
