@@ -1,9 +1,9 @@
 """Ranking of documents by BM25; the only module that uses the library `bm25s`, and numpy with it.
 
-The library computes the score of each word in each document when an index is made. A query adds up the scores of its
-words; it does not need the library, which takes as long to load as numpy. An index on disk is memory-mapped: a query
-loads only the parts that hold its words. Beside the scores there are the sorted vocabulary and the word counts of each
-document, so that the next index can be made without reading unchanged documents again.
+When an index is made, the library computes the score of each word in each document. A query only adds up the scores of
+its words, so it need not load the library, which would take as long as loading numpy. An index on disk is mapped: a
+query loads only the parts with its words. Besides the scores, an index holds the sorted vocabulary and the word counts
+of each document, so that the next index can be made without reading unchanged documents again.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _FIRST = 100
 _NO_WORD = "\0"
-"""Placeholder that is indexed for a document that has no words; no query contains it."""
+"""Placeholder that is indexed for a document without words; no query contains it."""
 _SCORES = ("data", "indices", "indptr")
-"""Arrays that the library makes: scores, their documents, and where each word's part of these two begins."""
+"""Arrays that the library makes: the scores, the document of each score, and where each word's scores begin."""
 _FILES = (*_SCORES, "names", "name_ends", "lengths", "word_ids", "word_counts", "word_ends")
 DOCUMENTS = frozenset({"word_ids.npy", "word_counts.npy", "word_ends.npy"})
 """Files that only the method `documents` needs."""
@@ -37,19 +37,19 @@ def is_installed() -> bool:
 
 
 def version() -> str:
-    """Return the name and version of the library; another version might be unable to read its files."""
+    """Return the name and version of the library; index files of another version might not be readable."""
     return f"bm25s {metadata.version('bm25s')}"
 
 
 class Bm25:
-    """An index of documents; a document is known by its position, from 0, among those that the index was made from."""
+    """An index of documents; a document's number is its position, from 0, in the sequence given to `of`."""
 
     def __init__(self, arrays: dict[str, Any]) -> None:
         self._arrays = arrays
 
     @classmethod
     def of(cls, documents: Iterable[Words]) -> Self:
-        """Make an index of documents, at least one; each is read once and not kept."""
+        """Make an index of one or more documents; each document is read once and not kept."""
         import numpy as np  # noqa: PLC0415 (0.3 s with the library, which only a search should cost)
         from bm25s import BM25  # noqa: PLC0415 (only to make an index)
 
@@ -90,7 +90,7 @@ class Bm25:
         return cls({name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _FILES})
 
     def save(self, folder: Path) -> None:
-        """Write the index into a folder of its own."""
+        """Write the index into a folder that holds nothing else."""
         import numpy as np  # noqa: PLC0415
 
         for name, array in self._arrays.items():
@@ -103,11 +103,13 @@ class Bm25:
 
     @cached_property
     def statistics(self) -> Statistics:
-        """Return the statistics from which scores are computed."""
+        """Return the statistics that scores are computed from."""
         return Statistics(self.count, float(self._arrays["lengths"].mean()), self._frequency)
 
     def best(self, words: Iterable[str]) -> Iterator[tuple[int, float]]:
-        """Yield the documents that share a word with the query, the best first; equal scores in order of number.
+        """Yield the documents that share a word with the query, with their scores, the best first.
+
+        Documents with equal scores are in order of their numbers.
 
         Args:
             words: The words of the query.
@@ -123,7 +125,7 @@ class Bm25:
             scores[self._arrays["indices"][begin:end]] += self._arrays["data"][begin:end]
         found = scores.nonzero()[0]
         values = scores[found].astype(np.float64).round(DIGITS)
-        # Few callers want more than the first documents: the others are sorted only when they are asked for.
+        # Few callers want more than the first documents, so the others are sorted only when asked for.
         least = np.partition(values, -_FIRST)[-_FIRST] if len(values) > 2 * _FIRST else 0
         for part in (values >= least, values < least):
             order = np.argsort(-values[part], kind="stable")
@@ -145,9 +147,9 @@ class Bm25:
         return int(end - begin)
 
     def _number(self, word: str) -> int | None:
-        """Return the position of a word in the vocabulary; None if the word is not there."""
+        """Return the position of a word in the vocabulary; None if the vocabulary lacks the word."""
         total = len(self._arrays["name_ends"])
-        # Compared by code points, the order in which the vocabulary is sorted.
+        # Compare code points, because the vocabulary is sorted by them.
         number = bisect.bisect_left(range(total), word, key=self._name)
         return number if number < total and self._name(number) == word else None
 
@@ -157,7 +159,7 @@ class Bm25:
 
 
 class _Texts:
-    """Documents as the library reads them, made on demand: a word's number is repeated as often as the word counts."""
+    """Documents in the library's form, made on demand: each word's number is repeated as often as the word counts."""
 
     def __init__(self, rows: list[tuple[Any, Any]]) -> None:
         self.rows = rows

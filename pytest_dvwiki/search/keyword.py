@@ -1,4 +1,4 @@
-"""Search without an index or the library bm25s: the same ranking as with them, computed anew for each query."""
+"""Search without an index or the library bm25s: the ranking is the same, but computed anew for each query."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def rank(query: str, documents: Iterable[tuple[str, Words]]) -> Ranking:
 
     Args:
         query: The words to look for.
-        documents: Name and words of each document.
+        documents: The name and the word counts of each document.
 
     Returns:
         The documents that contain a word of the query, the best first.

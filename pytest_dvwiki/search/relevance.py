@@ -1,6 +1,6 @@
-"""Relevance of a document to a query: BM25 in Lucene's variant with the constants of bm25s, so that all backends agree.
+"""Relevance of a document to a query: Lucene's variant of BM25 with the constants of bm25s, so that all backends agree.
 
-A document is a mapping from words to counts: how often a word occurs, or more if the word has a prominent place.
+A document maps each word to a count: how often the word occurs, or more if the word is in a prominent place.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ def score(words: Words, length: float, wanted: Iterable[str], statistics: Statis
 
 
 def _worth(frequency: int, documents: int) -> float:
-    """Return the weight of a word that occurs in this many of the documents."""
+    """Return the weight of a word that occurs in `frequency` of all documents."""
     return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
 
 
 def ranked(scores: Iterable[tuple[str, float]]) -> Ranking:
     """Sort documents by score; those with a score of 0 are left out."""
-    # Sort by name (nearly done already), then by score; the sort is stable, so equal scores stay in order of name.
+    # Sort by name (nearly sorted already), then by score; the sort is stable, so equal scores stay in order of name.
     found = sorted((name, round(value, DIGITS)) for name, value in scores if value > 0)
     found.sort(key=itemgetter(1), reverse=True)
     return found

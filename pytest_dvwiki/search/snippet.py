@@ -15,7 +15,7 @@ _LEAD = 40
 
 
 def snippet(text: str, wanted: Collection[str], limit: int) -> str:
-    """Cut a text to the part that contains most of the words.
+    """Cut a text to the part that contains the most query words, and mark these words.
 
     Args:
         text: One line.
@@ -24,7 +24,7 @@ def snippet(text: str, wanted: Collection[str], limit: int) -> str:
         limit: Maximum number of characters, without the marks.
 
     Returns:
-        The first part with the most words, with `…` where text was cut off; the text's beginning if no word occurs.
+        The first part with the most query words, with `…` where text was cut off; if none occurs, the text's beginning.
     """
     hits = [(start, end, set(words).intersection(wanted)) for start, end, words in spans(text)]
     hits = [hit for hit in hits if hit[2]]
@@ -42,7 +42,7 @@ def snippet(text: str, wanted: Collection[str], limit: int) -> str:
 
 
 def _best(hits: list[tuple[int, int, set[str]]], limit: int) -> int:
-    """Return the start of the part that contains the most distinct query words; of several equal parts, the first."""
+    """Return the start of the part that contains the most distinct query words; of equally good parts, the first."""
     best, most = 0, 0
     for number, (start, _, _) in enumerate(hits):
         words: set[str] = set()

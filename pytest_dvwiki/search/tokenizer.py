@@ -1,7 +1,7 @@
-"""Words of hardware text: identifiers are found as a whole and by their parts.
+"""Splits hardware text into words, so that identifiers are found as a whole and by their parts.
 
-`timescale` finds `missing_timescale`, `burst` finds `axiBurstLen`, `back pressure` finds `back_pressure`; hex values,
-fingerprints and file names also stay whole.
+`timescale` finds `missing_timescale`, `burst` finds `axiBurstLen`, and `back pressure` finds `back_pressure`. Hex
+values, fingerprints and file names also stay whole.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VERSION = 1
-"""Incremented when the same text gives different words than before."""
+"""Has to be incremented when the same text begins to give other words."""
 
 _WORD = re.compile(r"[^\W_]+(?:[_$.'-]+[^\W_]+)*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
@@ -30,12 +30,12 @@ _LONGEST = 64
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words of a text in order, in lower case; an identifier gives itself and its parts."""
+    """Return the words of a text in order, in lower case; an identifier yields itself and its parts."""
     return [word for _, _, words in spans(text) for word in words]
 
 
 def spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Yield the start and end of each word in a text, with its search words."""
+    """Yield the start and end of each word in a text, with the search words that it yields."""
     for match in _WORD.finditer(text):
         yield match.start(), match.end(), _words(match[0])
 
@@ -53,6 +53,6 @@ def _parts(word: str, whole: str) -> list[str]:
     parts: list[str] = []
     for piece in _SEPARATED.split(word):
         names = [name.lower() for name in _PART.findall(piece)]
-        # `fifo32` is also `fifo` and `32`, but `sha256` keeps its whole form too.
+        # `fifo32` gives `fifo` and `32` besides itself.
         parts += [piece.lower(), *(names if len(names) > 1 else [])]
     return [part for part in parts if part != whole and part not in _STOP]
