@@ -1,6 +1,6 @@
-"""Log checks: what the files of a flow must contain, written as `*.check.yaml`, and the result of such a check."""
+"""Log checks: a `*.check.yaml` file says what the files of a flow must contain, and a check reports what they lack."""
 
 SUFFIX = ".check.yaml"
 """Suffix of the file name of a check."""
 DRAFT = f"{SUFFIX}.draft"
-"""Suffix of the file name of a draft; nothing collects a draft before somebody accepts it."""
+"""Suffix of the file name of a draft; pytest does not collect drafts, until a person accepts one as a check."""

@@ -1,4 +1,4 @@
-"""The result of a check: what was found, what is missing or extra, and what is waived."""
+"""Evaluation of a check: what was found, what is missing or extra, and what is waived."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.checks.schema import Expected
 
 _LONGEST = 1000
-"""Number of characters to which the texts of a result are cut."""
+"""Maximum number of characters of each text in a result."""
 _NAMED = 3
 _TAGS = {"violation": "[WAIVED_AS_INFO]", "reason": "[WAIVED_INFO]", "unused": "[WAIVER]"}
 
@@ -31,7 +31,7 @@ class ResultLine:
     """One line of a result."""
 
     item: str
-    """Name of the item; empty for a waiver or a reason."""
+    """Name of the item; empty if the line shows a waiver or the reason of one."""
     value: str | None = None
     source_file: str | None = None
     line_number: int | None = None
@@ -40,16 +40,16 @@ class ResultLine:
     reason: str = ""
     """Why the item is missing or extra, such as `is missing: …`; empty for an item that was found."""
     waiver: str = ""
-    """The waiver that accepts the violation."""
+    """The waiver that accepts the violation; empty if none does."""
     tag: str = ""
 
     @property
     def place(self) -> str:
-        """Return file and line; either may be missing."""
+        """Return `file:line`; the line, or both, can be missing."""
         return f"{self.source_file or ''}{f':{self.line_number}' if self.line_number else ''}"
 
     def cleaned(self) -> ResultLine:
-        """Return the line with secrets masked and long texts cut; its texts come from untrusted files."""
+        """Return the line with secrets masked and long texts cut, because its texts come from untrusted files."""
         return replace(
             self,
             **{
@@ -77,9 +77,9 @@ class CheckResult:
     waived: tuple[ResultLine, ...]
     unused_waivers: tuple[ResultLine, ...]
     is_empty: bool
-    """Whether the check names neither items nor input files."""
+    """True if the check names neither items nor input files."""
     expected: tuple[Expected, ...] = ()
-    """The results that count as right; if there are none, only a result without violations does."""
+    """The results that count as right; if empty, a result is right if it has no violations."""
 
     @property
     def status(self) -> Literal["PASS", "FAIL"]:
@@ -88,12 +88,12 @@ class CheckResult:
 
     @property
     def violations(self) -> tuple[ResultLine, ...]:
-        """Return what is missing or extra, and not waived."""
+        """Return what is missing or extra and not waived."""
         return (*self.missing, *self.extra)
 
     @property
     def expectation(self) -> Expected | None:
-        """Return the first expected result that this result matches; None if it matches none."""
+        """Return the first expected result that matches this result; None if none does."""
         return next((case for case in self.expected if self._is_like(case)), None)
 
     @property
@@ -106,7 +106,7 @@ class CheckResult:
         return self.status == case.status and all(entries[name] == names for name, names in case.lists)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as plain values; only lists that the check's type uses are included."""
+        """Return the result as plain values, with only those lists that checks of its type use."""
         lists = ["found", "missing"]
         lists += ["extra"] if self.type in {2, 3} else []
         lists += ["waived", "unused_waivers"] if self.type in {3, 4} else []
@@ -130,8 +130,8 @@ def check(path: Path, *, root: Path, environment: Mapping[str, str]) -> CheckRes
 
     Args:
         path: The file of the check.
-        root: Folder to which the names of files in the result, and in errors, are relative.
-        environment: The environment variables that names of input files may use.
+        root: File names in the result and in errors are relative to this folder.
+        environment: The environment variables that the names of input files can use.
 
     Raises:
         CheckError: The check cannot be run.
@@ -184,7 +184,7 @@ def _is_of_files(checked: Check) -> bool:
 def _of_files(
     inputs: Sequence[Input], items: Sequence[Expectation], root: Path
 ) -> Iterator[tuple[Expectation, ResultLine]]:
-    """Yield each entry of `input_files` as an item: found if one of its files can be read and is not empty."""
+    """Yield each entry of `input_files` as an item; it is found if one of its files can be read and is not empty."""
     for item, each in zip(items, inputs, strict=True):
         reasons = []
         for file in each.files:
@@ -205,7 +205,7 @@ def _of_files(
 
 
 class _Extraction:
-    """Looks for the items in the files; each file is read once for all items."""
+    """Searches the files for the items; each file is read once for all items."""
 
     def __init__(self, checked: Check, inputs: Sequence[Input]) -> None:
         self._checked = checked
@@ -214,7 +214,7 @@ class _Extraction:
         self._unreadable: list[ResultLine] = []
 
     def entries(self) -> Iterator[tuple[Expectation | None, ResultLine]]:
-        """Yield what was extracted for each item, or why the item is missing; then the files that cannot be read."""
+        """Yield what was extracted for each item, or why the item is missing; then the unreadable files."""
         groups: dict[str | None, list[Expectation]] = {}
         for item in self._checked.items:
             groups.setdefault(item.source, []).append(item)
@@ -250,14 +250,14 @@ class _Extraction:
         for entry in self._found[source]:
             named = entry.parsed_fields.get("path") or entry.value
             if named and entry.source_file:
-                # A tool writes names relative to the folder it runs in: mostly that of its log, or that of the check.
+                # A tool writes names relative to the folder that it runs in: usually its log's folder or the check's.
                 folders = (Path(entry.source_file).parent, self._checked.path.parent)
                 there = (folder / named for folder in folders)
                 # `os.path.isfile` raises nothing if a name is too long.
                 yield next((path for path in there if os.path.isfile(path)), folders[0] / named)  # noqa: PTH113
 
     def _read(self, file: Path, items: Sequence[Expectation]) -> bool:
-        """Look for items in a file, and tell whether the file can be read; for each item the first match counts."""
+        """Search a file for items; for each item, the first match counts. Return whether the file can be read."""
         left = list(items)
         try:
             for number, line in lines_of(file):
@@ -276,7 +276,7 @@ class _Extraction:
 
 
 def _extracted(item: Expectation, line: str) -> ResultLine | None:
-    """Return what a line says about an item; None if the line does not match the item's expression."""
+    """Return what a line says about an item; None if the item's expression does not match the line."""
     hit = item.match.search(line) if item.match is not None else None
     if hit is None:
         return None
@@ -295,7 +295,7 @@ def _extracted(item: Expectation, line: str) -> ResultLine | None:
 def _waive(
     checked: Check, violations: Sequence[ResultLine]
 ) -> tuple[list[ResultLine], list[ResultLine], list[ResultLine]]:
-    """Return three lists: waived violations and the waivers' reasons, unused waivers, and violations not waived."""
+    """Return three lists: waived violations (with the reasons of a global waiver), unused waivers, other violations."""
     source = str(checked.path)
     waivers = checked.waivers or ()
 

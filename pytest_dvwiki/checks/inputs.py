@@ -1,4 +1,4 @@
-"""The files that a check reads: names with variables and globs, and lines of plain and compressed files."""
+"""The files that a check reads: their names with variables and globs, and their lines, also if compressed."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _MOST_FILES = 1000
 
 
 class InputError(Exception):
-    """A file that cannot be read to its end; the message is the reason."""
+    """A file cannot be read to its end; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An entry of `input_files` with the files that it names."""
+    """An entry of `input_files`, and the files that match it."""
 
     entry: str
     files: tuple[Path, ...]
 
 
 def inputs_of(check: Check, environment: Mapping[str, str]) -> list[Input]:
-    """Return the input files of a check; names are relative to the folder of the check.
+    """Return the input files of a check; their names are relative to the check's folder.
 
     Raises:
         CheckError: A variable is not set, or a glob matches too many files.
@@ -47,7 +47,7 @@ def inputs_of(check: Check, environment: Mapping[str, str]) -> list[Input]:
         unset = next((name for name in _VARIABLE.findall(entry) if not environment.get(name)), None)
         if unset is not None:
             raise CheckError(f"{check.path}:{line}: the variable {unset} is not set; export it, or write the path out")
-        # `[` is an ordinary character, as in all globs of the project; in a variable's value, every character is.
+        # As in all globs of the project, `[` is an ordinary character. In a variable's value, every character is.
         parts = _VARIABLE.split(entry.replace("[", "[[]"))
         parts[1::2] = [glob.escape(environment[name]) for name in parts[1::2]]
         matches = glob.iglob(os.path.join(glob.escape(str(check.path.parent)), "".join(parts)), recursive=True)  # noqa: PTH118, PTH207  # a glob
@@ -60,7 +60,7 @@ def inputs_of(check: Check, environment: Mapping[str, str]) -> list[Input]:
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of a file, read as UTF-8 or else Latin-1; a compressed file is unpacked first.
+    """Yield the numbered lines of a file, which is read as UTF-8 or else as Latin-1, and unpacked if compressed.
 
     Raises:
         InputError: The file cannot be read to its end.

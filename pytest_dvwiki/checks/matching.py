@@ -1,4 +1,4 @@
-"""The comparison of extracted values with the patterns and waivers of a check."""
+"""Comparison of extracted values with the patterns and waivers of a check."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SPECIAL = frozenset("*?")
 
 
 class ValuePattern:
-    """Alternatives, separated by `|`; a value must match one of them.
+    """Alternatives separated by `|`; a value must match one of them.
 
-    An alternative with `*` or `?` is a glob for the whole value; any other alternative is a text within the value.
-    After `regex:` the whole rest is one expression, which may match anywhere in the value.
+    An alternative with `*` or `?` is a glob for the whole value; any other alternative is a text that the value must
+    contain. All text after `regex:` is one expression, which may match anywhere in the value.
 
     Raises:
         ExpressionError: An alternative is empty, or RE2 does not accept the expression.
@@ -45,7 +45,7 @@ def _alternatives(text: str) -> Iterator[str]:
 
 
 def _search(alternative: str) -> Expression | str:
-    """Return the expression of a glob or of `regex:`; for any other alternative, the text that a value must contain."""
+    """Return the expression for a glob or after `regex:`; for any other alternative, the text a value must contain."""
     if not alternative.removeprefix(_REGEX):
         raise ExpressionError("an empty alternative matches every value; remove it")
     if alternative.startswith(_REGEX):
@@ -54,7 +54,7 @@ def _search(alternative: str) -> Expression | str:
 
 
 def search_for(waiver: str) -> Expression:
-    """Return the expression of a waiver: from a glob for the whole text, or after `regex:` for the start of a text.
+    """Return the expression of a waiver: a glob for the whole text, or after `regex:` one for the start of the text.
 
     Raises:
         ExpressionError: RE2 does not accept the expression.
@@ -62,7 +62,7 @@ def search_for(waiver: str) -> Expression:
     if not waiver.startswith(_REGEX):
         return glob(waiver)
     source = waiver.removeprefix(_REGEX)
-    given(source)  # for its message, which names a position in the expression as it was written
+    given(source)  # an error message then gives the position in the expression as it was written
     return given(rf"\A(?:{source})")
 
 
@@ -74,7 +74,7 @@ class LineWaiver:
     line: int
     """Line of the entry in the file of the check."""
     search: Expression | None
-    """Finds the names and values that the waiver accepts; None if every violation is waived and this is a reason."""
+    """Matches the names and values that the waiver accepts; None in a global waiver, whose entries are reasons."""
 
     def accepts(self, texts: Iterable[str]) -> bool:
         """Tell whether the waiver accepts one of the texts."""

@@ -1,4 +1,4 @@
-"""The schema of a check: the keys of a `*.check.yaml` file, and what is wrong with one that cannot be used."""
+"""The schema of a check: the keys of a `*.check.yaml` file, and the errors of a file that cannot be used."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ NOT_APPLICABLE = "N/A"
 OUTLINE_KEYS = ("description", "input_files", "requirements", "waivers")
 KEYS = (*OUTLINE_KEYS, "items", "expected")
 LISTS = ("found", "missing", "extra", "waived", "unused_waivers")
-"""The lists of a result; an expected result may name their entries."""
+"""The lists of a result; an expected result can give the entries of each."""
 ITEM_KEYS = ("name", "match", "required", "from", "pattern")
 _LISTS = {"requirements": "pattern_items", "waivers": "waive_items"}
 _VALUE = "value"
 _DEPTH = 4
-"""Number of steps to the deepest value in the document, such as `items`, 0, `required`, 1."""
+"""Number of keys and indexes that lead to the deepest value in a document, such as `items`, 0, `required`, 1."""
 
 CheckType = Literal[1, 2, 3, 4]
 _T = TypeVar("_T")
 
 
 class CheckError(Exception):
-    """A check that cannot be run; the message names the file, the line if known, and the remedy."""
+    """A check cannot be run; the message names the file, the line if known, and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,42 +43,42 @@ class Expectation:
 
     name: str
     match: Expression | None = None
-    """Extracts the value and fields from a line; None for an entry of `input_files`, which only needs content."""
+    """Extracts value and fields from a line; None for an entry of `input_files`, which must only have content."""
     names: tuple[str, ...] = ()
     """The fields that the expression extracts besides the value."""
     required: tuple[str, ...] = ()
     """The fields that must not be empty."""
     source: str | None = None
-    """The item whose `path` (or else value) names the file to read; None for the input files."""
+    """The item whose field `path`, or else value, names the file to read; None if the input files are read."""
     pattern: ValuePattern | None = None
-    """The pattern that the value must match."""
+    """The pattern that the value must match; None if the item only has to be found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """The purpose of a check and the rules that judge it, without the items that it looks for."""
+    """What a check is for, and the rules that judge its result, without the items that it looks for."""
 
     path: Path
     description: str
     input_files: tuple[tuple[str, int], ...]
-    """The entries of `input_files`, each with its line in the file of the check."""
+    """The entries of `input_files`, each with its line number in the check's file."""
     patterns: tuple[ValuePattern, ...] | None
-    """The patterns of the required values; None if the number of requirements is N/A."""
+    """The patterns that values must match; None if the number of requirements is N/A."""
     waivers: tuple[LineWaiver, ...] | None
     """The waivers of violations; None if the number of waivers is N/A."""
     is_global: bool
-    """Whether every violation is waived, for the reasons given."""
+    """True if every violation is waived; the entries of `waivers` are then the reasons."""
 
     @property
     def type(self) -> CheckType:
-        """Return the type, which follows from the numbers of requirements and waivers."""
+        """Return the type, which depends on whether there are requirements, and whether there are waivers."""
         kinds: tuple[CheckType, CheckType] = (1, 2) if self.waivers is None else (4, 3)
         return kinds[self.patterns is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A result that a check is expected to have: its status, and the entries of some of its lists."""
+    """A result that a check is expected to have: the status, and the entries of some lists."""
 
     when: str
     status: str
@@ -91,7 +91,7 @@ class Check(Outline):
 
     items: tuple[Expectation, ...]
     expected: tuple[Expected, ...] = ()
-    """The results that count as right; if there are none, only a result without violations does."""
+    """The results that count as right; if empty, a result is right if it has no violations."""
 
 
 def load_check(path: Path) -> Check:
@@ -109,7 +109,7 @@ def parse_check(text: str, path: Path) -> Check:
 
     Args:
         text: The text.
-        path: The file in which the text is, or will be.
+        path: The file that has the text, or that it will be written to.
 
     Raises:
         CheckError: The text is not a check.
@@ -119,7 +119,7 @@ def parse_check(text: str, path: Path) -> Check:
 
 
 def load_outline(path: Path) -> Outline:
-    """Read a file that states what to check but not yet how: a check without `items`.
+    """Read a file that says what to check, but not yet how: a check without `items`.
 
     Raises:
         CheckError: The file cannot be read, or is not an outline.
@@ -203,7 +203,7 @@ class _CheckReader:
             yield Expected(str(case.get("when", "")), case["status"], tuple(lists))
 
     def _counted(self, key: str, block: Any) -> tuple[int | None, Sequence[str]]:
-        """Return the number and the list of `requirements` or `waivers`; the number is None for N/A."""
+        """Return the number and the entries of `requirements` or `waivers`; the number is None for N/A."""
         name = _LISTS[key]
         if block is None:
             return None, ()

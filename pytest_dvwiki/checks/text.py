@@ -1,4 +1,4 @@
-"""The result of a check as text, for the terminal and as the report of a failure."""
+"""The result of a check as text, for the terminal and for failure reports."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _NOTHING = "the check names neither items nor input_files, so nothing was checke
 
 
 def lines(result: CheckResult) -> Iterator[str]:
-    """Yield the violations first, each with the line that it is about, then the found and waived items.
+    """Yield the violations first, each with the log line that it is about, then the found and waived items.
 
-    The first line names the failure; no other line contains a word with which logs report failures, such as `error`.
+    The first line names the failure; no other line adds a word that logs use for failures, such as `error`.
     """
     if result.expected and not result.is_right:
         number = len(result.expected)
@@ -34,7 +34,7 @@ def lines(result: CheckResult) -> Iterator[str]:
 
 
 def notes(result: CheckResult) -> Iterator[str]:
-    """Yield what a person should know about a check that passes: unused waivers, reasons, an empty check."""
+    """Yield what a person should know even if a check passes: unused waivers, waivers' reasons, an empty check."""
     if result.is_empty:
         yield f"[CHECK] {result.file}: {_NOTHING}"
     if result.expectation is not None:
