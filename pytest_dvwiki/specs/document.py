@@ -39,7 +39,7 @@ _EXPRESSION = re.compile(
 _OTHER_PATTERN = re.compile(r"file|name|glob|keyword|item|waiver", re.IGNORECASE)
 _PREFIXED = re.compile(r"""(["'`])regex:(.+?)\1""")
 _METADATA = frozenset({"value", "source_file", "line_number", "matched_content", "parsed_fields"})
-"""Fields that every extraction has."""
+"""The fields that every extraction has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ class Block:
 
 
 def sections_of(text: str) -> dict[str, str]:
-    """Map the headings of the four sections to their texts; missing sections are left out."""
+    """Return the text of each of the four sections, by heading; missing sections are left out."""
     return by_heading(re.split(rf"^## ({'|'.join(map(re.escape, HEADINGS))})[ \t]*$", text, flags=re.MULTILINE))
 
 
 def by_heading(pieces: Sequence[str]) -> dict[str, str]:
-    """Return the text below each heading, from a text split at its headings; the first of equal headings counts."""
+    """Return the text below each heading, from a text split at its headings; of equal headings, the first counts."""
     found: dict[str, str] = {}
     for heading, body in zip(pieces[1::2], pieces[2::2], strict=True):
         found.setdefault(heading, body)
@@ -75,18 +75,18 @@ def by_heading(pieces: Sequence[str]) -> dict[str, str]:
 
 
 def items_of(section: str) -> list[Entry]:
-    """Return the items of section 2: its numbered headings, else the numbered names in bold type."""
+    """Return the items of section 2: the numbered headings; if there are none, the numbered names in bold type."""
     found = [each for each in _numbered(section, "2") if not _NO_ITEM.search(each.title)]
     return found or [Entry(f"2.{each.number}", each.title, each.text) for each in _bold(section)]
 
 
 def waivers_of(section: str) -> list[Entry]:
-    """Return the waivers of section 3."""
+    """Return the waivers of section 3: the numbered headings; if there are none, the numbered names in bold type."""
     return [each for each in _numbered(section, "3") or _bold(section) if not _NO_WAIVER.search(each.title)]
 
 
 def scenarios_of(section: str) -> list[Entry]:
-    """Return the scenarios of section 4: headings, and lines in bold type, that begin with "Scenario"."""
+    """Return the scenarios of section 4: the headings and lines in bold type that begin with "Scenario"."""
     found = [*_SCENARIO.finditer(section)]
     starts = sorted({each.start() for each in (*found, *_HEADING.finditer(section))})
     ends = [next((start for start in starts if start > each.start()), len(section)) for each in found]
@@ -115,7 +115,7 @@ def _bold(section: str) -> list[Entry]:
 
 
 def named_items(text: str, items: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Return the items that a text names by number or title, and the numbers in the text that no item has."""
+    """Return the items that a text names by number or title, and the item numbers in the text that do not exist."""
     numbers: dict[str, None] = {}
     for found in _ITEMS.finditer(text):
         for first, last in _RANGE.findall(found[1]):
@@ -129,7 +129,7 @@ def named_items(text: str, items: list[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def keywords_of(waiver: Entry) -> list[str]:
-    """Return the keywords of a waiver: the quoted texts and code spans after `keywords:`, else a list with commas."""
+    """Return the keywords of a waiver: quoted texts and code spans after `keywords:`, else what commas separate."""
     found = re.search(r"keywords?(?:\*\*)?:(.*(?:\n[ \t]+(?![ \t]*[-*]).*)*)", waiver.text, re.IGNORECASE)
     if found is None:
         return []
@@ -138,7 +138,7 @@ def keywords_of(waiver: Entry) -> list[str]:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """Return the blocks of code; a block in which another one begins counts as not closed."""
+    """Return the blocks of code in a text; if a block begins before another one ends, the other is not closed."""
     found: list[Block] = []
     fence = language = ""
     first, lines = 0, list[str]()
@@ -159,7 +159,7 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def check_items(section: str) -> list[Any] | None:
-    """Return the list `items` of section 4, unchanged; None if no YAML block has this list."""
+    """Return the list `items` from a YAML block of section 4, unchanged; None if no block has such a list."""
     for block in blocks_of(section):
         if block.language not in {"yaml", "yml"}:
             continue
@@ -173,11 +173,11 @@ def check_items(section: str) -> list[Any] | None:
 
 
 def expressions_of(text: str) -> list[str]:
-    """Return the regular expressions of a text: after a label, after `regex:`, in blocks, and in items."""
+    """Return the regular expressions in a text: after labels, after `regex:`, in blocks of code, and in items."""
     found = [expression for _, expression in _PREFIXED.findall(text)]
     for label, rest in _EXPRESSION.findall(text):
         if not _OTHER_PATTERN.search(label):
-            # Words without the special characters of an expression are prose, or a glob.
+            # Words without an expression's special characters are prose or a glob.
             found += _CODE.findall(rest) or [rest] * bool(re.search(r"\\|\(\?|\)[*+?]|\]", rest))
     found += [
         line
@@ -193,7 +193,7 @@ def expressions_of(text: str) -> list[str]:
 
 
 class Fields:
-    """The fields that section 1 defines: in lists, and in its examples."""
+    """The fields that section 1 defines in lists and in examples."""
 
     def __init__(self, section: str) -> None:
         self._groups = [(each.title.casefold(), {*_FIELD.findall(each.text)}) for each in _headed(section)]
@@ -209,7 +209,7 @@ class Fields:
                     self._examples |= {*_paths(node)}
 
     def has(self, reference: str) -> bool:
-        """Tell whether a field is defined, either alone or in its group."""
+        """Tell whether a field is defined, by its name alone or within its group."""
         *groups, name = reference.split(".")
         if reference in self._examples | self._listed:
             return True
@@ -219,7 +219,7 @@ class Fields:
 
 
 def _paths(node: ast.Dict) -> Iterator[str]:
-    """Yield the path of each key of a dictionary."""
+    """Yield the dotted path of each key in a dictionary, and in dictionaries inside it."""
     for key, value in zip(node.keys, node.values, strict=True):
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             yield key.value
@@ -228,7 +228,7 @@ def _paths(node: ast.Dict) -> Iterator[str]:
 
 
 def references_of(section: str) -> list[str]:
-    """Return the fields that section 2 uses: after `parsed_fields`, and as code on lines that list fields."""
+    """Return the fields that section 2 uses: after `parsed_fields`, and in code spans on lines that list fields."""
     found = [".".join(_STEP.findall(path)) for path in _REFERENCE.findall(section)]
     for line in _FIELDS_LINE.findall(section):
         found += [name.removeprefix("parsed_fields.") for name in _CODE.findall(line) if _DOTTED.fullmatch(name)]

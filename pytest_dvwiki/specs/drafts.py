@@ -1,4 +1,4 @@
-"""The draft check and the test configurations that follow from a specification."""
+"""The draft check and the test configurations that are made from a specification."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ SCENARIOS = (
     "pattern_global_waiver",
     "pattern_selective_waiver",
 )
-"""The test configurations: the first three for an item without patterns, the others for one with patterns."""
+"""The test configurations: the first three for items without patterns, the others for items with patterns."""
 _FITS_NOTHING = "regex:^no such value$"
 _REASON = "Accepted for this test; every violation is still listed."
 
 
 class DraftError(Exception):
-    """A specification from which no check can be made; the message gives the reason."""
+    """No check can be made from a specification; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A check that is made from a specification."""
+    """A check made from a specification."""
 
     document: dict[str, Any]
     items: tuple[str, ...]
     """The names of the check's items, in order."""
     without: tuple[str, ...]
-    """The items of section 2 for which the specification has no expression."""
+    """The items of section 2 that the check leaves out, because the specification gives no expression for them."""
 
     @property
     def with_pattern(self) -> list[str]:
-        """Return the items that take a pattern."""
+        """Return the names of the items whose values must match a pattern."""
         listed = self.document.get("items")
         return [*self.items] if listed is None else [each["name"] for each in listed if each.get("pattern", True)]
 
     def missing_with(self, names: Iterable[str]) -> frozenset[str]:
-        """Return which items are missing if the given ones are: also those searched for in files that these name."""
+        """Return the items that are missing if `names` are: these, and the items in files that missing items name."""
         found = set(names)
         for each in self.document.get("items", ()):
             if each.get("from") in found:
@@ -62,7 +62,7 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """Return the text of the file; comments name the items that are left out."""
+        """Return the text of the draft file; comments at its top name the items that are left out."""
         notes = [f"# no expression was given, so this is not checked: {each}\n" for each in self.without]
         return "".join(notes) + yamlio.dump(self.document)
 
@@ -72,8 +72,8 @@ def draft(text: str, outline: Outline, folder: Path) -> Draft:
 
     Args:
         text: The specification.
-        outline: The item.
-        folder: The folder where the check will be.
+        outline: The outline of the check.
+        folder: The folder that the check will be in.
 
     Raises:
         DraftError: The block of items cannot be used, or the patterns do not fit the items.
@@ -102,18 +102,18 @@ def draft(text: str, outline: Outline, folder: Path) -> Draft:
 
 
 def _seen_from(folder: Path, entry: str, home: Path) -> str:
-    """Return an entry of the item's `input_files` as it has to be written in a check in this folder."""
+    """Return an entry of an outline's `input_files` as a check in `folder` has to write it; `home` has the outline."""
     if folder == home or entry.startswith(("/", "${")):
         return entry
     return os.path.relpath(home / entry, folder)
 
 
 def scenarios(made: Draft, outline: Outline, spec: str) -> dict[str, dict[str, Any]]:
-    """Return the test configurations, each a check with the results that it must have, by name.
+    """Return the test configurations by name; each is a check with the results that it must have.
 
     Args:
         made: The draft check.
-        outline: The item.
+        outline: The outline of the check.
         spec: The specification.
     """
     if not made.items:
@@ -139,9 +139,10 @@ def scenarios(made: Draft, outline: Outline, spec: str) -> dict[str, dict[str, A
 
 
 def _waivers(sections: dict[str, str], names: Sequence[str]) -> list[str]:
-    """Return waivers for what section 3 accepts: for each entry a keyword that fits only waivable items, or item names.
+    """Return waivers for what section 3 accepts.
 
-    If section 3 accepts no item of the check, the last item is waived.
+    For each entry of section 3, take a keyword that fits only waivable items; if there is none, the items' names. If
+    section 3 accepts no item of the check, the last item is waived.
     """
     items = document.items_of(sections.get(document.HEADINGS[1], ""))
     entries = document.waivers_of(sections.get(document.HEADINGS[2], ""))
@@ -159,7 +160,7 @@ def _waivers(sections: dict[str, str], names: Sequence[str]) -> list[str]:
 
 
 def _as_in(keyword: str, titles: Sequence[str]) -> str:
-    """Return a keyword as the first title that contains it spells it; empty if no title does."""
+    """Return a keyword as spelled in the first title that contains it; empty if no title contains it."""
     places = ((title, title.casefold().find(keyword.casefold())) for title in titles)
     return next((title[at : at + len(keyword)] for title, at in places if at >= 0), "")
 
@@ -172,16 +173,16 @@ def _accepted(waivers: Sequence[str], names: Iterable[str]) -> set[str]:
 def _expected(
     made: Draft, waivers: Sequence[str], *, has_misfits: bool, mode: Sequence[str] | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the results to expect of a test configuration.
+    """Yield the results that a test configuration can have.
 
-    There is one with every item there, and one per waiver with the items missing that it accepts. A global waiver adds
-    one for any other missing item.
+    In the first result, no item is missing. For each waiver, there is a result in which the items that it accepts are
+    missing. A global waiver adds a result in which any other item is missing.
 
     Args:
         made: The draft check.
         waivers: What section 3 accepts.
-        has_misfits: Whether no value fits its pattern.
-        mode: The configuration's own waivers, or the reason of its global waiver; None if it has no waiver.
+        has_misfits: True if no value fits its pattern.
+        mode: The waivers of the configuration, or the reason of its global waiver; None if it has no waiver.
     """
     names = set(made.items)
     misfits = set(made.with_pattern) if has_misfits else set()

@@ -1,4 +1,4 @@
-"""The generation of specifications: five rounds for each item, the gate, and the resulting files."""
+"""Generation of specifications: five rounds for each item, the gate, and the resulting files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Status = Literal["success", "needs_review", "failed"]
 DONE, NEEDS_REVIEW, WRONG_INPUT, NO_MODEL = range(4)
-"""Exit statuses."""
+"""Exit statuses of `dvwiki spec generate`."""
 BY = "dvwiki spec"
 _LONGEST_ANSWER = 8192
 _SPEC, _UNFINISHED = "_ItemSpec.md", "_ItemSpec_NEEDS_REVIEW.md"
@@ -47,7 +47,7 @@ _MARK = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecResult:
-    """The outcome of one item."""
+    """The outcome for one item."""
 
     result: str
     """What happened, in one line."""
@@ -56,19 +56,19 @@ class SpecResult:
     artifacts: dict[str, Any] = field(default_factory=dict)
     """`item_id`, `itemspec_path`, `itemspec_content`, `rounds` by name, `check_path`, `test_paths` and `proposal`."""
     metadata: dict[str, Any] = field(default_factory=dict)
-    """`version`, `models` that answered, `tokens_in`, `tokens_out`, `resumed` rounds, `warnings` and `cache`."""
+    """`version`, `models` (those that answered), `tokens_in`, `tokens_out`, `resumed` (rounds), `warnings`, `cache`."""
     errors: tuple[str, ...] = ()
 
 
 class SpecGenerator:
-    """Makes specifications of items.
+    """Makes specifications of items; an item is a file that says what to check, but not yet how.
 
     Args:
         layout: The project: its text files, and the wiki whose review queue gets the drafts.
-        model: The model; None if there is none, which is an error only if a round has to run.
+        model: The model; None is an error only if a round has to run.
         model_name: The model in the settings; results of other models are not reused.
         activity: Called with each line of progress.
-        debug: Folder for the files of the rounds; None for a hidden one beside the specification.
+        debug: Folder for the files of the rounds; None for a hidden folder beside the specification.
     """
 
     def __init__(
@@ -90,15 +90,15 @@ class SpecGenerator:
     def of(
         cls, project: Path | Layout, *, activity: Callable[[str], None] | None = None, debug: Path | None = None
     ) -> SpecGenerator:
-        """Return a generator with the model that a project has set up.
+        """Return a generator that uses the model from a project's settings.
 
         Args:
             project: The root of the project, or its folders.
             activity: Called with each line of progress.
-            debug: Folder for the files of the rounds; None for a hidden one beside the specification.
+            debug: Folder for the files of the rounds; None for a hidden folder beside the specification.
 
         Raises:
-            SettingsError: A setting cannot be used.
+            SettingsError: A setting is invalid.
         """
         layout = resolve(project.absolute()).layout if isinstance(project, Path) else project
         settings = LibrarianSettings.of(layout)
@@ -112,7 +112,7 @@ class SpecGenerator:
         )
 
     def generate_all(self, items: Sequence[Path], output: Path | None = None, *, jobs: int = 1) -> list[SpecResult]:
-        """Make the specifications of items, several at a time, and return their results in the order of the items."""
+        """Make the specifications of items, `jobs` at a time; return the results in the order of the items."""
         homes = [(_plain(output or item.parent), item.stem) for item in items]
         twice = [home for home in homes if homes.count(home) > 1]
 
@@ -125,7 +125,7 @@ class SpecGenerator:
             return [*pool.map(one, items, homes)]
 
     def generate(self, item: Path, output: Path | None = None) -> SpecResult:
-        """Make the specification of an item, and run the rounds that have no usable result yet.
+        """Make the specification of an item; only rounds without a usable result are run.
 
         Args:
             item: The file of the item.
@@ -134,7 +134,7 @@ class SpecGenerator:
         item = _plain(item)
         if item.name.endswith(SUFFIX):
             return _failed(
-                item, WRONG_INPUT, f"{item}: is a check already; give the file of the item from which it was made"
+                item, WRONG_INPUT, f"{item} is a check already; give the file of the item that it was made from"
             )
         try:
             texts = Texts.load(self._layout.agent / prompts.FOLDER)
@@ -152,7 +152,7 @@ class SpecGenerator:
             return _failed(item, WRONG_INPUT, reading.described(error))
 
     def _rounds(self, work: _Work) -> None:
-        """Run the rounds that have no usable result yet.
+        """Run the rounds that do not have a usable result yet.
 
         Raises:
             ModelError: No model answered; the results of earlier rounds are kept.
@@ -189,7 +189,7 @@ class SpecGenerator:
             self._tell(f"{label}: {len(result)} characters")
 
     def _finish(self, work: _Work) -> SpecResult:
-        """Put the specification together, judge it, and write the results."""
+        """Assemble the specification, judge it, and write the resulting files."""
         text = work.assembled()
         problems = quality.issues(text)
         made = None
@@ -220,7 +220,7 @@ class SpecGenerator:
             else:
                 _remove_ours(work.folder / f"{work.name}_{name}.yaml")
         self._propose(work, made)
-        return work.result(path, text, "some files were left alone" if work.left else "done", work.left)
+        return work.result(path, text, "some files were not written" if work.left else "done", work.left)
 
     def _propose(self, work: _Work, made: drafts.Draft) -> None:
         """Write the draft check, and put it into the review queue."""
@@ -263,7 +263,7 @@ class SpecGenerator:
 
 @dataclass(slots=True)
 class _Work:
-    """The state of the work on one item."""
+    """The work on one item: its inputs, and the results so far."""
 
     name: str
     outline: Outline
@@ -277,7 +277,7 @@ class _Work:
     tokens_out: int = 0
     warnings: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
-    """An error message for each file that was left alone."""
+    """An error message for each file that was not written, because a person edited it."""
     artifacts: dict[str, Any] = field(default_factory=dict)
 
     def warn(self, text: str, tell: Callable[[str], None]) -> None:
@@ -285,23 +285,23 @@ class _Work:
         tell(f"{self.name}: warning: {text}")
 
     def assembled(self) -> str:
-        """Return the specification: title, author and the four sections."""
+        """Return the specification: the title, a line on its author, and the four sections."""
         sections = [self.results[each.name] for each in ROUNDS[1:]]
         about = f"> A language model wrote this from `{self.outline.path.name}`: {{DESCRIPTION}}"
         text = "\n\n".join([f"# ItemSpec: {self.name}", about, *sections])
         return prompts.filled(text, self.name, self.outline) + "\n"
 
     def write(self, name: str, text: str) -> Path | None:
-        """Write a file with its mark; a file that a person wrote or edited is left alone.
+        """Write a file with a mark; a file that a person wrote or edited is left as it is.
 
         Returns:
-            The file; None if it was left alone.
+            The file; None if it was left as it is.
         """
         path = self.folder / name
         mark, is_ours = _mark(path)
         if mark != _digest(text):  # an edited file that was made from the same text needs no update
             if path.exists() and not is_ours:
-                self.left.append(f"{path}: somebody edited it, so it was left alone; move it away to get the new one")
+                self.left.append(f"{path}: not written, because somebody edited it; move it away to get the new one")
                 return None
             disk.replace(path, _marked(path, text).encode())
         if name.endswith(".yaml"):
@@ -329,7 +329,7 @@ class _Work:
 
 
 def _plain(path: Path) -> Path:
-    """Return the absolute path of a file without `..`; such paths can be compared."""
+    """Return the absolute path of a file without `..`, so that paths can be compared."""
     return Path(os.path.abspath(path))  # noqa: PTH100  # `Path.absolute` keeps `..`
 
 
@@ -358,7 +358,7 @@ def _digest(text: str) -> str:
 
 
 def _mark(path: Path) -> tuple[str, bool]:
-    """Return the mark of a file, empty if it has none, and whether the file is unchanged since it was written."""
+    """Return a file's mark (empty if it has none), and whether the file is unchanged since it was written."""
     try:
         text = reading.read_text(path)
     except OSError:

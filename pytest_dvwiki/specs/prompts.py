@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.checks.schema import Outline
 
 FOLDER = "spec"
-"""Folder beside the wiki with the files that replace those of the package."""
+"""Folder beside the wiki with text files that replace the package's own."""
 SUMMARY = 500
 """Maximum number of characters of a summary of an earlier section."""
 _NOTE = 60
@@ -29,7 +29,7 @@ _SECTION = re.compile(r"^(?=## [1-4]\.)", re.MULTILINE)
 
 
 class TextsError(Exception):
-    """A text file that lacks a part; the message names file, part and remedy."""
+    """A text file lacks a part; the message names file, part and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +38,16 @@ class Round:
 
     number: int
     name: str
-    """Name of the round, and of the tags around its answer."""
+    """Name of the round, and of the tags around the model's answer."""
     title: str
     task: str
     system: tuple[str, ...]
-    """The parts of the system prompt that the round gets; empty if it gets the whole prompt."""
+    """The parts of the system prompt that the round uses; empty if it uses the whole prompt."""
     guidance: tuple[str, ...]
 
     @property
     def step(self) -> str:
-        """Return the name by which the settings can choose a model for the round."""
+        """Return the name that the settings use to choose a model for the round."""
         return f"spec.{self.name}"
 
 
@@ -98,7 +98,7 @@ ROUNDS = (
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The text files."""
+    """The text files that prompts are made from."""
 
     system: str
     guidance: str
@@ -106,10 +106,10 @@ class Texts:
 
     @classmethod
     def load(cls, folder: Path | None = None) -> Texts:
-        """Read the text files of a project; for each that the project does not have, read the package's own.
+        """Read the text files; for each file, the project's own if there is one, else the package's.
 
         Args:
-            folder: The project's folder.
+            folder: The folder with the project's text files; None to read the package's.
 
         Raises:
             TextsError: A file lacks a part that a round needs.
@@ -142,7 +142,7 @@ class Texts:
         Args:
             each: The round.
             name: Name of the item.
-            outline: The item.
+            outline: The content of the item.
             results: Maps the name of each earlier round to its result.
         """
         above, *sections = _SECTION.split(self.template)
@@ -160,7 +160,7 @@ class Texts:
 
 
 def _parts(text: str) -> dict[str, str]:
-    """Return the text of each part by its heading; the first of equal headings counts."""
+    """Return the text of each part by its heading; of equal headings, the first counts."""
     return document.by_heading(_PART.split(text))
 
 
@@ -170,7 +170,7 @@ def _chosen(text: str, names: Iterable[str]) -> str:
 
 
 def configuration(outline: Outline) -> str:
-    """Return the item as prompts show it: with the number of its input files instead of their paths."""
+    """Return the item as prompts show it, with the number of its input files instead of their paths."""
     patterns, waivers = (
         None if given is None else [each.text for each in given] for given in (outline.patterns, outline.waivers)
     )
@@ -187,7 +187,7 @@ def configuration(outline: Outline) -> str:
 
 
 def counted(listed: list[str] | None, key: str, *, is_global: bool = False) -> dict[str, object]:
-    """Return the block `requirements` or `waivers` of a check."""
+    """Return the block `requirements` or `waivers` of a check, for a list of patterns or waivers."""
     return {"value": "N/A" if listed is None else 0 if is_global else len(listed), key: listed or []}
 
 
@@ -197,7 +197,7 @@ def filled(text: str, name: str, outline: Outline) -> str:
 
 
 def _earlier(each: Round, results: Mapping[str, str]) -> list[str]:
-    """Return the results of the earlier rounds that a round needs, between tags."""
+    """Return, between tags, the results of earlier rounds that a round needs."""
     if each.name == "analysis":
         return []
     if each.name == "section1":
@@ -205,7 +205,7 @@ def _earlier(each: Round, results: Mapping[str, str]) -> list[str]:
     sections = [results[before.name] for before in ROUNDS[1 : each.number - 1]]
     if each.name == "section4":
         shortened = "\n\n".join(quoted(f"section{at}", summary(text)) for at, text in enumerate(sections, start=1))
-        # A summary rarely reaches the last item; the block `items` has to name all of them.
+        # A summary rarely reaches the last item, but the block `items` has to name all items.
         items = "\n".join(f"{item.number} {item.title}" for item in document.items_of(sections[1]))
         return [quoted("previous_sections_summary", shortened), quoted("items_of_section2", items)]
     tag = "section1_parsing_logic" if each.name == "section2" else "previous_sections"
@@ -213,7 +213,7 @@ def _earlier(each: Round, results: Mapping[str, str]) -> list[str]:
 
 
 def summary(text: str) -> str:
-    """Return the start of a section, cut at a line, with a note on how much is left out."""
+    """Return the beginning of a section, cut at a line end, with a note on how much is left out."""
     if len(text) <= SUMMARY:
         return text
     kept = text[: SUMMARY - _NOTE].rpartition("\n")[0] or text[: SUMMARY - _NOTE]
@@ -224,7 +224,8 @@ def extracted(text: str, tag: str) -> tuple[str, str]:
     """Return the text between the first pair of tags with a name, and a warning.
 
     Returns:
-        The whole text, with a warning, if there are no such tags; the warning is empty if there is one pair.
+        The text, which is the whole answer if there are no such tags. The warning, which is empty if there is exactly
+        one pair of tags.
     """
     found = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
     if not found:

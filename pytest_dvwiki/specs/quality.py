@@ -19,7 +19,7 @@ _OPEN = re.compile(r"\{TODO\b|\bTODO:")
 
 
 def issues(text: str) -> list[str]:
-    """Return what is wrong with a specification, one line for each problem; empty if it passes."""
+    """Return what is wrong with a specification, one line for each problem; empty if it passes the gate."""
     return [*dict.fromkeys((*_form(text), *_content(text)))]
 
 
@@ -32,7 +32,7 @@ def _form(text: str) -> Iterator[str]:
         if found.count(heading) != 1:
             yield f"the heading '## {heading}' {'is missing' if heading not in found else 'appears twice'}"
     if len(text) < LEAST:
-        yield f"it has {len(text)} characters, fewer than {LEAST}: probably it is not complete"
+        yield f"it has {len(text)} characters, fewer than {LEAST}: it is probably incomplete"
     for block in document.blocks_of(text):
         if not block.is_closed:
             yield f"the block of code in line {block.line} is not closed"
@@ -60,7 +60,7 @@ def _content(text: str) -> Iterator[str]:
     for item in document.check_items(guiding) or ():
         name = item.get("name") if isinstance(item, dict) else item
         if name not in names:
-            yield f"the extraction {name!r:.80} in section 4 is for no item of section 2"
+            yield f"the extraction {name!r:.80} in section 4 does not belong to any item of section 2"
 
 
 def _without_item(kind: str, entries: Sequence[Entry], items: Sequence[Entry]) -> Iterator[str]:
@@ -68,6 +68,6 @@ def _without_item(kind: str, entries: Sequence[Entry], items: Sequence[Entry]) -
         named, unknown = document.named_items(entry.text, [*items])
         label = f"the {kind} '{' '.join(filter(None, (entry.number, entry.title)))}'"
         if unknown:
-            yield f"{label} names {', '.join(unknown)}, which section 2 does not have"
+            yield f"{label} names {', '.join(unknown)}, which section 2 does not define"
         elif not named:
             yield f"{label} names no item of section 2"

@@ -1,4 +1,4 @@
-"""The files of the rounds of one item, from which a later call continues where an earlier call ended."""
+"""The files of one item's rounds; they let a later call continue where an earlier one ended."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ _OURS = re.compile(r".+-[0-9a-f]{12}")
 
 @dataclass(frozen=True, slots=True)
 class RoundFiles:
-    """The folder with the files of the rounds of one item."""
+    """The folder with the files of one item's rounds."""
 
     folder: Path
 
     @classmethod
     def of(cls, parent: Path, name: str, outline: Outline, texts: Texts, model: str) -> RoundFiles:
-        """Return the folder for an item, the texts and the model: each combination has a folder of its own."""
+        """Return the folder for an item; each combination of item, text files and model has its own folder."""
         files = "\0".join(entry for entry, _ in outline.input_files)
         parts = (configuration(outline), files, texts.system, texts.guidance, texts.template, model)
         digest = hashlib.sha256("\0\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
         return cls(parent / f"{name}-{digest[:12]}")
 
     def result(self, each: Round, system: str, prompt: str) -> str | None:
-        """Return the result of a round if the same prompts gave it or a person edited it; None if it has to run."""
+        """Return the kept result of a round, if it is from the same prompts or a person edited it; else None."""
         result = self._text(each, each.name)
         if result is None or len(result.encode()) < LEAST:
             return None
@@ -53,7 +53,7 @@ class RoundFiles:
         return result.strip() if is_edited or is_same else None
 
     def keep(self, each: Round, *, system: str, prompt: str, response: str, result: str) -> None:
-        """Write the files of a round; the result is written last, so that a round that was killed has none.
+        """Write the files of a round; the result is written last, so that a killed round has no result.
 
         Raises:
             WikiError: The files cannot be written.
@@ -73,7 +73,7 @@ class RoundFiles:
 
 
 def clean(parent: Path, days: float) -> list[Path]:
-    """Remove the folders in which nothing was written for a number of days, and return them."""
+    """Remove the folders of rounds that were not written to for a number of days, and return them."""
     return [folder for folder in _old(parent, time.time() - days * _DAY) if _removed(folder)]
 
 

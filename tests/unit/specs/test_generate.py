@@ -272,7 +272,7 @@ def test_files_that_people_edited_are_left_alone(bench: Bench) -> None:
     result = bench.generate(*replies(section4=SECTION4.replace("Genera", "Made").replace("\\S+)'", "\\S*)'")), name="n")
     assert (result.status, result.exit_status) == ("needs_review", 1)
     assert [each.partition(": ")[0] for each in result.errors] == [str(spec), str(test)]
-    assert result.result == "IMP-1: some files were left alone"
+    assert result.result == "IMP-1: some files were not written"
     assert spec.read_text().endswith("ours\n")
 
 
