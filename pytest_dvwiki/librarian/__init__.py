@@ -1,1 +1,1 @@
-"""The librarian: lessons from sessions, topics made shorter, and claims compared with the code that they cite."""
+"""The librarian: takes lessons from sessions, shortens topics, and compares claims with the code that they cite."""

@@ -1,7 +1,7 @@
-"""`dvwiki compile`: the topics that are due, each compiled by a model or by rules.
+"""`dvwiki compile`: compiles each topic that is due, by a model or by rules.
 
-What a model makes from a page is a proposal in the review queue, and the page stays as it is until a person accepts
-the proposal. What rules make from a page is written at once. Either way, nothing is written if nothing changed.
+A model's result becomes a proposal in the review queue, and the page stays as it is until a person accepts the
+proposal. A result by rules is written to the page without review. If nothing changed, nothing is written.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 Status = Literal["few", "unchanged", "waiting", "nothing", "proposed", "written", "failed"]
 _FEWEST = 2
 _ELSEWHERE = 50
-"""Maximum number of lessons on other pages that the model may refer to."""
+"""Maximum number of lessons on other pages that are shown to the model, so that it can refer to them."""
 _ANSWER = 4096
 _WORKAROUND = re.compile(
     r"work-?around|\buntil (?:it|this|that|the \w+) is fixed|known to fail|expected to fail|not fixed yet",
@@ -56,7 +56,7 @@ _Shape = TypeVar("_Shape")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The outcome for one page."""
+    """The outcome of a compile for one page."""
 
     page: str
     """Path of the page, relative to the wiki."""
@@ -64,20 +64,20 @@ class Outcome:
     text: str = ""
     """What was done, or why nothing was done."""
     details: tuple[str, ...] = ()
-    """The changes, one each; the texts that were refused; and the lessons that a person should look at."""
+    """One line for each change, each refused text, and each lesson that a person should look at."""
 
 
 class _State(msgspec.Struct):
-    """The state of a page as of its last compile. Only a cache: proposals hold the same data."""
+    """What is remembered of a page's last compile."""
 
     versions: tuple[str, ...] = ()
-    """The version that was compiled, and the version that resulted."""
+    """The page's version before the compile, and the version that the compile made or proposed."""
     day: str = ""
     by_rules: bool = False
 
 
 def pages(layout: Layout, names: Sequence[str] = ()) -> list[str]:
-    """Return the topic pages of a wiki, or only those of the named topics."""
+    """Return the paths of a wiki's topic pages; if names are given, those of the named topics only."""
     present = sorted(path.stem for path in (layout.wiki / "topics").glob("*.md") if path.stem != "_index")
     return [f"topics/{name}.md" for name in (names or present)]
 
@@ -85,12 +85,12 @@ def pages(layout: Layout, names: Sequence[str] = ()) -> list[str]:
 def compile_topics(
     settings: LibrarianSettings, names: Sequence[str] = (), *, model: Model | None = None
 ) -> Iterator[Outcome]:
-    """Compile topics, one after the other.
+    """Compile topics, one after the other, and yield each outcome.
 
     Args:
         settings: The settings.
-        names: The topics; if empty, all topics whose interval is over.
-        model: The model; without one, rules alone are applied.
+        names: The topics; if empty, all topics that are due.
+        model: The model; if None, topics are compiled by rules.
 
     Raises:
         WikiError: The wiki cannot be written.
@@ -101,7 +101,7 @@ def compile_topics(
 
 
 def planned(settings: LibrarianSettings, names: Sequence[str] = ()) -> Iterator[tuple[str, int, int]]:
-    """Yield each page that a model would be asked about, the tokens in its prompts, and the maximum in its answers."""
+    """Yield each page that a model would compile, the tokens in the prompts, and the maximum tokens in the answers."""
     with WikiHistory(settings.layout) as history:
         for name in pages(settings.layout, names):
             page = _Page(settings, name, history, None)
@@ -117,7 +117,7 @@ class _Page:
         settings: The settings.
         page: The page, relative to the wiki.
         history: The records and pages.
-        model: The model; None for rules alone.
+        model: The model; None to compile by rules.
     """
 
     def __init__(self, settings: LibrarianSettings, page: str, history: WikiHistory, model: Model | None) -> None:
@@ -135,7 +135,7 @@ class _Page:
         self._version = topic.version(self._data)
 
     def reason(self, *, is_named: bool) -> Outcome | None:
-        """Return why the page is not compiled now; None if it is compiled."""
+        """Return the outcome that says why the page is not compiled now; None if the page is due."""
         fewest = max(_FEWEST, self._settings.threshold)
         if len(self._active) < fewest:
             return self._outcome("few", f"{len(self._active)} of {fewest} lessons")
@@ -166,7 +166,7 @@ class _Page:
         return self._by_rules()
 
     def prompt(self) -> str:
-        """Return the prompt for the model: the lessons of the page, and the titles of lessons on other pages."""
+        """Return the model's prompt: the lessons of the page, and the titles of lessons on other pages."""
         titles = "\n".join(f"id: {name}: {lesson.title}" for name, lesson in self._elsewhere().items())
         return f"{condense.shown(self._active)}\n\n{quoted('elsewhere', titles)}"
 
@@ -196,7 +196,7 @@ class _Page:
         return outcome
 
     def _proposed(self, made: CompiledLessons, by: str) -> Outcome:
-        """Put what a model made from the page into the review queue."""
+        """Put a model's result for the page into the review queue."""
         data = topic.with_lessons(self._data, made.lessons)
         details = (
             *made.done,
@@ -245,7 +245,7 @@ class _Page:
         )
 
     def _fixed(self, lesson: Lesson) -> str:
-        """Return the fix that makes a workaround obsolete; empty unless a fix held after the lesson was learned."""
+        """Return, in words, which fix made a workaround obsolete; empty if none held after the lesson was learned."""
         text = f"{lesson.title} {lesson.text}"
         if not _WORKAROUND.search(text):
             return ""
@@ -292,7 +292,7 @@ class _Page:
 
 
 class _Answers:
-    """The answers of one compile, kept on disk until it is done, so that a killed run can continue where it was.
+    """The model's answers for one page, kept on disk until the page is done, so that a killed compile can continue.
 
     Args:
         layout: Where the wiki is.
@@ -307,7 +307,7 @@ class _Answers:
         """The backend and model that answered last."""
 
     def ask(self, step: str, system: str, prompt: str, shape: type[_Shape]) -> _Shape:
-        """Return the answer to a prompt, converted to a type.
+        """Return the answer to a prompt, converted to the type `shape`; a kept answer is used again.
 
         Raises:
             ModelError: No backend answered, or the answer cannot be used.
@@ -328,7 +328,7 @@ class _Answers:
         return found
 
     def forget(self) -> None:
-        """Remove the answers, once the result made from them is on disk."""
+        """Remove the kept answers, because the result that was made from them is on disk."""
         for name in self._files:
             (self._folder / name).unlink(missing_ok=True)
 

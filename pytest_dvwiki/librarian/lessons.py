@@ -1,4 +1,4 @@
-"""Lessons of a session: taken by a model or by rules, compared with known lessons, and put on pages."""
+"""Lessons of a session: a model or rules take them, compare them with known lessons, and put them on pages."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.kinds.topic import Lesson
 
 SAME = 0.8
-"""Minimum share of common words at which two lessons count as the same without asking a model."""
+"""Two lessons count as the same, without asking a model, if they have at least this share of words in common."""
 _ALIKE = 0.1
-"""Share of common words below which two lessons are not compared."""
+"""Two lessons are not compared if they have a smaller share of words in common."""
 _CANDIDATES = 5
 _ANSWER = 4096
 _MOST = 10
@@ -80,7 +80,7 @@ class _Taken(msgspec.Struct):
 
 
 class _Same(msgspec.Struct):
-    """A model's answer on a comparison."""
+    """A model's answer to a comparison: the id of the known lesson, or None."""
 
     same: str | None = None
 
@@ -90,11 +90,11 @@ class Learned:
     """The outcome for the lessons of a session."""
 
     added: list[str] = field(default_factory=list)
-    """Pages with a new lesson, relative to the wiki, one entry for each lesson."""
+    """The page of each new lesson, relative to the wiki."""
     confirmed: list[str] = field(default_factory=list)
-    """Pages with a lesson that the session confirms."""
+    """The page of each known lesson that the session confirmed."""
     refused: list[tuple[str, str]] = field(default_factory=list)
-    """Pages that were left alone, each with the reason."""
+    """Pages that were left unchanged, each with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +107,19 @@ class SessionLessons:
     by: str = ""
     """The model that wrote the lessons; empty if rules took them."""
     problem: str = ""
-    """Why no model answered; empty if one did, or if the settings let rules take over."""
+    """Why there are no lessons from a model; empty if a model answered, or if the settings let rules take over."""
 
 
 def of_session(
     settings: LibrarianSettings, transcript: str, texts: Iterable[str | None], model: Model | None
 ) -> SessionLessons:
-    """Return the lessons that a model takes from a session's transcript, or else the lessons that its texts list.
+    """Return the lessons that a model takes from a session's transcript, else those that the session's texts list.
 
     Args:
         settings: The settings.
-        transcript: The full session.
+        transcript: The transcript of the full session.
         texts: The report and the summaries of the session.
-        model: The model; without one, the lessons listed in the texts are returned.
+        model: The model; if None, only lessons that the texts and the transcript list are returned.
     """
     whole = text_of(transcript)
     read = tail(redact(whole), settings.transcript_limit)
@@ -135,9 +135,10 @@ def of_session(
 
 
 def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[LessonDraft], str]:
-    """Return the lessons that a model takes from a transcript, and the name of the model.
+    """Return the lessons that a model takes from a transcript, and which model answered.
 
-    A lesson that names nothing in the transcript, or a file that the transcript does not mention, is left out.
+    A lesson is left out if it names nothing from the transcript, or if it names a file that the transcript does not
+    mention.
 
     Raises:
         ModelError: No backend answered, or the answer cannot be used.
@@ -158,7 +159,7 @@ def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[LessonDra
 
 
 def planned(settings: LibrarianSettings, transcript: str) -> tuple[int, int]:
-    """Return the tokens in the prompt for a transcript, and the maximum in its answer; comparisons do not count."""
+    """Return the tokens in the prompt for a transcript, and the maximum tokens in the answer, without comparisons."""
     read = tail(redact(text_of(transcript)), settings.transcript_limit)
     return by_rule(_system(settings.layout) + quoted("transcript", read)), _ANSWER
 
@@ -169,15 +170,15 @@ def _system(layout: Layout) -> str:
 
 
 def _is_of(transcript: str, text: str) -> bool:
-    """Tell whether a text names something in a transcript, and no file that is missing there."""
+    """Tell whether a text names something from a transcript, and no file that the transcript does not mention."""
     names = {found.strip("`") for found in _NAME.findall(text)}
     return any(name in transcript for name in names) and all(file in transcript for file in _FILE.findall(text))
 
 
 def listed(layout: Layout, *texts: str | None) -> list[LessonDraft]:
-    """Return the items under headings such as `Lessons` in a session's texts: its lessons, if there is no model.
+    """Return the items under headings such as `Lessons` in a session's texts; without a model, these are its lessons.
 
-    An item can begin with its topic, or with the failure subtype that it is about: `gotchas: …`.
+    An item can begin with its topic or failure subtype: `gotchas: …`.
     """
     drafts = []
     for line in (line for text in texts for line in _items(text or "")):
@@ -202,7 +203,7 @@ def _items(text: str) -> Iterator[str]:
 
 
 def topics(layout: Layout) -> list[str]:
-    """Return the usual topics and the wiki's own."""
+    """Return the usual topics, and the topics that have a page in the wiki, sorted."""
     present = (path.stem for path in (layout.wiki / "topics").glob("*.md") if path.stem != "_index")
     return sorted({*topic.TOPICS, *present})
 
@@ -212,7 +213,7 @@ def _subtypes(layout: Layout) -> list[str]:
 
 
 def _page(layout: Layout, name: str, subtype: str) -> str:
-    """Return the page of a lesson: the page of its subtype if there is one, else the page of its topic."""
+    """Return the page that a lesson belongs on: the page of its subtype if there is one, else that of its topic."""
     kind, given = subtype.strip().lower(), name.strip().lower()
     if kind in _subtypes(layout):
         return f"patterns/{kind}.md"
@@ -222,16 +223,16 @@ def _page(layout: Layout, name: str, subtype: str) -> str:
 def learn(
     layout: Layout, drafts: Iterable[LessonDraft], source: str, *, model: Model | None = None, by: str = ""
 ) -> Learned:
-    """Put lessons on their pages; a lesson that repeats a known lesson only adds its source to that lesson.
+    """Put lessons on their pages; if a lesson is known already, the known lesson only gets another source.
 
-    Nothing is written before all lessons are compared.
+    All lessons are compared with the known ones before anything is written.
 
     Args:
         layout: Where the wiki is.
         drafts: The lessons.
         source: The content of the lessons' citation; see `topic.source`.
-        model: Decides whether two lessons that share words are the same; without one, only nearly equal lessons are.
-        by: The model that wrote the lessons, which are then marked as unreviewed; empty if no model did.
+        model: Decides whether two lessons that share words are the same; if None, only nearly equal lessons are.
+        by: The model that wrote the lessons; empty if no model did. A model's lessons are marked as unreviewed.
 
     Raises:
         ModelError: No backend answered; nothing is written.
@@ -244,7 +245,7 @@ def learn(
     for draft in drafts:
         new = topic.lesson(draft.title, draft.text, [source], unreviewed=by and f"written by {by}")
         if any(alike(new, each) >= SAME for each in rejected):
-            tell(model, "warning", _TAKE, f"left out, since a person rejected it before: {new.title}")
+            tell(model, "warning", _TAKE, f"left out, because a person rejected this lesson before: {new.title}")
             continue
         same = _same(new, draft.page, known, model)
         page, lesson = same or (draft.page, new)
@@ -268,7 +269,7 @@ def learn(
 
 
 def _known(layout: Layout) -> Iterator[tuple[tuple[str, str], Lesson]]:
-    """Yield the lessons of the wiki, each with its page and id."""
+    """Yield all lessons in the wiki, each after its page and id."""
     for folder in ("topics", "patterns"):
         for path in sorted((layout.wiki / folder).glob("*.md")):
             place = f"{folder}/{path.name}"
@@ -284,7 +285,7 @@ def _known(layout: Layout) -> Iterator[tuple[tuple[str, str], Lesson]]:
 def _same(
     new: Lesson, page: str, known: Mapping[tuple[str, str], Lesson], model: Model | None
 ) -> tuple[str, Lesson] | None:
-    """Return the known lesson that states the same as a new one, with its page; None if no lesson certainly does."""
+    """Return the page and the known lesson that says the same thing as a new one; None if none certainly does."""
     ranked = sorted(
         ((alike(new, each), place[0] == page, place, each) for place, each in known.items()),
         key=lambda item: (item[0], item[1]),
@@ -308,16 +309,16 @@ def _same(
 
 
 def alike(one: Lesson, other: Lesson) -> float:
-    """Return the share of words that two lessons have in common."""
+    """Return the share of two lessons' words that both lessons contain, from 0 to 1."""
     both = one.words | other.words
     return len(one.words & other.words) / len(both) if both else 0.0
 
 
 def _write(layout: Layout, page: str, wanted: Sequence[Lesson]) -> str | None:
-    """Put lessons on a page; a lesson that the page already has only gets more sources.
+    """Put lessons on a page; a lesson that is already there only gets more sources.
 
     Returns:
-        Why the page was left alone; None if it was written.
+        Why the page was left unchanged; None if it was written.
 
     Raises:
         WikiError: The wiki cannot be written.
@@ -341,7 +342,7 @@ def _write(layout: Layout, page: str, wanted: Sequence[Lesson]) -> str | None:
 
 
 def is_noted(layout: Layout, task_id: str) -> bool:
-    """Tell whether the log notes that the lessons of a session were taken."""
+    """Tell whether, according to the log, the lessons of a session were already taken."""
     try:
         text = reading.read_bytes(layout.wiki / "log.md").decode("utf-8", "replace")
     except OSError:
@@ -350,7 +351,7 @@ def is_noted(layout: Layout, task_id: str) -> bool:
 
 
 def note(layout: Layout, task_id: str, learned: Learned) -> None:
-    """Log the outcome for the lessons of a session.
+    """Write the outcome for a session's lessons into the log.
 
     Raises:
         WikiError: The log cannot be written.

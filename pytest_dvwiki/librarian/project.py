@@ -1,4 +1,4 @@
-"""The names of a project: its files and what they declare, tests, kinds of failure and pages."""
+"""The names in a project: those of files, of what source files mention, and of wiki pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_BYTES = 1 << 20
 
 
 def names_in(text: str) -> set[str]:
-    """Return what looks like the name of something in a project: code spans, paths, and words that are not prose."""
+    """Return what looks like a name in a project: code spans, paths, and words that are not prose."""
     spans = set(_SPAN.findall(text))
     return spans | set(NAME.findall(_SPAN.sub(" ", text)))
 
@@ -30,7 +30,7 @@ def names_in(text: str) -> set[str]:
 def known(layout: Layout, names: Iterable[str]) -> set[str]:
     """Return the given names that occur in the project.
 
-    A name is known if it is a file, a word in a source file, or the name of a page of the wiki.
+    A name is known if it is the path of a source file, a word in a source file, or the name of a bug or pattern page.
     """
     left = {name for name in names if len(name) > 1}
     pages = {path.stem for folder in ("bugs", "patterns") for path in (layout.wiki / folder).glob("*.md")}
@@ -48,7 +48,7 @@ def known(layout: Layout, names: Iterable[str]) -> set[str]:
 
 
 def _sources(root: Path) -> Iterator[Path]:
-    """Yield the source files of a project; hidden folders and environments are skipped."""
+    """Yield up to `_MOST_FILES` source files of a project; hidden folders and virtual environments are skipped."""
     count = 0
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(

@@ -1,7 +1,7 @@
-"""Semantic drift: a model judges whether the statements of pages about source files still hold.
+"""Semantic drift: a model judges whether what pages say about source files still holds.
 
 The answer is a guess: it goes to the review queue, and never marks a page. A verdict other than `valid` and
-`contradicted` is `unknown`, and so is a contradiction that quotes no words of the source.
+`contradicted` counts as `unknown`; so does a contradiction that does not quote the source.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _DAY = re.compile(r"\b(\d{4}-\d\d-\d\d)\b")
 
 @dataclass(frozen=True, slots=True)
 class PageClaim:
-    """A claim of a page about source files."""
+    """A claim on a page that cites source files."""
 
     line: int
     text: str
@@ -73,11 +73,11 @@ class ComparedPage:
     verdicts: list[tuple[PageClaim, Verdict, str]] = field(default_factory=list)
     """Each claim with its verdict and the model's reason."""
     proposals: list[str] = field(default_factory=list)
-    """Ids in the review queue, one for each contradiction."""
+    """Ids of the proposals in the review queue, one for each contradiction."""
 
 
 class _Judgement(msgspec.Struct):
-    """A model's answer on one claim."""
+    """A model's answer about one claim."""
 
     claim: int = 0
     verdict: str = "unknown"
@@ -87,7 +87,7 @@ class _Judgement(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """The claims of a page, and the source files with which they are compared."""
+    """The claims of a page, and the source files that they are compared with."""
 
     page: str
     claims: tuple[PageClaim, ...]
@@ -100,12 +100,12 @@ class _Comparison:
 
     @property
     def key(self) -> str:
-        """Return a hash that changes when a claim or a source changes."""
+        """Return a hash that changes when a claim or a source excerpt changes."""
         return hashlib.sha256(f"{self.page}\0{self.prompt}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def check(settings: LibrarianSettings, model: Model) -> Iterator[ComparedPage]:
-    """Compare the pages that are due, and put contradictions into the review queue.
+    """Compare the pages that are due with the sources that they cite, and put contradictions into the review queue.
 
     Raises:
         ModelError: No backend answered; the results of earlier comparisons are kept.
@@ -136,12 +136,12 @@ def check(settings: LibrarianSettings, model: Model) -> Iterator[ComparedPage]:
 
 
 def planned(settings: LibrarianSettings) -> Iterator[tuple[str, int, int]]:
-    """Yield each page that is due, the number of tokens in its prompt, and the maximum in its answer."""
+    """Yield each page that is due, the tokens in its prompt, and the maximum tokens in the answer."""
     return ((work.page, by_rule(SYSTEM + work.prompt), _ANSWER) for work in _due(settings))
 
 
 def _verdicts(work: _Comparison, answer: str) -> list[tuple[PageClaim, Verdict, str, str]]:
-    """Return the verdict on each claim, with reason and quotation; unknown if the answer cannot be used."""
+    """Return each claim with verdict, reason and quotation; all verdicts are `unknown` if the answer is unusable."""
     try:
         judged = {each.claim: each for each in parsed(answer, list[_Judgement])}
     except AnswerError:
@@ -161,7 +161,7 @@ def _verdicts(work: _Comparison, answer: str) -> list[tuple[PageClaim, Verdict, 
 
 
 def _due(settings: LibrarianSettings) -> Iterator[_Comparison]:
-    """Yield the pages to compare: old enough, with claims about existing files, and changed since the last check."""
+    """Yield the pages to compare: they are old enough, cite existing files, and changed since the last comparison."""
     layout = settings.layout
     known, number = _known(settings), 0
     with PageCache(layout.wiki, layout.wiki / ".cache" / "pages.sqlite") as page_cache:
@@ -182,7 +182,7 @@ def _due(settings: LibrarianSettings) -> Iterator[_Comparison]:
 
 
 def _is_old(page: PageSummary, text: PageText, days: int) -> bool:
-    """Tell whether the earliest day on a page is old enough; a page without any day counts as old."""
+    """Tell whether the earliest day on a page is at least `days` days ago; a page without any day counts as old."""
     named = [page.text("first_seen")[:10], *_DAY.findall(text.raw)]
     found = []
     for each in named:
@@ -196,7 +196,7 @@ def _is_old(page: PageSummary, text: PageText, days: int) -> bool:
 def _work(root: Path, text: PageText) -> _Comparison:
     claims: list[PageClaim] = []
     sources: dict[str, str] = {}
-    # A superseded lesson need not match any code.
+    # A superseded lesson need not agree with the code.
     ended = {line for each in topic.lessons(text.raw) if not each.is_active for line in each.raw.split("\n")}
     for line in (line for line in text.people if line.text not in ended):
         cited = [(path, name) for path, name in _CITED.findall(line.text) if ".." not in PurePosixPath(path).parts]
@@ -212,7 +212,7 @@ def _work(root: Path, text: PageText) -> _Comparison:
 
 
 def _excerpt(root: Path, path: str, name: str) -> str:
-    """Return the part of a source file around a name or a line; empty for an unreadable file or one outside `root`."""
+    """Return the part of a source file around a name or line; empty if the file is unreadable or outside `root`."""
     file = root / path
     if outside.leads_out(root, file):
         return ""

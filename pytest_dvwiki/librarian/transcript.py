@@ -1,4 +1,4 @@
-"""The text of a session's transcript, from which lessons are taken."""
+"""The text of a session's transcript, which lessons are taken from."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _ROLE = r"(?:user|human|assistant|agent|system|tool)\b[^\n:]{0,40}:"
 _MESSAGE = re.compile(rf"^(?:#{{1,6}} |\*{{0,2}}{_ROLE})", re.IGNORECASE | re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n[ \t]*\n(?=\S)")
 _SAYS = ("text", "content", "output", "message")
-"""Keys under which a message, or a part of a message, can have its text."""
+"""The keys that can hold the text of a message, or of a part of a message."""
 _DEEPEST = 5
 
 
 def text_of(data: str) -> str:
-    """Return a transcript as text; JSON lines become lines with speaker and text."""
+    """Return a transcript as text; JSON lines become paragraphs with speaker and text."""
     lines = [line for line in data.splitlines() if line.strip()]
     if not lines or not lines[0].lstrip().startswith("{"):
         return data
@@ -47,7 +47,7 @@ def _text(value: Any, depth: int = 0) -> str:
 
 
 def tail(text: str, limit: int) -> str:
-    """Return the end of a transcript, starting where a message begins.
+    """Return the end of a transcript, from the beginning of a message on.
 
     Args:
         text: The transcript.

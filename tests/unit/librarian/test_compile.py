@@ -200,7 +200,7 @@ def test_a_text_needs_a_source_on_record(project: Layout) -> None:
     gone = [replace(each, sources=("tasks/gone.yaml",)) for each in (RESET, AGAIN)]
     put(project, (*gone, *LESSONS[2:]))
     outcome = compiled(project, answering({"same": RELATIONS["same"]}))
-    assert any("no source of the lessons that it would replace is on record" in each for each in outcome.details)
+    assert any("none of the runs that the replaced lessons cite is on record" in each for each in outcome.details)
     assert not ReviewQueue(project).pending()
 
 
@@ -275,7 +275,7 @@ def test_a_run_that_was_ended_goes_on_at_its_step(project: Layout) -> None:
 def test_a_page_that_changed_meanwhile_is_not_overwritten(project: Layout) -> None:
     compiled(project, answering())
     put(project, LESSONS[1:])
-    with pytest.raises(ReviewError, match="was changed since"):
+    with pytest.raises(ReviewError, match="has changed since"):
         accept(project, proposal(project).id, by="ann")
     assert page(project) == list(LESSONS[1:])
 
