@@ -308,7 +308,7 @@ class WikiHistory:
         return known.history.regressed is None
 
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
-        """Return the passing tests that failed when last seen, unless the cause's page is `wont_fix`.
+        """Return the tests whose pass is news for a failure on record, unless the page of the cause is `wont_fix`.
 
         Causes with closed pages are included, so that their pages can show which commits made the tests pass.
         """
