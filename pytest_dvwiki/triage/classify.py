@@ -288,6 +288,8 @@ def identity_of(parts: ReportParts, frame: Frame | None) -> str:
     given = _parts(of_any_tool(parts), frame)
     if frame is not None and (call := call_of_check(parts, frame)):
         given["source_line"] = f"{frame.source} {call}"
+    if parts.report_class == _LIMIT and frame is not None and not frame.source:
+        given["function"] = None  # one hang often ends every test of a module by its own timeout
     return fingerprint(**given)
 
 

@@ -175,6 +175,15 @@ def test_a_limit_is_told_with_its_time_which_makes_no_other_cause(classifier: Cl
     assert len({verdict.fingerprint for verdict in verdicts}) == 1
 
 
+def test_a_hang_that_ends_every_test_of_a_module_by_its_limit_is_one_cause(classifier: Classifier) -> None:
+    places = [Frame(file="tb/t.py", line=9, function=name) for name in ("drain", "fill")]
+    places += [replace(places[0], file="tb/other.py"), replace(places[0], source="await with_timeout(done, 1)")]
+    one = failure(results="SimTimeoutError")
+    verdicts = [classifier.classify(replace(one, frame=frame)) for frame in places]
+    assert verdicts[0].fingerprint == verdicts[1].fingerprint
+    assert len({verdict.fingerprint for verdict in verdicts}) == 3
+
+
 def test_a_logged_error_does_not_beat_the_exception_of_the_test(classifier: Classifier) -> None:
     log = (
         "   10.00ns ERROR    cocotb.tb                          link went down\n"
