@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.capture.git.onset import known_or_new
 from pytest_dvwiki.causes.cause import Cause
-from pytest_dvwiki.model import MOST_READ, FailedTest, LogReference, Occurrence, Onset
+from pytest_dvwiki.model import MOST_READ, FailedTest, Fix, LogReference, Occurrence, Onset
 from pytest_dvwiki.records.kinds import (
     DETERMINISTIC_CLASSES,
     is_beyond_sources,
     is_deterministic_kind,
     seed_is_unknown,
 )
+from pytest_dvwiki.records.sides import concerns
 from pytest_dvwiki.redact import shorten_paths
 from pytest_dvwiki.runs import EVER
 from pytest_dvwiki.triage.origin import FEWEST_SEEDS, knows_changes, of_changes, with_clues
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.model import Clue, Command, Failure, FirstBad, Fix, News, Origin, Place, Vcs, Verdict
+    from pytest_dvwiki.model import Clue, Command, Failure, FirstBad, News, Origin, Place, Vcs, Verdict
     from pytest_dvwiki.pipeline.returns import CauseOfRun
 
 _DIFFS = 5
@@ -103,6 +104,8 @@ def with_changes(
         lacking: str | None,
     ) -> tuple[Clue, ...]:
         reads = repository.with_removed(reads, passed, failed)
+        if not _stays(_Span(passed, failed), vcs, reads, repository):
+            return ()
         return of_changes(
             files, passed, failed, sources=reads, python_bench=in_simulator, of_build=of_build, lacking=lacking
         )
@@ -144,6 +147,7 @@ def ranges_of(
     came, first_bad = known_or_new(named, vcs, history, repository, in_place)
     # A failure after a fix may be another fault than the one that an older range introduced.
     again_now = {each.name for each in causes if each.changed_since_fix and not _has_returned(each)}
+    again_now |= {each.name for each in causes if _lost_edits(came.get(each.name), each.newest_fix, repository)}
     came = {name: found for name, found in came.items() if name not in again_now or found in first_bad}
     return came, first_bad
 
@@ -151,6 +155,13 @@ def ranges_of(
 def _has_returned(cause: Cause) -> bool:
     """Tell whether a cause had already returned after its newest fix in an earlier run."""
     return cause.newest_fix is not None and cause.newest_fix.returned is not None
+
+
+def _lost_edits(came: FirstBad | None, fix: Fix | None, repository: Repository) -> bool:
+    """Tell whether a cause came with uncommitted changes before a fix, even one that may be chance."""
+    if came is None or not came.dirty or fix is None or fix.commits is None:
+        return False
+    return came.bad == fix.commits[0] or repository.is_older(came.bad, fix.commits[0])
 
 
 def _is_another_return(cause: Cause) -> bool:
@@ -188,24 +199,43 @@ def with_onset(
         (certain, 0),
         _likely_span(cause, member, vcs, onset, history=history, repository=repository),
     ):
+        reads = repository.with_removed(failure.reads, *span) if span is not None else ()
         clues = (
             of_changes(
                 repository.changed_since(*span),
                 repository.last_change(span.passed),
                 None if span.failed in {None, vcs.commit} else span.failed,
-                sources=repository.with_removed(failure.reads, *span),
+                sources=reads,
                 python_bench=failure.in_simulator,
                 failures=failures,
                 of_build=verdict.error_class in DETERMINISTIC_CLASSES,
                 lacking=_lacking(verdict),
             )
-            if span is not None
+            if span is not None and _stays(span, vcs, reads, repository)
             else ()
         )
         verdict = with_clues(verdict, clues)
         if knows_changes(verdict):
             break
     return replace(cause, occurrence=replace(cause.occurrence, origin=_origin(verdict, root)))
+
+
+def _stays(span: _Span, now: Vcs, reads: Sequence[str], repository: Repository) -> bool:
+    """Tell whether all changes of a range on record are in the sources that fail now.
+
+    If some were undone, the failure that came with them may be over, and another fault may fail the same check.
+
+    Args:
+        span: The range.
+        now: The repository during the run.
+        reads: Files that the failing simulation read; changes of other files do not count.
+        repository: Knows the changes.
+    """
+    if span.failed in {None, now.commit}:
+        return True
+    files = tuple(file for file in repository.changed_since(*span) if concerns(file, reads))
+    changes = Fix(text="", commits=(span.passed, str(span.failed)), files=files, file_count=len(files))
+    return not files or repository.keeps(changes, now) is True
 
 
 def _lacking(verdict: Verdict) -> str | None:

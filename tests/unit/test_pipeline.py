@@ -179,6 +179,15 @@ def test_a_test_that_fails_with_each_seed_since_a_change_of_one_side_most_likely
     assert run(root, 6, TEST, seed="5")[TEST].type == "UNKNOWN", "it passes with some seeds"
 
 
+def test_a_change_that_was_undone_says_nothing_of_the_fault_that_the_check_reports_now(root: Path) -> None:
+    run(root, 1, seed="1")
+    change(root, "rtl/fifo.sv")
+    run(root, 2, TEST, seed="2")
+    git(root, "revert", "--no-edit", "HEAD")
+    change(root, "tb/sb.sv")
+    assert run(root, 3, TEST, seed="3")[TEST].type == "UNKNOWN"
+
+
 def test_no_seed_is_named_where_none_can_change_the_cause(root: Path) -> None:
     """That the design's files have other names now does not make the wrong path in the makefile the design's fault."""
     run(root, 1, seed="1")
