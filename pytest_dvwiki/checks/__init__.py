@@ -3,4 +3,4 @@
 SUFFIX = ".check.yaml"
 """Suffix of the file name of a check."""
 DRAFT = f"{SUFFIX}.draft"
-"""Suffix of the file name of a draft; pytest does not collect drafts, until a person accepts one as a check."""
+"""Suffix of the file name of a draft; pytest does not collect a draft until a person accepts it as a check."""

@@ -29,7 +29,7 @@ class Statistics(NamedTuple):
     """Number of documents."""
     mean_length: float
     frequency: Callable[[str], int]
-    """Number of documents that contain a word."""
+    """Returns the number of documents that contain a word."""
 
 
 def score(words: Words, length: float, wanted: Iterable[str], statistics: Statistics) -> float:

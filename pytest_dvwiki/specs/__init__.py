@@ -1,1 +1,1 @@
-"""Specifications of checks, which a model writes from one sentence in five rounds, and the drafts made from them."""
+"""Specifications of checks, written by a model in five rounds from a short description, and the draft checks."""

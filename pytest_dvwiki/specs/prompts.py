@@ -34,7 +34,7 @@ class TextsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One of the five rounds."""
+    """One of the five rounds in which a model writes a specification."""
 
     number: int
     name: str

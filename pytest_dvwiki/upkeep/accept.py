@@ -69,7 +69,7 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
     queue = ReviewQueue(layout)
     proposal = queue.get(proposal_id)
     if proposal.decision:
-        raise ReviewError(f"{proposal.id} was {proposal.decision} by {proposal.decided_by} already")
+        raise ReviewError(f"{proposal.id} was already {proposal.decision} by {proposal.decided_by}")
     done = _WAYS[proposal.kind](layout, proposal, by)
     queue.decide(proposal.id, "accepted", by=by, note=note)
     return done

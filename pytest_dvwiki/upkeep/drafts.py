@@ -40,13 +40,13 @@ def accept(layout: Layout, proposal: Proposal, _: str) -> str:
     if not check.name.endswith(SUFFIX) or outside.leads_out(layout.root, check):
         raise ReviewError(f"{proposal.target} is not the name of a check below {layout.root}")
     if version(check) != proposal.base:
-        raise ReviewError(f"{proposal.target} changed since this was proposed; run `dvwiki spec generate` again")
+        raise ReviewError(f"{proposal.target} has changed since this was proposed; run `dvwiki spec generate` again")
     text = proposal.text
     drafted = reading.read_text(draft).strip() if draft.exists() else text
     if proposal_id(proposal.kind, proposal.target, drafted) != proposal.id and drafted != text:
         if proposal.edited_by:
             raise ReviewError(
-                f"{draft.name} and the proposal were both edited; make them equal, or reject the proposal"
+                f"{draft.name} and the proposal were both edited; give both the same text, or reject the proposal"
             )
         text = drafted
     try:

@@ -67,7 +67,7 @@ class LintReport:
 
 
 class WikiLintService:
-    """Checker of a wiki.
+    """Checks a wiki.
 
     Args:
         wiki_config: The wiki to check.

@@ -105,7 +105,7 @@ def check_likeness(page_cache: PageCache, archive: Archive) -> Iterator[Finding]
             continue
         kept = next(iter(alike(archive, page_cache, page.fingerprints())), None)
         if kept is not None and first_seen(archive, kept) < first_seen(archive, page):
-            text = f"says nearly the same as {kept.path}: `dvwiki merge {kept.name} {page.name}`"
+            text = f"says nearly the same thing as {kept.path}: `dvwiki merge {kept.name} {page.name}`"
             yield Finding(page.path, 0, "near_duplicate", text)
 
 

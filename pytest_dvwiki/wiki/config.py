@@ -42,7 +42,7 @@ class WikiConfig:
     coverage_context_tokens: int | None = None
     summary_context_tokens: int | None = None
     tokenizer: Path | None = None
-    """The `tokenizer.json` used to count tokens; if None, they are counted by a rule."""
+    """The `tokenizer.json` used to count tokens; if None, a rule estimates their number."""
     ip_types: tuple[str, ...] = ()
     """The project's kinds of design (axi, ddr, …), used for failures that do not state a kind."""
 
@@ -52,10 +52,11 @@ class WikiConfig:
         except backends.BackendError as error:
             raise SettingsError(f"search_backend: {error}") from error
         if min(self.max_context_tokens, *self._given().values(), 0) < 0:
-            raise SettingsError("a number of tokens cannot be negative")
+            raise SettingsError("max_context_tokens and its shares cannot be negative")
         if sum(self._given().values()) > self.max_context_tokens:
             raise SettingsError(
-                f"max_context_tokens is {self.max_context_tokens}, less than its shares together ({self._given()})"
+                f"max_context_tokens is {self.max_context_tokens}, less than its shares together ({self._given()});"
+                " raise it, or lower a share"
             )
 
     @classmethod

@@ -37,7 +37,7 @@ class IndexRows:
         return [(path[len("bugs/") : -len(".md")], commit) for path, commit in self._cache.db.execute(query)]
 
     def changed(self) -> dict[str, tuple[str | None, str | None]]:
-        """Return, by page path, the cells that the index files have and those that they should have; None: no row."""
+        """Return the outdated rows: by page path, the cells in the index files and the right cells; None for no row."""
         query = "SELECT u.path, u.cells, p.cells FROM unlisted u LEFT JOIN pages p ON p.path = u.path"
         rows = self._cache.db.execute(query)
         return {path: (before, now) for path, before, now in rows}

@@ -65,7 +65,7 @@ def alike(archive: Archive, page_cache: PageCache, fingerprints: Sequence[str]) 
         page = next(iter(page_cache.causes.pages_of(*archive.identities(name))), None)
         if page is None or page.problem or is_pointer(page) or any(_are_distinct(page, each) for each in own):
             continue
-        if not _at_once(archive, fingerprints, page.fingerprints(name)):
+        if not _in_one_run(archive, fingerprints, page.fingerprints(name)):
             pages[page.path] = page
     return sorted(pages.values(), key=lambda page: first_seen(archive, page))
 
@@ -77,7 +77,7 @@ def _is_alike(archive: Archive, newest: Occurrence, own_words: frozenset[str], n
 
 
 def first_seen(archive: Archive, page: PageSummary) -> str:
-    """Return the time of the first run with the cause of a page."""
+    """Return when a run first recorded the cause of a page; empty if none did."""
     query = "SELECT MIN(moment) FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
     (moment,) = archive.db.execute(query, (tables.json_list(archive.present(page.fingerprints())),)).fetchone()
     return str(moment or "")
@@ -123,7 +123,7 @@ def _same_words(one: frozenset[str], other: frozenset[str]) -> bool:
     return both >= FEWEST and both >= SHARE * len(one | other)
 
 
-def _at_once(archive: Archive, one: Iterable[str], other: Iterable[str]) -> bool:
+def _in_one_run(archive: Archive, one: Iterable[str], other: Iterable[str]) -> bool:
     """Tell whether both causes occurred in the same run."""
     query = (
         "SELECT 1 FROM occurrences a JOIN occurrences b ON b.run = a.run"

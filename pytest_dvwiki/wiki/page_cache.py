@@ -219,7 +219,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return found[0] if len(found) == 1 else None
 
     def standing(self, categories: Sequence[str], paths: Collection[str]) -> set[str]:
-        """Return the given pages that are readable and not stale; a page that only cites missing code counts."""
+        """Return the given pages that are readable, and not stale for any reason other than citing missing code."""
         query = (
             "SELECT path FROM pages WHERE path IN (SELECT value FROM json_each(?)) AND stands"
             " AND +category IN (SELECT value FROM json_each(?))"  # the plus disables the index of categories

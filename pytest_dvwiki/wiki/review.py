@@ -36,7 +36,7 @@ _EDITED = ("edited_by", "edited_on")
 
 
 class ReviewError(ValueError):
-    """A proposal that does not exist, cannot be read, or cannot be decided; its text is one line."""
+    """A proposal does not exist, cannot be read, or cannot be decided; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -237,7 +237,7 @@ class _SchemaReader:
         self._reject_unknown(document, _TOP)
         if document.get("schema", _VERSION) != _VERSION:
             raise self._error(
-                f"schema {document['schema']!r:.60} is not one that this version reads; write {_VERSION}", ("schema",)
+                f"schema {document['schema']!r:.60} is unknown to this version of dvwiki; write {_VERSION}", ("schema",)
             )
         own = self._names(document, "roles", _ROLE.fullmatch, "the name of a role: lower-case letters, digits, _ and -")
         roles = (*ROLES, *(role for role in own if role not in ROLES))
@@ -265,7 +265,7 @@ class _SchemaReader:
                     f"{key} {value!r:.60} is not valid; write a list in which each item is {valid}", (key,)
                 )
             if values.count(value) > 1:
-                raise self._error(f"{key} names {value!r} twice", (key,))
+                raise self._error(f"{key} names {value!r} twice; remove one", (key,))
         return tuple(values)
 
     def _steps(self, document: Mapping[str, Any], pipeline: Sequence[str]) -> int:
@@ -273,7 +273,7 @@ class _SchemaReader:
         if steps is None:
             return 2 * len(pipeline)
         if not pipeline:
-            raise self._error("max_steps has no effect without a pipeline", ("max_steps",))
+            raise self._error("max_steps has no effect without a pipeline; remove it, or add one", ("max_steps",))
         if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
             raise self._error(f"max_steps {steps!r:.60} is not a number of handoffs; write 1 or more", ("max_steps",))
         return steps

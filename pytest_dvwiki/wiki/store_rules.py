@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 _LONGEST_LINE = 4000
 """Maximum number of characters of a line that is added to a section such as `log`."""
 _MOST_LISTED = 50
-"""Number of pages above which a list shows sub-folders instead of their pages."""
+"""A list of more pages than this shows sub-folders instead of the pages in them."""
 _TASK = re.compile(r"[\w.-]{0,100}")
 _WRITTEN_BY = re.compile(
     r"^## \[[^\]]*\] commit \| - \| (?P<page>[^#\n]+?)(?:#[^\n]*)? by (?P<role>\S+)$", re.MULTILINE
@@ -350,7 +350,7 @@ class CheckedStore(abc.ABC):
         if steps > most:
             reason = (
                 f"the {count(most, 'handoff')} of {f'the task {task}' if task else 'this work'} are used up (max_steps"
-                " of schema.yaml); stop and ask a person, or name the task if it is another one"
+                " of schema.yaml); stop and ask a person, or name the task if this is another task"
             )
             return HandedOff(status="denied", by=self.role, task=task, step=most, max_steps=most, reason=reason)
         self._turn.end()

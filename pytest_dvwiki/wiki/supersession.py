@@ -28,7 +28,7 @@ _STANDS_FOR = {
 
 
 class MergeError(ValueError):
-    """Two pages that cannot be merged; its text gives the reason and what to do instead."""
+    """Two pages cannot be merged; the message gives the reason and what to do instead."""
 
 
 def check(page_cache: PageCache, kept: PageSummary, other: PageSummary) -> None:
@@ -54,7 +54,7 @@ def check(page_cache: PageCache, kept: PageSummary, other: PageSummary) -> None:
     standing, theirs = (page_cache.causes.pages_of(*page.fingerprints())[0] for page in (kept, other))
     if standing.path == other.path:
         raise MergeError(
-            f"{kept.name} cannot take in {other.name}, because it is already superseded by it;"
+            f"{kept.name} cannot take in {other.name}, because {other.name} already supersedes it;"
             f" to reverse the merge, first remove `superseded_by` from {kept.path} and run `dvwiki build`"
         )
     if standing.path != kept.path:

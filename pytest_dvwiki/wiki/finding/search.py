@@ -361,7 +361,7 @@ def _parsed(data: bytes) -> pages.Page | None:
 
 
 class NoIndex(WikiSearchIndex):
-    """Backend that finds nothing."""
+    """The search backend `none`, which finds nothing."""
 
     def ranking(self, query: str) -> Ranking:  # noqa: ARG002 (whatever is asked)
         """Return no pages."""
@@ -369,7 +369,7 @@ class NoIndex(WikiSearchIndex):
 
 
 class KeywordIndex(WikiSearchIndex):
-    """Backend without an index: each query reads all pages."""
+    """The search backend `keyword`, which has no index: each query reads all pages."""
 
     def ranking(self, query: str) -> Ranking:
         """Return the pages as ranked by `keyword.rank`."""

@@ -23,7 +23,7 @@ _LEFT_OUT = "; left out of index and prompts"
 
 def reason_of(problem: str) -> str:
     """Return the stale reason for a page that cites missing code."""
-    return one_line(f"{_CITES}what is gone: {problem}", _LONGEST)
+    return one_line(f"{_CITES}missing code: {problem}", _LONGEST)
 
 
 def gone_reason(last_seen: str, days: int) -> str:

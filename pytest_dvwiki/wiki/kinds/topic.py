@@ -29,7 +29,7 @@ SECTIONS = (LESSONS, GENERAL, SUPERSEDED)
 SUMMARY = "Most confirmed"
 """Heading of the summary that the tool makes without a model."""
 REJECTED = "rejected by"
-"""How the reason of a lesson that a person rejected begins."""
+"""First words of the reason under a lesson that a person rejected."""
 _SUMMARY = 5
 _LEVEL = 3
 """The level of a lesson's heading."""

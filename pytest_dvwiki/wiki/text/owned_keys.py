@@ -213,12 +213,12 @@ def _end(event: yaml.Event) -> int:
 
 
 def _last(event: yaml.Event) -> int:
-    """Return where an event's text ends; 0 if the event has no text, as at the end of a block collection."""
+    """Return the offset where a YAML event's text ends; 0 if it has no text, as at the end of a block collection."""
     return _end(event) if _end(event) > _start(event) else 0
 
 
 def _whole(first: yaml.Event, stream: Iterator[yaml.Event]) -> list[yaml.Event]:
-    """Return the events of one node."""
+    """Return the YAML events of one node; `first` is its first event."""
     events = [first]
     depth = int(isinstance(first, yaml.CollectionStartEvent))
     while depth:

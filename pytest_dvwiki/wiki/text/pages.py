@@ -31,7 +31,7 @@ _MARK = re.compile(
     r"^<!-- dvwiki:(?P<kind>begin|end) (?P<name>[a-z_]+)(?: of (?P<page>[\w.-]+))?[ \t]*\r?$", re.MULTILINE
 )
 _COMMENT = re.compile(r"(?:^|[^#\n] )# ((?:RTL|TB|UNK)_\d{8}_\w+): ", re.MULTILINE)
-"""A comment in the frontmatter of a bug page."""
+"""Matches one of the tool's comments in the frontmatter of a bug page."""
 _CLOSE = re.compile(r"-->[ \t]*\r?$", re.MULTILINE)
 _MARKS = re.compile(r"<!-- dvwiki:(?:begin|end) [a-z_]+[^>]*-->", re.DOTALL)
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |\r?$)|={7}\r?$")

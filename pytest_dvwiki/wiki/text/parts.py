@@ -18,7 +18,7 @@ _MARK = re.compile(r"<!-- dvwiki:(?:begin|end) ")
 
 
 class Heading(msgspec.Struct, frozen=True):
-    """A heading as it is written."""
+    """A Markdown heading: its level and its words."""
 
     level: int
     words: str
@@ -75,7 +75,7 @@ def part(text: str, heading: str) -> tuple[int, int] | None:
 
 
 def breaks_out(text: str, level: int = 2) -> str | None:
-    """Return the first line of a text that would end the part of a page that the text is put into; None if none.
+    """Return the first line of a text that would end the part that the text is put into; None if there is no such line.
 
     Args:
         text: Markdown.

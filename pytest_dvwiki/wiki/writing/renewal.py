@@ -40,7 +40,7 @@ def renewed(read: Callable[[str], bytes], changes: Changes, top: Top) -> dict[st
 
     Args:
         read: Returns the content of an index file.
-        changes: The outdated rows, by page path: the cells that the index files have, and the new cells; None: no row.
+        changes: The outdated rows: by page path, the cells in the index files and the right cells; None for no row.
         top: What to show above the tables.
 
     Returns:

@@ -472,7 +472,7 @@ def test_a_page_that_cites_what_is_gone_is_marked_until_it_is_there_again(wiki: 
     found(wiki, "drift")
     assert page.read_bytes() == written
     assert main(["lint", "--fix", "--root", str(root)]) == 1
-    reason = "cites what is gone: rtl/fifo.sv declares no old_fifo"
+    reason = "cites missing code: rtl/fifo.sv declares no old_fifo"
     metadata = pages.read(page.read_bytes()).metadata
     assert (metadata["stale"], metadata["stale_reason"]) == (True, reason)
     assert build(layout(root), check=True).changed == []
@@ -494,7 +494,7 @@ def test_pattern_and_coverage_pages_are_marked_too(wiki: Path, category: str, na
     head, mark, tail = page.read_text("utf-8").partition("\n## History\n")
     page.write_text(f"{head}\nSee `rtl/fifo.sv:old_fifo`.\n{mark}{tail}", "utf-8")
     assert main(["lint", "--fix", "--root", str(root)]) == 1
-    reason = "cites what is gone: rtl/fifo.sv declares no old_fifo"
+    reason = "cites missing code: rtl/fifo.sv declares no old_fifo"
     assert pages.read(page.read_bytes()).metadata["stale_reason"] == reason
     assert build(layout(root), check=True).changed == []
     archive(layout(root), record(4, occurrence(), coverage=(row,)))

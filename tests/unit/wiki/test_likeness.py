@@ -69,7 +69,7 @@ def test_one_cause_in_other_words_is_proposed(tmp_path: Path, before: str, after
     done = archive(place, record(2, occurrence(OTHER, primary=after)))
     kept, other = page_of(place, CAUSE), page_of(place, OTHER)
     assert done.like == {OTHER: (kept, other)}
-    assert proposals(place) == [f"says nearly the same as bugs/{kept}.md: `dvwiki merge {kept} {other}`"]
+    assert proposals(place) == [f"says nearly the same thing as bugs/{kept}.md: `dvwiki merge {kept} {other}`"]
     assert f"bugs/{other}.md created, like {kept}" in (place.wiki / "log.md").read_text("utf-8")
     assert build(place, check=True).changed == []
 

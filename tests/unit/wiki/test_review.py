@@ -98,5 +98,5 @@ def test_a_finding_that_is_accepted_is_written_down(place: Layout) -> None:
     made = ReviewQueue(place).propose("drift", "bugs/a", "it is gone", by="librarian", reason="r")
     assert accept(place, made.id[:5], by="Ann") == "bugs/a: taken up by Ann"
     assert ReviewQueue(place).get(made.id).decision == "accepted"
-    with pytest.raises(ReviewError, match="was accepted by Ann already"):
+    with pytest.raises(ReviewError, match="was already accepted by Ann"):
         accept(place, made.id, by="Bob")

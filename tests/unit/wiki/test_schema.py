@@ -69,7 +69,7 @@ def test_what_is_no_place_of_a_wiki_is_no_address(text: str) -> None:
         ("sections:\n  bugs:\n    read_cap: 0", ":3: section 'bugs': read_cap 0 is not a number of reads"),
         ("sections: {bug: {}}", "section 'bug': unknown section; write one of bugs"),
         ("sections: {bugs: 4}", "section 'bugs': it has no keys"),
-        ("schema: 7\nsections: {}", "schema 7 is not one that this version reads"),
+        ("schema: 7\nsections: {}", "schema 7 is unknown to this version of dvwiki"),
         ("sections: {bugs: {}, bugs: {}}", "appears twice"),
         ("sections: {vision: {mode: log}}", "section 'vision': unknown section; write one of bugs"),
         ("sections: {index: {title: Index}}", "section 'index': unknown section"),

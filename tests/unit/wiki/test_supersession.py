@@ -282,7 +282,7 @@ def test_what_cannot_be_merged_is_refused_and_nothing_written(place: Layout) -> 
         (first, first, "cannot be merged with itself"),
         (first, "patterns/scoreboard_fail.md", "different categories"),
         ("patterns/scoreboard_fail.md", "patterns/scoreboard_fail.md", "cannot be merged with itself"),
-        (second, first, "because it is already superseded by it"),
+        (second, first, "already supersedes it"),
         (second, third, f"is already superseded by {name_of(place)}; merge into that one"),
         (third, second, f"is already superseded by {name_of(place)}; merge that one"),
         (first, "bugs/gone.md", "there is no such page"),
