@@ -97,7 +97,7 @@ def by_decile(decisions: Iterable[Decision]) -> tuple[Decile, ...]:
     """Group decisions by the confidence of their verdict, the lowest decile first."""
     groups: dict[int, list[Decision]] = {}
     for decision in decisions:
-        # Round first: in binary, 0.7 times 100 is less than 70.
+        # Round first: in binary, 0.58 times 100 is less than 58.
         groups.setdefault(min(90, round(decision.confidence * 100) // 10 * 10), []).append(decision)
     return tuple(Decile(low, tuple(groups[low])) for low in sorted(groups))
 

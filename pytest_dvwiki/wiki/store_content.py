@@ -37,7 +37,7 @@ def span_of(text: str, place: Address) -> tuple[int, int]:
 
 
 def with_part(text: str, place: Address, content: str, role: str) -> str | Written:
-    """Return a page with new content at an address; a refusal if the role is not allowed to make the change."""
+    """Return a page with new content at an address; a refusal if the change is not allowed."""
     content = splice.cleaned(content, text)
     refusal = refuse_length(place, content)
     if refusal:

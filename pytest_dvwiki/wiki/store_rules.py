@@ -87,7 +87,7 @@ class CheckedStore(abc.ABC):
         self.role = role
         self._turn = Turn()
 
-    # The place of the pages
+    # Where the pages are kept
 
     @property
     @abc.abstractmethod

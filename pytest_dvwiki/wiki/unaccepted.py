@@ -42,7 +42,7 @@ def _unaccepted(wiki: Path, *_: State | None) -> dict[str, str]:
     try:
         log = outside.read(wiki, "log.md").decode("utf-8", "replace")
         lines = list(_WRITTEN.finditer(log))
-        # In most wikis no agent has written, and the schema need not be read.
+        # In most wikis no agent has written anything, so the schema need not be read.
         schema = load_schema(wiki) if any(line["who"] not in DIRECTLY for line in lines) else None
     except (OSError, SchemaError):
         return {}
@@ -50,7 +50,7 @@ def _unaccepted(wiki: Path, *_: State | None) -> dict[str, str]:
     for line in lines if schema is not None else ():
         address, who = line["address"], line["who"]
         if line["what"] == ACCEPT or who in DIRECTLY:
-            # Who writes or accepts a whole page has seen its parts.
+            # Whoever writes or accepts a whole page has seen its parts.
             found = {each: role for each, role in found.items() if address not in {each, each.partition("#")[0]}}
         elif schema is not None and who in schema.roles and (place := Address.of(address)) is not None:
             section = schema.section_of(place)

@@ -363,7 +363,7 @@ class _Bm25Index(WikiSearchIndex):
         index.folder = folder
         before = self._stored()
         self._write_list(index)
-        # The previous index stays: another process may have mapped its files, and some file systems lose deleted ones.
+        # The previous index stays: another process may have mapped its files, which some file systems would take away.
         kept = {folder.name, before.folder if before else ""}
         for other in self._home.iterdir():
             if other.is_dir() and other.name not in kept:

@@ -337,7 +337,7 @@ def _aliases(page: pages.Page) -> list[str]:
 def words_of(path: str, data: bytes) -> tuple[Words, Facets]:
     """Return how often each word occurs on a page, and the page's facets; no words if the page cannot be read.
 
-    Words in the title count three times, and words in the name or the keys twice.
+    Words in the title count three times; words in the name, or in values of the frontmatter, count twice.
     """
     page = _parsed(data)
     if page is None:

@@ -166,7 +166,7 @@ def _entries(block: str) -> list[_Entry]:
     Raises:
         UneditableError: The block is not a plain list of keys, or has the same key twice.
     """
-    if block.startswith(_BOM):  # libyaml does not count it in its marks
+    if block.startswith(_BOM):  # libyaml's offsets would leave the byte order mark out
         raise UneditableError("line 2: a byte order mark inside the page; remove it")
     try:
         events = yamlio.events(block)

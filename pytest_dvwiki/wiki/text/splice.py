@@ -34,7 +34,7 @@ def cleaned(content: str, present: str) -> str:
         if is_known:
             parts += [as_it_is(line) or "" for line in group]
         else:
-            # Adjacent new lines are redacted together, because a secret key can span several lines.
+            # Redact adjacent new lines together, because a secret key can span several lines.
             new = redact("\n".join(line.removesuffix("\r") for line in group))
             parts += [line + newline[:-1] for line in new.split("\n")]
     text = "\n".join(parts)

@@ -63,7 +63,7 @@ class BuildResult:
     """Problems with the files of records, one line for each."""
     seconds: float
     merged: tuple[RunRecord, ...] = ()
-    """The runs whose pages were made now, such as runs of shards."""
+    """The runs that had no pages before, such as runs of shards."""
 
 
 def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:

@@ -59,7 +59,7 @@ class ArchivedRun:
         self.views.part(self.archive.formers(*self.archive.present(sorted(mine))))
         silent = silenced(record)
         due = {name for fingerprint, name in self._names.items() if may_create and fingerprint not in silent}
-        for name in dict.fromkeys(self._names.values()):  # occurrences may belong to one cause
+        for name in dict.fromkeys(self._names.values()):  # several occurrences may belong to one cause
             self.views.bug(name, may_create=name in due)
         self._compare()
         further = self.archive.further()

@@ -50,7 +50,7 @@ class WikiWriter:
 
     def __enter__(self) -> Self:
         if not self.check:
-            log_file(self.layout)  # raises before anything is written that could not be logged
+            log_file(self.layout)  # raises now, before anything is written that could not be logged
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -64,7 +64,7 @@ class WikiWriter:
         self.page_cache.causes.join(self.archive)
 
     def learn(self) -> set[str]:
-        """Write a verdicts file that joins the causes that the records show to be the same.
+        """If the records show that causes are the same, write a verdicts file that joins them.
 
         Returns:
             The causes whose fixes are judged differently now.
