@@ -412,7 +412,7 @@ class _RunReader:
                 continue
             named = self._named(log, read)
             unit = None if named else self._unit(log, part)
-            if unit and has_others:
+            if unit and (has_others or self._take_failed_builds(log, [part], least=2)):
                 continue
             name = named.test if named else unit or self._name(log, part, is_only=len(parts) == 1)
             outcome = self._collected(name, part, log)
@@ -492,15 +492,23 @@ class _RunReader:
             lasting=log.lasting,
         )
 
-    def _take_failed_builds(self, log: Artefact, parts: Sequence[Regression]) -> None:
-        """Add the designs that failed to build before or between simulations that have results in the same folder.
+    def _take_failed_builds(self, log: Artefact, parts: Sequence[Regression], *, least: int = 1) -> bool:
+        """Add the designs of one folder that failed to build, and tell whether there are any.
 
         A design that another call built is left out: it may have been repaired before that call. A design that its
         commands do not identify counts as failed if no other call compiled its files.
+
+        Args:
+            log: The log of the folder.
+            parts: The parts of the log.
+            least: Minimum number of failed builds in the log; with fewer, nothing is added.
         """
         built = {result.config[:_OF_BUILD] for result in self._run.results if result.config}
-        texts = [text for part in parts for lines in (part.preamble, part.rest) for text in builds_in(lines)]
+        texts = list(builds_in(_outside_tests(parts)))
+        if sum(self._class_of(text) is not None for text in texts) < least:
+            return False
         failed = [read_regressions(LogText(source="log", text=text), self._interest)[0] for text in texts]
+        found = False
         compiled = Counter(command for part in parts for _, command in part.commands)
         compiled -= Counter(command for part in failed for _, command in part.commands)
         seen: set[frozenset[str]] = set()
@@ -514,7 +522,9 @@ class _RunReader:
             if not failures:
                 continue
             build = (outcome.config or NOTHING_KNOWN)[:_OF_BUILD]
-            if build != NOTHING_KNOWN:
+            if part.started:
+                pass  # a simulation that ended before its first test; the build itself worked
+            elif build != NOTHING_KNOWN:
                 if build in built:
                     continue
                 built.add(build)
@@ -523,8 +533,10 @@ class _RunReader:
                 if not sources or sources in seen or any(sources <= sources_in(command) for command in compiled):
                     continue
                 seen.add(sources)
+            found = True
             self._add(outcome, failures, log)
             self._run.results.append(_of_log(name, outcome, failed=True, seed=None))
+        return found
 
     def _named(self, log: Artefact, read: ReadLog) -> NamedRun | None:
         """Return the test, seed and simulator that a log or the files beside it name."""
@@ -705,6 +717,15 @@ class _RunReader:
         }
         run.failures = [failure for failure in run.failures if failure.nodeid not in rollups]
         run.results = [result for result in run.results if result.nodeid not in rollups]
+
+
+def _outside_tests(parts: Iterable[Regression]) -> Iterator[str | None]:
+    """Yield the lines of a log that belong to no test, with None after the commands of each simulation with tests."""
+    for part in parts:
+        yield from (line for _, line in part.preamble)
+        if part.blocks:
+            yield None
+        yield from (line for _, line in part.rest)
 
 
 def _test(name: str) -> str:

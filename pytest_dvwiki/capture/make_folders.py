@@ -25,10 +25,17 @@ _START = 1 << 18
 """Maximum number of bytes of a log that are searched for the folder in which make was called."""
 
 
-def builds_in(lines: Iterable[tuple[int, str]]) -> Iterator[str]:
-    """Yield the parts of a log that end where make stopped."""
+def builds_in(lines: Iterable[str | None]) -> Iterator[str]:
+    """Yield the stretches of a log that end where make stopped.
+
+    Args:
+        lines: The lines of the log; None ends a stretch in which make did not stop.
+    """
     stretch: list[str] = []
-    for _, line in lines:
+    for line in lines:
+        if line is None:
+            stretch = []
+            continue
         stretch.append(line)
         if STOPPED.match(line):
             yield "\n".join(stretch)

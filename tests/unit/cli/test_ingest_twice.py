@@ -357,3 +357,45 @@ def test_a_simulator_whose_version_is_known_is_listed_once(project: Path, call: 
     write(project, {"n/alu/results.xml": GREEN.format(seed=1), "n/alu/make.log": log})
     call("n", "--task", "nightly")
     assert [record["simulators"] for record in written(project)] == [[{"name": "ghdl", "version": "2.0.0"}]]
+
+
+LOOP = """make sim COCOTB_TOPLEVEL={top} COCOTB_TEST_MODULES=t VHDL_SOURCES={top}.vhd
+make[1]: Entering directory '{folder}'
+ghdl -i --workdir=sim_build --work=work {top}.vhd && \\
+ghdl -m --workdir=sim_build --work=work {top}
+"""
+LOOP_MAKEFILE = "sim:\n\t$(shell cocotb-config --makefiles)\n" + "".join(
+    f"{top}:\n\t$(MAKE) sim COCOTB_TOPLEVEL={top} COCOTB_TEST_MODULES=t VHDL_SOURCES={top}.vhd\n"
+    for top in ("regs", "ram")
+)
+STOP = "make[1]: *** [Makefile.ghdl:73: analyse] Error 1\nmake[1]: Leaving directory '{folder}'\n"
+
+
+def test_designs_of_one_makefile_that_fail_to_build_are_told_apart(project: Path, call: _Caller) -> None:
+    """GHDL's library keeps the file that a build could not read, so the next design fails in it too."""
+    one = f"{LOOP}regs.vhd:37:17: 'then' is expected here\n{STOP}"
+    log = "".join(one.format(top=top, folder=project / "hw") for top in ("regs", "ram"))
+    write(project, {"hw/Makefile": LOOP_MAKEFILE, "hw/make.log": log})
+    said = call("hw")
+    assert "make sim COCOTB_TOPLEVEL=regs" in " ".join(said.split())
+    (record,) = written(project)
+    tests = [test for cause in record["occurrences"] for test in cause["tests"]]
+    assert {test["nodeid"] for test in tests} == {"hw"}
+    assert len({test["config"] for test in tests}) == len(("regs", "ram"))
+
+
+def test_a_simulation_of_a_loop_that_ends_before_its_tests_is_a_failure(project: Path, call: _Caller) -> None:
+    """The results file is that of the last simulation."""
+    cocotb = COCOTB.format(simulator="GHDL", version="2.0.0")
+    ended = f"    10.00ns INFO     cocotb.regression                  {'*' * 40}\n"
+    died = "ghdl-mcode:error: index (16) out of bounds (0 to 15) at rom.vhd:79\n"
+    runs = {
+        "mux": cocotb.replace("t.counts", "t.selects") + ended,
+        "regs": cocotb.splitlines()[0] + f"\n{died}{STOP}",
+        "ram": cocotb + ended,
+    }
+    log = "".join((LOOP + text).format(top=top, folder=project / "hw") for top, text in runs.items())
+    write(project, {"hw/Makefile": LOOP_MAKEFILE, "hw/results.xml": GREEN.format(seed=1), "hw/make.log": log})
+    said = call("hw")
+    assert "index_out_of_range" in said
+    assert "make sim COCOTB_TOPLEVEL=regs" in " ".join(said.split())
