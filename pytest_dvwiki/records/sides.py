@@ -38,7 +38,7 @@ _WRAPPER = re.compile(
 )
 """An HDL file of a testbench in Python; a folder name `tests` does not count: such folders hold designs, too."""
 _LANGUAGES = tuple(re.compile(suffix, re.IGNORECASE) for suffix in (r"\.py$", r"\.s?vh?$", r"\.vhdl?$"))
-_MAKEFILE = re.compile(r"(?:^|/)(?:GNUm|[Mm])akefile$")
+MAKEFILE = re.compile(r"(?:^|/)(?:GNUm|[Mm])akefile$")
 _LOADED = re.compile(r"(?:^|/)(?:conftest|__init__)\.py$")
 """Python files that are loaded without being imported by name."""
 _LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|uvm-?1\.\d\w?|uvm_1_\d|uvm-core)[\\/]", re.IGNORECASE)
@@ -86,8 +86,8 @@ def is_unread(file: str, reads: Collection[str]) -> bool:
     """
     if file in reads:
         return False
-    if _MAKEFILE.search(file):
-        folders = {PurePosixPath(each).parent for each in reads if _MAKEFILE.search(each)}
+    if MAKEFILE.search(file):
+        folders = {PurePosixPath(each).parent for each in reads if MAKEFILE.search(each)}
         own = PurePosixPath(file).parent
         return bool(folders) and not any(own.is_relative_to(each) or each.is_relative_to(own) for each in folders)
     language = next((each for each in _LANGUAGES if each.search(file)), None)

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.capture.git.command import DIFF, PATCH, Git, clean_text
-from pytest_dvwiki.records.sides import is_unread
+from pytest_dvwiki.records.sides import MAKEFILE, is_unread
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -39,6 +39,8 @@ _IN_HDL = rf"""
       | (?<![\w$.]) (?= (?:NAMES) (?: \s*(?:\#|$) | \s+[\w\\] | :: | {_SUFFIX} | (?<=\.py)\b ) )  # fifo #(8) u_fifo (
     ) (NAMES)\b"""
 """Matches one of `NAMES` where HDL or a Makefile can name a module or file; a signal of that name does not match."""
+_IN_MAKEFILE = rf"(?:{_IN_HDL})(?!{_SUFFIX})"
+"""Matches like `_IN_HDL`, but no path of a source: a source that a Makefile lists and the build lacks is not read."""
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _HDL_COMMENT = re.compile(r"(?://|--\s).*")
 
@@ -175,10 +177,15 @@ def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed:
     wanted = (part for word in words for part in ("-e", word))
     lines = git.ask("grep", "-izwF", "--no-color", *wanted, failed, "--", *paths) or ""
     joined = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-    in_python, in_hdl = (re.compile(form.replace("NAMES", joined), _FLAGS) for form in (_IN_PYTHON, _IN_HDL))
+    forms = (re.compile(form.replace("NAMES", joined), _FLAGS) for form in (_IN_PYTHON, _IN_HDL, _IN_MAKEFILE))
+    in_python, in_hdl, in_makefile = forms
     said: set[str] = set()
     for file, _, line in (each.partition("\0") for each in lines.split("\n")):
-        found = in_python.findall(line) if file.endswith(".py") else in_hdl.findall(_HDL_COMMENT.sub("", line))
+        if file.endswith(".py"):
+            found = in_python.findall(line)
+        else:
+            form = in_makefile if MAKEFILE.search(file.partition(":")[2]) else in_hdl
+            found = form.findall(_HDL_COMMENT.sub("", line))
         said.update(map(str.lower, found))
     return {name for name in names if _called(name) in words and _called(name).lower() in said}
 

@@ -496,7 +496,7 @@ class Repository:
             files=suspects.first([name for name in kept if name in code], kept),
             file_count=len({*kept}),
             all_files=tuple(dict.fromkeys((*(name for name in code if name not in theirs), *before.edited))),
-            is_unread=not note and listing.has_unread_only(code, suspects.named(code)),
+            is_unread=not note and listing.has_unread_only({*code} - prose.keys(), suspects.named(code)),
             note=note if log else f"a change between {first[:_SHORT]} and {last[:_SHORT]}",
         )
 
@@ -593,14 +593,20 @@ class _Suspects:
     def named(self, files: Iterable[str]) -> list[str]:
         """Return the files that the evidence names, by their base names or, in quotes, as units or modules.
 
-        A base name that the text gives with the folder of another file does not count.
+        A base name that the text gives with the folder of another file does not count, nor does one without a folder
+        if the failing simulation read another file of that name.
         """
+        known = {PurePosixPath(name).name for name in self.reads}
         text = _PROGRESS.sub("", self.text)
 
         def occurs(path: PurePosixPath) -> bool:  # as a whole name: not `RAM.py` in `ExtenderRAM.py`
             found = re.finditer(rf"(?<![\w.-]){re.escape(path.name)}(?![\w-]|\.\w)", text) if path.name in text else ()
-            starts = (each.start() for each in found)
-            return any(not self._is_elsewhere(text[max(start - _LONGEST, 0) : start], path) for start in starts)
+            befores = (text[max(each.start() - _LONGEST, 0) : each.start()] for each in found)
+            is_other = path.name in known and str(path) not in self.reads
+            return any(
+                not self._is_elsewhere(before, path) and not (is_other and _FOLDER.search(before) is None)
+                for before in befores
+            )
 
         paths = {name: PurePosixPath(name) for name in files}
         as_file = [name for name, path in paths.items() if occurs(path)]

@@ -831,6 +831,7 @@ def test_a_pass_with_another_seed_after_changes_of_what_was_not_read_names_no_co
     project.commit("all", changed)
     project.run(fails=True, seed="1", reads=("rtl/fifo.sv",))
     project.commit("another change", changed)
+    project.commit("note", "README.md")
     archived = project.run(seed="2", named=True)
     (passed,) = archived.passed
     assert of_passes(passed).startswith(told)

@@ -288,6 +288,10 @@ def test_a_file_of_the_same_name_in_another_folder_is_not_named(project: Project
     repository = Repository(layout(project.root))
     for text in ("rtl/ram.v:5: error", f"{project.root}/rtl/ram.v:5: error", "../rtl/ram.v:5: error"):
         assert subjects(repository.difference(before, project.state, text, ("rtl/fifo.v",)))[0] == "rtl: reset"
+    assert (
+        subjects(repository.difference(before, project.state, "ram.v:5: error", ("rtl/ram.v", "rtl/fifo.v")))[0]
+        == "rtl: reset"
+    )
     for text in ("ram.v:5: error", "old/ram.v:5: error", f"{project.root}/old/ram.v:5", "build/copy/ram.v:5: error"):
         assert subjects(repository.difference(before, project.state, text, ("rtl/fifo.v",)))[0] == "old: reset"
 
@@ -338,7 +342,7 @@ TEXTS = {
     "bench/test_regs.py": "y = 1\n",
     "scripts/make_regs.py": "z = 1\n",
     "bench/gen.py": "z = 1\n",
-    "sim/a/Makefile": "VERILOG_ARGS = -y cells\nall:\n\tpython bench/gen.py\n",
+    "sim/a/Makefile": "VERILOG_ARGS = -y cells\nall:\n\tpython bench/gen.py\nregs:\n\tmake SOURCES=rtl/regs.v\n",
 }
 
 
