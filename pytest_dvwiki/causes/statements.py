@@ -125,6 +125,8 @@ class Came(Statement, frozen=True, kw_only=True):
     """The commits that introduced the cause, or when it was first seen."""
 
     found: FirstBad
+    again: bool = False
+    """Whether the cause returned after a fix."""
 
 
 class SeenOn(Statement, frozen=True, kw_only=True):
@@ -213,7 +215,8 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
     for waived in cause.waived:
         yield Accepted(waived=waived, tests=count, task_id=newest)
     if cause.first_bad is not None:
-        yield Came(found=cause.first_bad, task_id=record.first_bad_task if record is not None else "")
+        task_id = record.first_bad_task if record is not None else ""
+        yield Came(found=cause.first_bad, again=_is_back(cause), task_id=task_id)
     advice = _advice(cause)
     if advice is not None:
         yield advice
@@ -221,6 +224,13 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
         each = record.proposal
         yield Proposed(fix=each.fix, fingerprint=each.fingerprint, pattern=each.pattern, task_id=each.task_id)
     yield from _again(cause.occurrence, record, newest)
+
+
+def _is_back(cause: Cause) -> bool:
+    """Tell whether a cause returned after a fix."""
+    if not cause.states or cause.fixed_elsewhere:
+        return False
+    return cause.news is not None or any(state.returned or state.fix.result == "failed" for state in cause.states)
 
 
 def _infrastructure(cause: Cause, now: str) -> Infrastructure:

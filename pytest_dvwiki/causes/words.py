@@ -156,7 +156,8 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     owners = f"; owners {' '.join(map(style.name, found.owners))}" if found.owners else ""
     where = f" in {files}{more}" if files and not found.log_count else ""
     if found.passed_with != "same":
-        return f"{_first_seen(found, good, bad, where)}{owners}"
+        seen = "seen again" if statement.again else "first seen"
+        return f"{seen} at {_last_pass(found, good, bad, where)}{owners}"
     if found.dirty:
         uncommitted = f"came with uncommitted changes{where} at {bad}"
         if found.good == found.bad:
@@ -177,13 +178,13 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     return f"came with one of {found.log_count} {things} after {good} up to {bad}: {named}{owners}{later}"
 
 
-def _first_seen(found: FirstBad, good: str, bad: str, where: str) -> str:
-    """Return when a cause was first seen and when its test passed before; that pass may be chance."""
+def _last_pass(found: FirstBad, good: str, bad: str, where: str) -> str:
+    """Return where a cause was seen and when its test passed before; that pass may be chance."""
     how = "with another seed" if found.passed_with == "other" else "maybe by chance"
     if found.good == found.bad and not found.dirty:
-        return f"first seen at {bad}, where it passed before {how}"
+        return f"{bad}, where it passed before {how}"
     edits = f" with uncommitted changes{where}" if found.dirty else ""
-    return f"first seen at {bad}{edits}, passed before that {how} at {good}"
+    return f"{bad}{edits}, passed before that {how} at {good}"
 
 
 @text.register

@@ -181,7 +181,7 @@ def _onset(cause: Cause) -> tuple[str, ...]:
     if found.is_certain:
         return "came in the same range of commits", f"after {good}, up to {bad}"
     edits = " with uncommitted changes" if found.dirty else ""
-    return f"first seen at the same commit{edits}", f"{bad}; last passed before that at {good}"
+    return f"seen at the same commit{edits}", f"{bad}; passed before that at {good}"
 
 
 def _grouped(causes: Sequence[Cause], groups: Mapping[tuple[str, ...], int]) -> list[Cause]:

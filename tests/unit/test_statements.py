@@ -173,6 +173,15 @@ def test_only_where_a_seed_matters_it_is_said_not_to_decide(subtype: str, shown:
     assert any(isinstance(each, Unseeded) for each in statements(Cause(name=CAUSE, occurrence=seen))) is shown
 
 
+def test_a_cause_that_returned_is_not_first_seen_where_it_came_back() -> None:
+    found = FirstBad(fingerprint=CAUSE, nodeid="t", good="a" * 40, bad="b" * 40, passed_with="other")
+    new = replace(known_causes.cause(), first_bad=found)
+    back = replace(known_causes.cause(replace(FIX, passes=2)), first_bad=found, news="KNOWN")
+    said = [text(each) for cause in (new, back) for each in statements(cause) if isinstance(each, Came)]
+    where = "at bbbbbbb, passed before that with another seed at aaaaaaa"
+    assert said == [f"first seen {where}", f"seen again {where}"]
+
+
 def test_a_fix_of_others_is_none_of_the_tests_that_fail() -> None:
     cause = replace(known_causes.cause(replace(FIX, passes=2)), news="KNOWN", fixed_elsewhere=True)
     fixes: list[Statement] = [each for each in statements(cause) if isinstance(each, FixedBy)]

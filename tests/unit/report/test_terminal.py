@@ -413,14 +413,11 @@ def test_causes_that_came_with_one_commit_stand_together() -> None:
         ({}, "came in the same range of commits: 2 causes, after aaaaaaa, up to fffffff"),
         (
             {"passed_with": "other"},
-            "first seen at the same commit: 2 causes, fffffff; last passed before that at aaaaaaa",
+            "seen at the same commit: 2 causes, fffffff; passed before that at aaaaaaa",
         ),
         (
             {"dirty": True},
-            (
-                "first seen at the same commit with uncommitted changes: 2 causes, fffffff; last passed before that at "
-                "aaaaaaa"
-            ),
+            ("seen at the same commit with uncommitted changes: 2 causes, fffffff; passed before that at aaaaaaa"),
         ),
     ],
 )
