@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_dvwiki.records.command import with_seed
 from pytest_dvwiki.records.fixes import same_seed, stated_fix
+from pytest_dvwiki.records.targets import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
@@ -47,6 +48,8 @@ class Passed:
     """Why the passes may be chance, although a possible fix was made."""
     no_fix: Change | Literal["fails elsewhere"] | None = None
     """Why there is no fix; `fails elsewhere` if the cause still fails other tests."""
+    on_record: Fix | None = None
+    """The fix on record that the passes belong to, with the number of its passes."""
     pass_: PassedAgain | None = None
     """The most telling of the passes."""
     failing: Command | None = None
@@ -113,8 +116,8 @@ def _passed(
         is_present: True if the cause still fails other tests of the run.
         written: True if the records tell the result of the fix.
     """
-    newest = cause.newest_fix if cause is not None else None
-    counts = newest.counts if written and newest is not None else any(map(same_seed, again))
+    on_record = _fix_of(again, cause)
+    counts = on_record.counts if written and on_record is not None else any(map(same_seed, again))
     is_fixed = fix is not None and counts
     failing, passing = (None, None) if is_fixed else _both_seeds(again, cause)
     return Passed(
@@ -125,10 +128,20 @@ def _passed(
         fix=fix,
         no_proof=None if is_fixed or fix is None else _no_proof(again[0]),
         no_fix=None if fix is not None else "fails elsewhere" if is_present else again[0].changed,
+        on_record=on_record,
         pass_=again[0],
         failing=failing,
         passing=passing,
     )
+
+
+def _fix_of(again: Sequence[PassedAgain], cause: Cause | None) -> Fix | None:
+    """Return the newest fix of the tests that pass again; the newest fix of the cause if none is known to be theirs."""
+    passes = {(each.nodeid, simulator) for each in again for simulator in (each.simulator or "", ANY)}
+    states = cause.states if cause is not None else ()
+    theirs = (state for state in reversed(states) if any(test[:2] in passes for test in state.tests))
+    state = next(theirs, states[-1] if states else None)
+    return state.fix if state is not None else None
 
 
 def _no_proof(again: PassedAgain) -> NoProof:

@@ -274,11 +274,11 @@ def _known(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
     history = cause.history
     assert history is not None  # noqa: S101  # for mypy: the caller asked
     newest = cause.newest_fix
-    closed = newest is None or newest.result != "held"
+    lasts = newest is not None and newest.result == "held"
     # In a run, the line about a fix that held says when the cause came back.
-    if history.regressed is not None and (cause.news is None or (closed and cause.news == "KNOWN")):
+    if history.regressed is not None and (cause.news is None or (not lasts and cause.news == "KNOWN")):
         date, task = history.regressed
-        yield Regressed(date=date, closed=closed, task_id=task)
+        yield Regressed(date=date, closed=cause.held_fix is None, task_id=task)
     if not (cause.archived_as and history.runs == 1):
         held, failed = cause.ends_of_fixes
         status = cause.page.status if cause.page is not None else ""

@@ -90,7 +90,7 @@ def _fixed_by(statement: of.FixedBy, style: Style = PLAIN) -> str:
     fix_and_date = ", ".join(filter(None, (fix_text(fix, style), fix.date[:10])))
     words = {
         "held": f"fixed by {fix_and_date}, {_held(fix, statement.until) if statement.is_back else 'held'}",
-        "elsewhere": f"other tests or simulators were fixed by {fix_and_date}",
+        "elsewhere": f"other tests or simulators were {'' if fix.counts else 'maybe '}fixed by {fix_and_date}",
         "passing": f"fixed by {fix_and_date}: {passed_of(fix)} to call it held",
         "chance": f"maybe fixed by {fix_and_date}: {passed_of(fix)}, which may be chance",
         "stated": f"said to be fixed by {fix_and_date}: {passed_of(fix)}",
@@ -373,8 +373,8 @@ def of_passes(statement: Passed) -> str:
         # The tests that still fail may have another fault, which the same check reports.
         verdict = "not called fixed" if statement.no_fix == "fails elsewhere" else "no fix"
         return f"{verdict}: {no_fix(statement.no_fix, again.seed, failed_seed)}"
-    newest = statement.cause.newest_fix if statement.cause is not None else None
-    passed = passed_of(newest) if newest is not None and newest.needed else ""
+    fix = statement.on_record
+    passed = passed_of(fix) if fix is not None and fix.needed else ""
     match statement.no_proof:
         case "new stimulus":
             doubt = "may be chance, as the stimulus generator may have changed too"

@@ -215,7 +215,7 @@ class _FixSteps:
 def _group_of(
     step: Step, tests: Sequence[Target], groups: Sequence[_FixSteps], records: CauseRecords
 ) -> _FixSteps | None:
-    """Return the fix that a step belongs to: that of the step's test, else the newest; None if `tests` failed since."""
+    """Return the fix that a step belongs to: that of the step's test, else the first since `tests` failed, or None."""
     last = [
         group
         for group in groups
@@ -223,7 +223,7 @@ def _group_of(
         and not records.failed_between(tests, group.steps[0].moment, step.moment)
     ]
     own = [group for group in last if step.test and any(each.test == step.test for each in group.steps)]
-    return next(reversed(own or last), None)
+    return own[-1] if own else last[0] if last else None
 
 
 def _earlier(one: Return | None, other: Return | None) -> Return | None:

@@ -274,7 +274,10 @@ class ItemRole:
         if running is not None and (report.outcome == "failed" or running.children.children or report.sections):
             running.open = report if report.outcome == "failed" else running.open
             with self._guard("reading the evidence of a test"):
-                self._evidence.attach(item, call, report, running)
+                try:
+                    self._evidence.attach(item, call, report, running)
+                except pytest.fail.Exception:  # the timer of pytest-timeout, which runs until the test's teardown ends
+                    self._evidence.attach(item, call, report, running)
         return report
 
     def pytest_exception_interact(self, call: pytest.CallInfo[None]) -> None:

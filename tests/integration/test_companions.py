@@ -279,3 +279,30 @@ def test_reruns_subtests_and_a_time_limit(project: Project) -> None:
     assert causes["test_hangs"] == "sim_error/timeout"
     assert set(found["test_hangs"]) & pages(project).keys()
     assert set(found["test_parts"]) & pages(project).keys()
+
+
+def test_a_time_limit_that_ends_while_the_evidence_is_read_stops_neither(project: Project) -> None:
+    """pytest-timeout raises its exception wherever the process is, until the teardown of the test has ended."""
+    project.pytester.makeconftest(
+        """
+        import time
+
+        slow = [5.0]
+
+        def pytest_dvwiki_evidence():
+            time.sleep(slow.pop() if slow else 0)
+        """
+    )
+    project.pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.timeout(4, method="signal")
+        def test_fails(): assert 1 == 2
+
+        def test_passes(): pass
+        """
+    )
+    result = project.run()
+    result.assert_outcomes(failed=1, passed=1)
+    assert project.causes().keys() == {"test_fails"}

@@ -183,6 +183,20 @@ def test_a_cause_that_returned_is_not_first_seen_where_it_came_back() -> None:
 
 
 def test_a_fix_of_others_is_none_of_the_tests_that_fail() -> None:
-    cause = replace(known_causes.cause(replace(FIX, passes=2)), news="KNOWN", fixed_elsewhere=True)
+    cause = replace(known_causes.cause(replace(FIX, passes=2, counts=False)), news="KNOWN", fixed_elsewhere=True)
     fixes: list[Statement] = [each for each in statements(cause) if isinstance(each, FixedBy)]
+    assert list(map(text, fixes)) == ["other tests or simulators were maybe fixed by bbbbbbb regs: ack, 2026-11-20"]
+    cause = replace(known_causes.cause(replace(FIX, passes=2)), news="KNOWN", fixed_elsewhere=True)
+    fixes = [each for each in statements(cause) if isinstance(each, FixedBy)]
     assert list(map(text, fixes)) == ["other tests or simulators were fixed by bbbbbbb regs: ack, 2026-11-20"]
+
+
+def test_nobody_is_said_to_have_closed_a_page_where_an_older_fix_had_held() -> None:
+    back = ("2026-11-22T00:00:00Z", "regression_x")
+    for fixes, reason in (
+        ((replace(FIX, result="held"), FIX), "its fix had held"),
+        ((FIX,), "its page had been closed"),
+    ):
+        cause = known_causes.cause(*fixes, regressed=back)
+        (said,) = [text(each) for each in statements(cause) if isinstance(each, Regressed)]
+        assert said == f"came back on 2026-11-22: {reason}"

@@ -69,6 +69,19 @@ def test_what_git_names_is_of_the_tests_that_passed(tmp_path: Path) -> None:
     assert state.tests == (Target(TEST, "icarus"),)
 
 
+def test_a_simulator_that_passes_later_belongs_to_the_first_fix_since_it_failed(tmp_path: Path) -> None:
+    """It says nothing about a second fault at the same check, which other tests found and another fix ended."""
+    there = replace(failed(seed="3"), simulator="verilator")
+    other = replace(failed(seed="5"), nodeid=f"{TEST}_again")
+    runs = [record(1, occurrence(tests=(failed(), there))), passing(2)]
+    again = samples.again(nodeid=other.nodeid, seed="5", failed_seed="5")
+    runs += [record(3, occurrence(tests=(other,))), passing(4, passed_again=(again,))]
+    last = samples.again(simulator="verilator", seed="3", failed_seed="3")
+    first, second = _judged(tmp_path, *runs, passing(5, passed_again=(last,)))
+    assert {test.simulator for test in first.tests} == {"icarus", "verilator"}
+    assert second.tests == (Target(other.nodeid, "icarus"),)
+
+
 def _fails(number: int) -> RunRecord:
     """A run in which the test fails with a seed of its own."""
     return record(number, occurrence(tests=(failed(seed=str(100 + number)),)))

@@ -30,6 +30,7 @@ from pytest_dvwiki.model import (
 )
 from pytest_dvwiki.pipeline import Archived
 from pytest_dvwiki.records.subtype_history import SubtypeHistory
+from pytest_dvwiki.records.targets import Target
 from pytest_dvwiki.report.terminal import Session, render
 from pytest_dvwiki.triage.holes import CoverageNews
 
@@ -325,6 +326,19 @@ def test_a_known_failure_that_is_fixed_is_told_with_its_commit() -> None:
         "  by     1f0c2aa regs: ack in same cycle (rtl/regs.v)",
         "  page   .agent/wiki/bugs/RTL_20261121_480127.md",
     ]
+
+
+def test_passes_count_for_the_fix_of_their_tests() -> None:
+    """A later fix of the cause is for another fault at the same check."""
+    row = FixRow(fingerprint="9b1f03c2a7d4", text=HELD.text, commits=HELD.commits, log=HELD.log)
+    record = replace(RECORD, passed_again=(replace(AGAIN, simulator="verilator"),), fixes=(row,))
+    theirs = replace(on_record.state(HELD), tests=(Target(AGAIN.nodeid, "verilator"),))
+    later = replace(
+        on_record.state(replace(HELD, result="open", counts=False)), tests=(Target("t.py::test_y", "ghdl"),)
+    )
+    for states, word in (((theirs, later), "FIXED"), ((theirs, replace(later, tests=theirs.tests)), "PASSED")):
+        known = replace(GONE, history=replace(on_record.HISTORY, fixes=states))
+        assert shown(archived=passes(record, known=known, written=True))[0].startswith(word), word
 
 
 def test_causes_with_one_page_are_fixed_once() -> None:
