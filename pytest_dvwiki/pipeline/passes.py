@@ -219,12 +219,13 @@ def _draws_anew(failing: StillFailing, difference: Difference, simulators: Seque
 
 @functools.lru_cache(maxsize=8)
 def _touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
-    # Where Python drives the design, HDL is the design even in a folder of tests.
+    # Where Python drives the design, HDL is the design even in a folder of tests, and so is a list of HDL files.
     in_python = any(name.endswith(".py") for name in reads)
     return any(
         side_of(name, reads if in_python else (), python_bench=in_python) != "RTL_BUG"
         and not NO_STIMULUS.search(name)
         and not is_unread(name, reads)
+        and not (in_python and name.endswith(".f"))
         for name in files
     )
 

@@ -748,10 +748,13 @@ def test_a_fix_that_may_be_chance_has_failed_only_where_nothing_that_matters_was
 
 
 @pytest.mark.parametrize("bench", ["bench.py", "bench.sv"])
-def test_a_design_in_a_folder_of_tests_draws_no_stimulus_for_a_bench_in_python(project: Project, bench: str) -> None:
+@pytest.mark.parametrize("repaired", ["tests/test_fifo/dut.sv", "tests/sources.f"])
+def test_a_design_in_a_folder_of_tests_draws_no_stimulus_for_a_bench_in_python(
+    project: Project, bench: str, repaired: str
+) -> None:
     project.commit("fifo", "tests/test_fifo/dut.sv")
     project.run(fails=True, seed="1", reads=("tests/test_fifo/dut.sv", f"tests/test_fifo/{bench}"))
-    project.commit("fifo: repair", "tests/test_fifo/dut.sv")
+    project.commit("fifo: repair", repaired)
     record = project.run(seed="1").record
     assert record is not None
     assert [each.new_stimulus for each in record.passed_again] == [not bench.endswith(".py")]
