@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from pytest_dvwiki.causes.statements import failed_since
 from pytest_dvwiki.records.command import with_seed
 from pytest_dvwiki.records.fixes import same_seed, stated_fix
 from pytest_dvwiki.records.targets import ANY
@@ -95,12 +96,14 @@ def passed(
     for name in (*lasting.held, *lasting.proven):
         if not any(each.fingerprint == name for group in groups.values() for each in group if name in rows):
             cause = known.get(name)
+            fails = any(each.name == name for each in causes)
+            fails |= cause is not None and bool(cause.states) and bool(failed_since(cause, cause.states[-1]))
             yield Passed(
                 word="HELD" if name in lasting.held else "FIXED",
                 name=name,
                 cause=cause,
                 fix=cause.newest_fix if cause is not None else None,
-                no_fix="fails elsewhere" if any(each.name == name for each in causes) else None,
+                no_fix="fails elsewhere" if fails else None,
             )
 
 

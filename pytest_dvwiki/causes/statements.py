@@ -313,7 +313,7 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
                 standing="held",
                 is_back=failing or state.fix.returned is not None,
                 until=state.fix.returned or (now if failing else ""),
-                failed_since=_failed_since(cause, state),
+                failed_since=failed_since(cause, state),
                 task_id=state.task_id,
             )
             break
@@ -326,7 +326,7 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
         innocent = dirty or newest.returned or (failing and changed)
         if found == "failed" and newest.fix.result == "open" and innocent:
             return  # uncommitted changes, a later commit, or a revert of the fix may have brought the cause back
-        since = _failed_since(cause, newest)
+        since = failed_since(cause, newest)
         fix = _as_returned(newest.fix, cause) if failing else newest.fix
         yield FixedBy(fix=fix, standing=found, failed_since=since, task_id=newest.task_id)
 
@@ -374,7 +374,7 @@ def is_fixed_by(state: FixState, commit: str) -> bool:
     return is_proven and any(name.startswith(commit) or commit.startswith(name) for name in names if name)
 
 
-def _failed_since(cause: Cause, state: FixState) -> str:
+def failed_since(cause: Cause, state: FixState) -> str:
     """Return when the cause last failed on record since a fix; empty if it did not, or if the fix failed."""
     if cause.history is None or cause.news is not None or state.returned or state.fix.result == "failed":
         return ""
@@ -385,7 +385,7 @@ def _failed_since(cause: Cause, state: FixState) -> str:
 def passes_since(cause: Cause) -> str:
     """Return the date of the newest fix if passes prove it; else empty."""
     state = cause.states[-1] if cause.states else None
-    if state is None or state.returned or standing(state) not in {"held", "passing"} or _failed_since(cause, state):
+    if state is None or state.returned or standing(state) not in {"held", "passing"} or failed_since(cause, state):
         return ""
     return state.fix.date if state.fix.passes else ""
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_dvwiki.capture.git.onset import evidence
 from pytest_dvwiki.model import FixRow, PassedAgain, Passing
 from pytest_dvwiki.records.fixes import OF_EDITS, PROVES, proof
 from pytest_dvwiki.records.sides import MAYBE_LATER, is_prose, is_unread, side_of
@@ -88,7 +89,7 @@ def passed_again(
         # A cause may fail thousands of tests; the difference is the same for all that failed with the same sources.
         between = failed, each.fingerprint
         if between not in differences:
-            named = f"{each.nodeid}\n{each.evidence}"
+            named = evidence(each.nodeid, each.evidence, each.reads)
             differences[between] = repository.difference(failed, vcs, named, each.reads)
         return differences[between]
 

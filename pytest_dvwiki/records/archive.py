@@ -251,12 +251,12 @@ class Archive(CauseNames):
                     seen.add(record.task_id)
                     yield record
 
-    def newest_occurrence(self, fingerprints: Sequence[str]) -> Occurrence | None:
-        """Return the newest occurrence of a cause, with all its evidence."""
+    def newest_occurrence(self, fingerprints: Sequence[str], until: str = EVER) -> Occurrence | None:
+        """Return the newest occurrence of a cause up to a moment, with all its evidence."""
         row = self.db.execute(
             "SELECT o.fingerprint, o.moment, r.id, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
-            " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) ORDER BY o.moment DESC LIMIT 1",
-            (tables.json_list(self.present(fingerprints)),),
+            " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment <= ? ORDER BY o.moment DESC LIMIT 1",
+            (tables.json_list(self.present(fingerprints)), until),
         ).fetchone()
         if row is None:
             return None
@@ -267,7 +267,7 @@ class Archive(CauseNames):
         ).fetchone()
         if kept:
             return replace(msgspec.json.decode(kept[0], type=Occurrence), fingerprint=fingerprint)
-        # The details went when the newest run was removed: the occurrence that is newest now is read from its file.
+        # Only the newest occurrence has its details in the tables, until its run is removed; others are in their files.
         record = verdicts.read(self.tasks).applied(self._read_run(run, task_id))
         names = dict(self.db.execute("SELECT fingerprint, became FROM names"))
         record = verdicts.renamed(record, lambda name: names.get(name, name))

@@ -17,9 +17,11 @@ from pytest_dvwiki.runs import EVER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_dvwiki.model import Passing
+    from pytest_dvwiki.model import FailedTest, Occurrence, Passing
     from pytest_dvwiki.records.archive import Archive
 
+_MOST_OLDER = 20
+"""Maximum number of older occurrences that are read from their records."""
 _LAST_FAILURES = (
     "WITH last AS (SELECT f.nodeid, f.fingerprint, f.simulator, f.config, MAX(f.moment) AS moment"
     " FROM failed f WHERE f.nodeid IN (SELECT value FROM json_each(?))"
@@ -52,6 +54,12 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
     # One cause may have failed thousands of tests.
     is_deterministic = functools.cache(archive.is_deterministic)
     newest_of = functools.cache(lambda fingerprint: archive.newest_occurrence((fingerprint,)))
+    tests_of = functools.cache(lambda fingerprint: {test.nodeid for test in _tests(newest_of(fingerprint))})
+    older_of = functools.cache(
+        lambda fingerprint, moment: (
+            archive.newest_occurrence((fingerprint,), moment) if older_of.cache_info().currsize < _MOST_OLDER else None
+        )
+    )
     fixes_of = functools.cache(lambda fingerprint: archive.fix_states((fingerprint,)))
     found = []
     for nodeid, fingerprint, simulator, config, moment, proof in rows:
@@ -70,6 +78,8 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
         newest = newest_of(fingerprint)
         if settled or not (by.whole or deterministic) or (newest is not None and is_beyond_sources(newest)):
             continue
+        # Another test, of another design, may have failed with the cause since then.
+        seen = newest if nodeid in tests_of(fingerprint) else older_of(fingerprint, moment)
         since = _certain_pass(archive, failed, fingerprint, moment)
         last = _last_run(archive, failed, fingerprint, since) or (Vcs(), "")
         vcs, simulators = last
@@ -81,8 +91,8 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
                 seed=seed,
                 proof=proof,
                 vcs=vcs,
-                evidence=f"{newest.primary}\n{newest.excerpt}" if newest else "",
-                reads=newest.reads if newest else (),
+                evidence=f"{seen.primary}\n{seen.excerpt}" if seen else "",
+                reads=seen.reads if seen else (),
                 by=by,
                 drawn=drawn,
                 fixed=fixed,
@@ -95,6 +105,10 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
             )
         )
     return found
+
+
+def _tests(occurrence: Occurrence | None) -> Sequence[FailedTest]:
+    return occurrence.tests if occurrence is not None else ()
 
 
 def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: Sequence[Passing]) -> bool:

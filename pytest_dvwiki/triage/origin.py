@@ -301,7 +301,9 @@ def of_changes(
         f" and until it failed at {failed[:8]}" if failed else ""
     )
     clues = []
-    in_doubt = any(map(_IN_C.search, files)) or (failures and any(map(_BUILD_FILES.search, files)))
+    runners = [file for file in matters if file.endswith(".py") and file in sources]
+    runners = runners if lacking is not None and any(map(HDL.search, matters)) else []
+    in_doubt = runners or any(map(_IN_C.search, files)) or (failures and any(map(_BUILD_FILES.search, files)))
     if len(sides) == 1 and matters == files and not in_doubt:
         ((side, changed),) = sides.items()
         text = f"of its sources only {SIDES[side].removeprefix('the ')} files changed {span}: {few(changed, 1)}"
@@ -320,6 +322,8 @@ def of_changes(
     if matters and not any(map(HDL.search, matters)):
         which = "of the repository" if matters == files else "that may have lost the module"
         clues.append(Clue(_SAME_HDL, "UNKNOWN", f"no HDL file {which} changed {span}, but {few(matters, 1)}"))
+    elif runners:
+        clues.append(Clue(_SAME_HDL, "UNKNOWN", f"{few(runners, 1)}, which chooses the sources, also changed {span}"))
     return tuple(clues)
 
 

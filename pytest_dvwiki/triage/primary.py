@@ -114,7 +114,9 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
     ]
     forgotten = _never_awaited(candidates)
     unbound = next((candidate for candidate in candidates if candidate.pattern.id == _UNBOUND), None)
-    has_entry = any(c.source == "results" and c.pattern.tier == "cause" for c in candidates)
+    if not any(map(_is_entry, candidates)):
+        candidates += _of_unknown_name(failure, matcher)
+    has_entry = any(map(_is_entry, candidates))
     if has_entry:
         # The results file names the exception that ended the test; others in the log were caught, or are copies of it.
         candidates = [c for c in candidates if not (c.exception and c.source in {"log", "stdout", "stderr"})]
@@ -127,6 +129,34 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
         others = tuple(candidate for candidate in found if candidate is not unbound)
         return Choice(unbound, "the component without an entity explains the values without a driver", others)
     return decide(found, function=failure.frame.function if failure.frame else None)
+
+
+def _is_entry(candidate: Candidate) -> bool:
+    return candidate.source == "results" and candidate.pattern.tier == "cause"
+
+
+def _of_unknown_name(failure: Failure, matcher: Matcher) -> list[Candidate]:
+    """Return the exception that the results file names for a test, if no pattern knows an exception of that name."""
+    start = f"{failure.exception}: "
+    entry = next((each for each in failure.excerpts if each.source == "results" and each.lines), None)
+    if failure.exception in {None, "SystemExit"} or entry is None or not entry.lines[0][1].startswith(start):
+        return []
+    number, text = entry.lines[0]
+    known = matcher.match(f"Exception: {text.removeprefix(start)}")
+    if known is None or known.pattern.tier != "cause":
+        return []
+    return [
+        Candidate(
+            pattern=known.pattern,
+            source="results",
+            line=number,
+            text=text,
+            groups=known.groups,
+            noise=False,
+            exception=True,
+            path=entry.path,
+        )
+    ]
 
 
 def _never_awaited(candidates: Sequence[Candidate]) -> Candidate | None:

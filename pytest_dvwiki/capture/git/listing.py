@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.capture.git.command import DIFF, PATCH, Git, clean_text
-from pytest_dvwiki.records.sides import MAKEFILE, is_unread
+from pytest_dvwiki.records.sides import HDL, MAKEFILE, is_unread
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -167,27 +167,37 @@ def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed:
 
 
 def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
-    """Return the files whose names occur in a file that was read, such as a library's module or a Makefile's script."""
-    words = {_called(name) for name in names} - {_called(name) for name in reads}  # another file of the same name
+    """Return the files whose names occur in a file that was read, such as a library's module or a Makefile's script.
+
+    A Python file that names HDL which was read, such as a runner of several designs, chooses the sources of builds: its
+    other HDL is not mentioned for this build.
+    """
+    known = {_called(name).lower() for name in reads}
+    words = {_called(name) for name in names if _called(name).lower() not in known}  # another file of the same name
     if len(words) > _MOST:
         return {*names}
     if not words:
         return set()
+    chosen = {_called(name).lower() for name in reads if HDL.search(name)}
     paths = (f":(top,literal){name}" for name in reads)
-    wanted = (part for word in words for part in ("-e", word))
+    wanted = (part for word in (*words, *chosen) for part in ("-e", word))
     lines = git.ask("grep", "-izwF", "--no-color", *wanted, failed, "--", *paths) or ""
-    joined = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    joined = "|".join(re.escape(word) for word in sorted({*words, *chosen}, key=len, reverse=True))
     forms = (re.compile(form.replace("NAMES", joined), _FLAGS) for form in (_IN_PYTHON, _IN_HDL, _IN_MAKEFILE))
     in_python, in_hdl, in_makefile = forms
-    said: set[str] = set()
+    by_file: dict[str, set[str]] = {}
     for file, _, line in (each.partition("\0") for each in lines.split("\n")):
         if file.endswith(".py"):
             found = in_python.findall(line)
         else:
             form = in_makefile if MAKEFILE.search(file.partition(":")[2]) else in_hdl
             found = form.findall(_HDL_COMMENT.sub("", line))
-        said.update(map(str.lower, found))
-    return {name for name in names if _called(name) in words and _called(name).lower() in said}
+        by_file.setdefault(file, set()).update(map(str.lower, found))
+    said = set[str]()
+    for file, these in by_file.items():
+        chooses = file.endswith(".py") and not these.isdisjoint(chosen)
+        said |= {word for word in these if word.endswith(".py")} if chooses else these
+    return {name for name in names if _called(name).lower() in said - known}
 
 
 def _parts(text: str) -> Iterable[tuple[str, str, str]]:

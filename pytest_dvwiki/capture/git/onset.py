@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.model import FirstBad, Fix, Onset, Vcs
 from pytest_dvwiki.records.kinds import is_deterministic
+from pytest_dvwiki.records.sides import is_among
 from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
@@ -88,6 +89,12 @@ def _of_failure(
         is_between = repository.is_older(vcs.commit, known.bad) and repository.is_older(known.good, vcs.commit)
         if is_between or _is_undone(known, vcs, repository):
             start = _Start(known.nodeid, known.good)
+        elif all(test.nodeid != known.nodeid for test in occurrence.tests):
+            # The range was found for other tests, whose simulations may have read other files.
+            vcs = Vcs(commit=known.bad)
+            own = _start(occurrence, vcs, onset, history, repository)
+            is_narrower = own and own.passed_with == "same" and repository.is_older(known.good, own.commit)
+            start = own if own and is_narrower else _Start(occurrence.tests[0].nodeid, known.good)
         else:
             # The more often the cause was seen, the fewer passes before it are needed to rule out chance.
             failed = Vcs(commit=known.bad)
@@ -110,7 +117,7 @@ def _of_failure(
         start,
         repository=repository,
         fingerprint=occurrence.fingerprint,
-        named=f"{start.nodeid}\n{named}",
+        named=evidence(start.nodeid, named, occurrence.reads),
         reads=occurrence.reads,
     )
     found = between(vcs)
@@ -133,7 +140,7 @@ def _is_undone(known: FirstBad, vcs: Vcs, repository: Repository) -> bool:
 
 
 def _identity(found: FirstBad) -> tuple[object, ...]:
-    return found.good, found.bad, found.passed_with, found.dirty
+    return found.good, found.bad, found.passed_with, found.dirty, found.log, found.unread_count
 
 
 class _Start(NamedTuple):
@@ -262,13 +269,21 @@ def narrowed(
         if bad is None or (known and not repository.is_older(known.good, vcs.commit)):
             continue
         start = _Start(each.nodeid, _range_start(vcs.commit, onset, repository))
-        named = f"{each.nodeid}\n{each.evidence}"
+        named = evidence(each.nodeid, each.evidence, each.reads)
         range_of = _between(
             start, Vcs(commit=bad), repository, fingerprint=each.fingerprint, named=named, reads=each.reads
         )
         if range_of is not None:
             found[each.fingerprint] = range_of
     return tuple(found[fingerprint] for fingerprint in sorted(found))
+
+
+def evidence(nodeid: str, text: str, reads: Sequence[str]) -> str:
+    """Return the text in which files are looked for that a failure names.
+
+    The test's own file counts only if it is not known to be read: a runner is not more suspect than what it builds.
+    """
+    return text if is_among(nodeid.partition("::")[0], reads) else f"{nodeid}\n{text}"
 
 
 def _range_start(good: str, onset: Onset, repository: Repository) -> str:

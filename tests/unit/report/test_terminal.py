@@ -578,9 +578,13 @@ def test_a_fix_whose_later_passes_rule_out_chance_is_told() -> None:
 
 
 def test_a_fix_that_holds_while_other_tests_fail_does_not_say_that_the_cause_is_gone() -> None:
-    archived = passes(RECORD, KNOWN, lasting=Lasting(held=(GONE.name,)), written=True)
-    text = " ".join(" ".join(shown(archived=archived)).split())
-    assert "the fix holds: 4 runs passed, and no test that it made pass failed with the cause" in text
+    held = Lasting(held=(GONE.name,))
+    archived = passes(RECORD, KNOWN, lasting=held, written=True)
+    later = on_record.ROW._replace(finished="2026-11-03T20:25:11Z")
+    since = passes(RECORD, known=on_record.cause(HELD, rows=(later,)), lasting=held, written=True)
+    for each in (archived, since):
+        text = " ".join(" ".join(shown(archived=each)).split())
+        assert "the fix holds: 4 runs passed, and no test that it made pass failed with the cause" in text
 
 
 def test_a_failed_check_shows_where_it_stands() -> None:

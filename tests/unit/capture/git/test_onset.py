@@ -879,3 +879,39 @@ def test_a_range_whose_changes_are_undone_beside_another_fault_ends_at_the_faili
     found = project.first_bad(seed="1", reads=("rtl/fifo.sv",))
     assert found is not None
     assert (found.good, found.bad) == (good, bad), "the changes are still there"
+
+
+def test_a_runner_is_not_more_suspect_than_what_it_builds(project: Project) -> None:
+    runner = TEST.partition("::")[0]
+    project.run(seed="1", named=True)
+    project.commit("runner: more", runner)
+    project.commit("fifo: rework", "rtl/fifo.sv")
+    found = project.first_bad(seed="1", reads=("rtl/fifo.sv", runner))
+    assert found is not None
+    assert [line.partition(" ")[2] for line in found.log] == ["fifo: rework", "runner: more"]
+
+
+FIFO = ("rtl/fifo.sv", "fifo/test_dut.py")
+REGS = ("rtl/regs.sv", "regs/test_dut.py")
+
+
+def test_a_test_of_another_design_is_judged_by_what_its_own_simulation_read(project: Project) -> None:
+    for test, reads in ((OTHER, REGS), (TEST, FIFO)):
+        project.run(fails=True, seed="1", test=test, reads=reads)
+    project.commit("regs: repair", "rtl/regs.sv")
+    project.commit("fifo: repair", "rtl/fifo.sv")
+    (again,) = project.run(seed="1", test=OTHER, named=True).passed
+    assert again.fix is not None
+    assert (again.word, [line.partition(" ")[2] for line in again.fix.likely]) == ("FIXED", ["regs: repair"])
+
+
+def test_a_range_of_another_design_is_listed_by_what_the_failing_one_read(project: Project) -> None:
+    for test in (TEST, OTHER):
+        project.run(seed="1", test=test, named=True)
+    project.commit("regs: rework", "rtl/regs.sv")
+    project.commit("fifo: rework", "rtl/fifo.sv")
+    for _ in range(2):
+        for test, reads in ((TEST, FIFO), (OTHER, REGS)):
+            found = project.first_bad(seed="1", test=test, reads=reads)
+            assert found is not None
+            assert [line.partition(" ")[2][:4] for line in found.likely] == [reads[0][4:8]], test

@@ -409,6 +409,21 @@ def test_sources_that_were_not_read_are_not_among_the_files_that_differ(project:
     assert set(project.since(before).all_files) == {"rtl/fifo.v", "bench/test_regs.py"}
 
 
+def test_designs_of_one_runner_are_told_apart_by_what_was_built(project: Project) -> None:
+    for name in ("fifo", "regs"):
+        project.write(f"rtl/{name}.v", f"module {name};\n")
+    project.write("test_all.py", "build(['rtl/fifo.v'])\nbuild(['rtl/regs.v'])\nrun('gen.py')\n")
+    project.commit("all files")
+    before = project.state
+    project.commit("fifo: width", rtl__fifo_v="module fifo2;")
+    project.commit("regs: ack", rtl__regs_v="module regs2;")
+    project.commit("generator", gen_py="x = 1\n")
+    repository = Repository(layout(project.root))
+    found = repository.came_with(str(before.commit), project.state, "", ("rtl/fifo.v", "test_all.py"))
+    assert found is not None
+    assert (subjects(found), found.unread_count) == (["fifo: width", "generator", "regs: ack"], 1)
+
+
 def test_a_new_file_may_be_part_of_a_fix_and_a_removed_one_of_a_fault(project: Project) -> None:
     before = project.state
     project.commit("fifo: width", rtl__fifo_v="module fifo2;")
