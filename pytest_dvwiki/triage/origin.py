@@ -92,6 +92,8 @@ _REPLACES = {_SAME_HDL: "mismatch", _LIST: "build", _ASKS: "top level"}
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail", "timing_offset", "protocol_violation", "coverage_miss"})
 _OF_VALUES = frozenset({"index_out_of_range", "key_error", "value_error", "type_error", "runtime_error"})
 """Subtypes of Python exceptions that a wrong value from the design can cause as well as a testbench fault."""
+_OWN = "python.exception"
+"""Id of the pattern for exceptions of a project or library; where one is raised on purpose, it reports a check."""
 _READINGS = {
     "check": ("the design gave a wrong value", "the test expects a wrong one"),
     "unknown value": ("the design left a signal without a value", "the testbench left an input or a reset undriven"),
@@ -160,6 +162,8 @@ def judge(
         clue = _build(failure_subtype, file, place, prior)
     elif error_class == "python_error" and pattern is not None and pattern.origin == "UNKNOWN":
         clue = _undecided("empty queue")
+    elif python_bench and pattern is not None and pattern.id == _OWN and frame and frame.source.startswith("raise "):
+        clue = _undecided("check")
     elif error_class == "python_error":
         where = f", raised in {frame.file}, {frame.function or 'at its top level'}" if frame else ""
         kind = "python values" if failure_subtype in _OF_VALUES else "python"

@@ -80,6 +80,14 @@ def judged(error_class: str, subtype: str, file: str | None = None, place: Place
     )
 
 
+@pytest.mark.parametrize(("source", "side"), [("raise BusError(msg)", "UNKNOWN"), ("bus.read(4)", "TB_BUG")])
+def test_an_exception_that_a_testbench_raises_on_purpose_is_a_check(source: str, side: str) -> None:
+    (own,) = (each.pattern for each in load_registry().entries if each.pattern.id == "python.exception")
+    frame = Frame(file="vip/bus.py", line=3, function="_run", source=source)
+    found = clues("python_error", "runtime_error", frame=frame, pattern=own, python_bench=True)
+    assert conclude(found).type == side
+
+
 def known(
     kind: OriginType, status: str = "open", *, decided: bool = False, runs: int = 3, fix: Fix | None = None
 ) -> Cause:
