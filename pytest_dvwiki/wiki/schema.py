@@ -312,7 +312,8 @@ class _SchemaReader:
         strange = [role for role in writers if role not in roles] if isinstance(writers, list) else [writers]
         if strange:
             raise self._error(
-                f"writable_by {strange[0]!r:.60} is not a list of known roles; list some of {', '.join(roles)}",
+                f"writable_by must be a list of known roles, not {strange[0]!r:.60}; write one or more of"
+                f" {', '.join(roles)} in brackets",
                 (*place, "writable_by"),
             )
         cap = values.get("read_cap", READ_CAP)

@@ -63,9 +63,9 @@ def test_what_is_no_place_of_a_wiki_is_no_address(text: str) -> None:
         ("sections: {bugs: {mode: diary}}", "mode 'diary' is unknown; write one of snapshot, log"),
         (
             "sections: {bugs: {writable_by: [robot]}}",
-            "writable_by 'robot' is not a list of known roles; list some of ingest, agent, reviewer, human",
+            "writable_by must be a list of known roles, not 'robot'; write one or more of ingest, agent",
         ),
-        ("sections: {bugs: {writable_by: human}}", "writable_by 'human' is not a list of known roles"),
+        ("sections: {bugs: {writable_by: human}}", "writable_by must be a list of known roles, not 'human'"),
         ("sections:\n  bugs:\n    read_cap: 0", ":3: section 'bugs': read_cap 0 is not a number of reads"),
         ("sections: {bug: {}}", "section 'bug': unknown section; write one of bugs"),
         ("sections: {bugs: 4}", "section 'bugs': it has no keys"),

@@ -267,7 +267,7 @@ def test_a_new_section_is_checked_and_waits_for_a_person(place: Place) -> None:
     for name, mode, role, title, reason in (
         ("index", "log", "architect", "Index", "unknown section"),
         ("decisions", "diary", "architect", "D", "mode 'diary' is unknown"),
-        ("decisions", "log", "robot", "D", "writable_by 'robot' is unknown"),
+        ("decisions", "log", "robot", "D", "writable_by must be a list of known roles, not 'robot'"),
         ("decisions", "log", "architect", "", "give it a title"),
         ("specs", "log", "architect", "", "there is a section specs already"),
     ):
