@@ -64,6 +64,11 @@ class Fix(ListedCommits):
     in_place: bool | None = None
     """Whether the sources had the fix when the cause returned; None if unknown, or if nothing else had changed."""
 
+    @property
+    def by_chance(self) -> bool:
+        """Tell whether the cause returned after passes that may be chance, and nobody stated the fix."""
+        return self.by == "git" and self.result == "failed" and not self.counts
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingFix:

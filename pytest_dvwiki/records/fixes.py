@@ -461,8 +461,11 @@ def is_fixed(states: Sequence[FixState]) -> bool:
 
 
 def tally(states: Iterable[FixState]) -> tuple[int, int]:
-    """Return how many fixes held and how many failed."""
-    results = [state.fix.result for state in states]
+    """Return how many fixes held and how many failed.
+
+    Commits between a failure and passes that may be chance need not have been meant as a fix: they have not failed.
+    """
+    results = [state.fix.result for state in states if not state.fix.by_chance]
     return results.count("held"), results.count("failed")
 
 

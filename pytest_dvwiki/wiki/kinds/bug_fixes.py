@@ -121,7 +121,7 @@ def _done(fix: Fix) -> str:
 
 def _became(state: FixState) -> str:
     fix = state.fix
-    became: str = fix.result
+    became: str = "maybe not a fix" if fix.by_chance else fix.result
     if fix.result == "open":
         became += f", {'fixed: ' if fix.counts else ''}{passed_of(fix)}{' to call it held' if fix.counts else ''}"
     elif fix.held_in:
