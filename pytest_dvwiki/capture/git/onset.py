@@ -87,14 +87,14 @@ def _of_failure(
         start = since
     elif known is not None and known.is_certain:
         is_between = repository.is_older(vcs.commit, known.bad) and repository.is_older(known.good, vcs.commit)
-        if is_between or _is_undone(known, vcs, repository):
-            start = _Start(known.nodeid, known.good)
-        elif all(test.nodeid != known.nodeid for test in occurrence.tests):
+        if all(test.nodeid != known.nodeid for test in occurrence.tests):
             # The range was found for other tests, whose simulations may have read other files.
-            vcs = Vcs(commit=known.bad)
+            vcs = vcs if is_between else Vcs(commit=known.bad)
             own = _start(occurrence, vcs, onset, history, repository)
             is_narrower = own and own.passed_with == "same" and repository.is_older(known.good, own.commit)
             start = own if own and is_narrower else _Start(occurrence.tests[0].nodeid, known.good)
+        elif is_between or _is_undone(known, vcs, repository):
+            start = _Start(known.nodeid, known.good)
         else:
             # The more often the cause was seen, the fewer passes before it are needed to rule out chance.
             failed = Vcs(commit=known.bad)

@@ -909,9 +909,14 @@ def test_a_range_of_another_design_is_listed_by_what_the_failing_one_read(projec
     for test in (TEST, OTHER):
         project.run(seed="1", test=test, named=True)
     project.commit("regs: rework", "rtl/regs.sv")
-    project.commit("fifo: rework", "rtl/fifo.sv")
+    bad = project.commit("fifo: rework", "rtl/fifo.sv")
     for _ in range(2):
         for test, reads in ((TEST, FIFO), (OTHER, REGS)):
             found = project.first_bad(seed="1", test=test, reads=reads)
             assert found is not None
             assert [line.partition(" ")[2][:4] for line in found.likely] == [reads[0][4:8]], test
+    project.run(fails=True, seed="1", test=TEST, reads=FIFO)
+    git(project.root, "revert", "--no-edit", "HEAD")
+    found = project.first_bad(seed="1", test=OTHER, reads=REGS)
+    assert found is not None
+    assert found.bad == bad, "only the other design was mended since"
