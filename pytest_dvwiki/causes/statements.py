@@ -88,7 +88,7 @@ class WithoutFix(Statement, frozen=True, kw_only=True):
 
 
 class Beside(Statement, frozen=True, kw_only=True):
-    """The cause is another fault than the fixed cause that the same check reported before."""
+    """The cause is a different fault from the fixed cause that the same check reported before."""
 
     page: str
     """The page of the fixed cause, or the name of that cause if it has no page."""
@@ -263,7 +263,7 @@ def _new(cause: Cause) -> Iterator[Statement]:
 
 
 def beside(other: Cause) -> Beside:
-    """Return the statement that a cause is another fault than `other`, which the same check reported before."""
+    """Return the statement that a cause is a different fault from `other`, which the same check reported before."""
     fix = other.newest_fix
     stands = fix is not None and fix.result != "failed" and not fix.returned
     return Beside(page=other.page.path if other.page is not None else other.name, fix=fix if stands else None)
