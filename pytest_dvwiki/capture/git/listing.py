@@ -41,6 +41,8 @@ _IN_HDL = rf"""
 """Matches one of `NAMES` where HDL or a Makefile can name a module or file; a signal of that name does not match."""
 _IN_MAKEFILE = rf"(?:{_IN_HDL})(?!{_SUFFIX})"
 """Matches like `_IN_HDL`, but no path of a source: a source that a Makefile lists and the build lacks is not read."""
+_OTHER_TOP = re.compile(r"TOPLEVEL\s*[:?]?=\s*\S+")
+"""The top that a Makefile gives a simulation: the file of the top that was simulated is known to be read."""
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _HDL_COMMENT = re.compile(r"(?://|--\s).*")
 
@@ -190,8 +192,9 @@ def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed:
         if file.endswith(".py"):
             found = in_python.findall(line)
         else:
-            form = in_makefile if MAKEFILE.search(file.partition(":")[2]) else in_hdl
-            found = form.findall(_HDL_COMMENT.sub("", line))
+            is_makefile = MAKEFILE.search(file.partition(":")[2])
+            form, ignored = (in_makefile, _OTHER_TOP) if is_makefile else (in_hdl, _HDL_COMMENT)
+            found = form.findall(ignored.sub("", line))
         by_file.setdefault(file, set()).update(map(str.lower, found))
     said = set[str]()
     for file, these in by_file.items():

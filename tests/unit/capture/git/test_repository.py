@@ -342,7 +342,10 @@ TEXTS = {
     "bench/test_regs.py": "y = 1\n",
     "scripts/make_regs.py": "z = 1\n",
     "bench/gen.py": "z = 1\n",
-    "sim/a/Makefile": "VERILOG_ARGS = -y cells\nall:\n\tpython bench/gen.py\nregs:\n\tmake SOURCES=rtl/regs.v\n",
+    "sim/a/Makefile": (
+        "VERILOG_ARGS = -y cells\nall:\n\tpython bench/gen.py\n"
+        "regs:\n\tmake COCOTB_TOPLEVEL=regs \\\n\t  SOURCES=rtl/regs.v\n"
+    ),
 }
 
 
