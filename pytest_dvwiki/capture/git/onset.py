@@ -14,12 +14,13 @@ can change the cause, or so many runs passed before the first failure that chanc
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.model import FirstBad, Fix, Onset, Vcs
 from pytest_dvwiki.records.kinds import is_deterministic
-from pytest_dvwiki.records.sides import is_among
+from pytest_dvwiki.records.sides import HDL, is_among
 from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ _MOST_TESTS = 5
 """Maximum number of tests of a cause whose passes are looked up."""
 _MOST_COMMITS = 10
 """Maximum number of passing commits that are looked up in git."""
+
+_REPORTS = frozenset({"sim_error", "uvm_error", "uvm_fatal"})
+"""Error classes of what a simulation itself reports."""
+_PYTHON_FILE = re.compile(r"[\w./-]+\.py\b")
 
 
 def known_or_new(
@@ -117,7 +122,7 @@ def _of_failure(
         start,
         repository=repository,
         fingerprint=occurrence.fingerprint,
-        named=evidence(start.nodeid, named, occurrence.reads),
+        named=evidence(start.nodeid, _suspected(named, occurrence), occurrence.reads),
         reads=occurrence.reads,
     )
     found = between(vcs)
@@ -125,6 +130,16 @@ def _of_failure(
         found = between(now)
     is_news = found is not None and (known is None or _identity(found) != _identity(known))
     return found or known, is_news
+
+
+def _suspected(text: str, occurrence: Occurrence) -> str:
+    """Return a failure's text without the Python files that only report what a simulation did wrong.
+
+    The file of a check is no more suspect than the others that the simulation read.
+    """
+    is_report = occurrence.error_class in _REPORTS and not is_deterministic(occurrence)
+    is_report = is_report and any(map(HDL.search, occurrence.reads))
+    return _PYTHON_FILE.sub("", text) if is_report else text
 
 
 def _is_undone(known: FirstBad, vcs: Vcs, repository: Repository) -> bool:

@@ -121,6 +121,17 @@ def project(tmp_path: Path) -> Project:
     return project
 
 
+def test_the_python_file_of_a_check_is_no_more_suspect_than_the_design(project: Project) -> None:
+    project.commit("sb", "tb/sb.py")
+    project.run()
+    project.commit("sb: rework", "tb/sb.py")
+    project.commit("fifo: rework")
+    report = "UVM_ERROR tb/sb.py(210) @ 1250: uvm_test_top.env.sb [SCBD] Mismatch: expected 12 got 13"
+    found = project.first_bad(report=report, reads=("rtl/fifo.sv", "tb/sb.py"))
+    assert found is not None
+    assert [line.partition(" ")[2] for line in found.log] == ["fifo: rework", "sb: rework"]
+
+
 def test_the_range_is_from_the_last_pass_to_the_first_failure(project: Project) -> None:
     project.run()
     good = project.head
