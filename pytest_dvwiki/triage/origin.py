@@ -305,7 +305,8 @@ def of_changes(
         f" and until it failed at {failed[:8]}" if failed else ""
     )
     clues = []
-    runners = [file for file in matters if file.endswith(".py") and file in sources]
+    choosing = (file for file in matters if file.endswith(".py") or _MAKEFILES.search(file))
+    runners = [file for file in choosing if file in sources]
     runners = runners if lacking is not None and any(map(HDL.search, matters)) else []
     in_doubt = runners or any(map(_IN_C.search, files)) or (failures and any(map(_BUILD_FILES.search, files)))
     if len(sides) == 1 and matters == files and not in_doubt:

@@ -244,13 +244,14 @@ def test_what_does_not_fit_in_an_unchanged_design_was_not_brought_by_it(files: l
         (["files.py", "rtl/regs.sv"], "UNKNOWN"),
         (["files.py", "rtl/top.sv"], "UNKNOWN"),  # top.sv asks for the module
         (["files.py", "rtl/lanes.sv"], "UNKNOWN"),  # the build did not read it: it may have defined the module
+        (["sim/Makefile", "rtl/lanes.sv"], "UNKNOWN"),
         (["run.py", "rtl/lanes.sv"], "RTL_BUG"),
         (["rtl/regs.sv"], "RTL_BUG"),
     ],
 )
 def test_a_module_is_lost_by_who_asks_for_it_or_was_not_built(files: list[str], side: str) -> None:
     verdict = judged("compile_error", "missing_module", "rtl/top.sv")
-    reads = ["rtl/top.sv", "rtl/regs.sv", "files.py"]
+    reads = ["rtl/top.sv", "rtl/regs.sv", "files.py", "sim/Makefile"]
     changes = of_changes(files, COMMIT, sources=reads, of_build=True, lacking="rtl/top.sv")
     assert with_clues(verdict, changes).origin.type == side
 
