@@ -125,6 +125,8 @@ def test_what_changes_from_run_to_run_is_masked(one: str, other: str) -> None:
         ("expected FIFO to be empty", "expected RAM to be empty"),
         ("got back x0x0xX7xxxXf007x", "got back 5b017e4d018fe21b0"),
         ("no attribute 'a'", "no attribute 'b'"),
+        ("no attribute 'bad'", "no attribute 'dac'"),
+        ("cannot import name 'DaBase' from 'tb'", "cannot import name 'BadBase' from 'tb'"),
         ("port A stuck", "port B stuck"),
         ("16x8 RAM lost a word", "32x8 RAM lost a word"),
         ("port a stuck", "port b stuck"),
@@ -145,6 +147,11 @@ def test_what_changes_from_run_to_run_is_masked(one: str, other: str) -> None:
 )
 def test_what_tells_causes_apart_stays(one: str, other: str) -> None:
     assert of(one) != of(other)
+
+
+def test_a_quoted_name_that_begins_like_a_number_stays_whole() -> None:
+    text = "cannot import name 'BaseSequence' from 'base_seq'"
+    assert mask(text) == text
 
 
 @pytest.mark.parametrize(
