@@ -147,7 +147,7 @@ def ranges_of(
     came, first_bad = known_or_new(named, vcs, history, repository, in_place)
     # A failure after a fix may be another fault than the one that an older range introduced.
     again_now = {each.name for each in causes if each.changed_since_fix and not _has_returned(each)}
-    again_now |= {each.name for each in causes if _lost_edits(came.get(each.name), each.newest_fix, repository)}
+    again_now |= {each.name for each in causes if _is_of_old(came.get(each.name), each.newest_fix, repository)}
     came = {name: found for name, found in came.items() if name not in again_now or found in first_bad}
     return came, first_bad
 
@@ -157,9 +157,12 @@ def _has_returned(cause: Cause) -> bool:
     return cause.newest_fix is not None and cause.newest_fix.returned is not None
 
 
-def _lost_edits(came: FirstBad | None, fix: Fix | None, repository: Repository) -> bool:
-    """Tell whether a cause came with uncommitted changes before a fix, even one that may be chance."""
-    if came is None or not came.dirty or fix is None or fix.commits is None:
+def _is_of_old(came: FirstBad | None, fix: Fix | None, repository: Repository) -> bool:
+    """Tell whether a range that names no commit ends before a fix, even one that may be chance.
+
+    Such a range says when the check first failed, maybe with edits that are gone: it may have been another fault.
+    """
+    if came is None or came.is_certain or fix is None or fix.commits is None:
         return False
     return came.bad == fix.commits[0] or repository.is_older(came.bad, fix.commits[0])
 
