@@ -147,8 +147,12 @@ def ranges_of(
     came, first_bad = known_or_new(named, vcs, history, repository, in_place)
     # A failure after a fix may be another fault than the one that an older range introduced.
     again_now = {each.name for each in causes if each.changed_since_fix and not _has_returned(each)}
-    again_now |= {each.name for each in causes if _is_of_old(came.get(each.name), each.newest_fix, repository)}
-    came = {name: found for name, found in came.items() if name not in again_now or found in first_bad}
+    of_old = {each.name for each in causes if _is_of_old(came.get(each.name), each.newest_fix, repository)}
+    came = {
+        name: found
+        for name, found in came.items()
+        if name not in of_old and (name not in again_now or found in first_bad)
+    }
     return came, first_bad
 
 
