@@ -286,7 +286,7 @@ class _Ingest:
             _say(f"{group.name}: {count(len(known), 'file')} skipped, already archived as {_named(known.values())}")
         self._archive(group, self._run_of(leftovers), leftovers.without_tests)
         if known:
-            self._show_known_causes(self._run_of(self._read(group, logs)), known.values())
+            self._show_known_causes(self._run_of(self._read(group, logs)), known.values(), beside_new=True)
 
     def _read(self, group: Group, logs: Sequence[Artefact], known: Iterable[Path] = ()) -> Leftovers:
         """Read the artefacts of a run, except those that are archived already."""
@@ -470,8 +470,15 @@ class _Ingest:
         if run is not None:
             self._show_known_causes(run, names)
 
-    def _show_known_causes(self, run: Run, task_ids: Iterable[str]) -> None:
-        """Show the causes of a run that is archived already, except those shown by this call."""
+    def _show_known_causes(self, run: Run, task_ids: Iterable[str], *, beside_new: bool = False) -> None:
+        """Show the causes of runs that are archived already, except those shown by this call.
+
+        Args:
+            run: The runs as read from the files.
+            task_ids: Their task ids.
+            beside_new: Whether new files were read with them, such as the log of a later run beside old results. Then
+                only causes that are in the records are shown.
+        """
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
         if not run.failures:
@@ -479,6 +486,10 @@ class _Ingest:
         archived = pipeline.recalled(run, self._services, _named(task_ids))
         self._collect(archived.causes)
         causes = tuple(cause for cause in archived.causes if cause.occurrence.fingerprint not in self._shown)
+        if beside_new:
+            records = (pipeline.on_record(task_id, self._settings) for task_id in task_ids)
+            kept = {each.fingerprint for record in records if record is not None for each in record.occurrences}
+            causes = tuple(cause for cause in causes if cause.occurrence.fingerprint in kept)
         self._shown |= {cause.occurrence.fingerprint for cause in causes}
         if causes:
             self._show(replace(archived, causes=causes))

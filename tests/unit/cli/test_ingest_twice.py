@@ -359,6 +359,25 @@ def test_a_simulator_whose_version_is_known_is_listed_once(project: Path, call: 
     assert [record["simulators"] for record in written(project)] == [[{"name": "ghdl", "version": "2.0.0"}]]
 
 
+def test_old_results_beside_a_new_log_show_no_cause_that_their_record_does_not_have(
+    project: Path, call: _Caller
+) -> None:
+    """A make that was killed before it deleted the results of the run before leaves both."""
+    ended = '<failure type="SimFailure" message="the simulation ended prematurely"/></testcase>'
+    left = GREEN.format(seed=1).replace('<testsuite name="t">', '<testsuite name="t" timestamp="2026-10-01T10:00:00Z">')
+    bound = "ghdl-mcode:error: bound check failure at zero.vhd:14\n"
+    log = COCOTB.format(simulator="GHDL", version="2.0.0").replace("    10.00ns INFO ", bound + "    10.00ns INFO ")
+    write(
+        project,
+        {"n/a/results.xml": left.replace("</testcase>", ended), "n/a/make.log": log.replace("passed", "failed")},
+    )
+    assert "index_out_of_range" in call("n", "--task", "nightly", "--run-id", "mon")
+    write(project, {"n/a/make.log": "mkdir -p sim_build\n", "n/b/results.xml": GREEN.format(seed=2)})
+    said = call("n", "--task", "nightly", "--run-id", "tue")
+    assert "1 file skipped, already archived" in said
+    assert "simulation_ended_early" not in said
+
+
 LOOP = """make sim COCOTB_TOPLEVEL={top} COCOTB_TEST_MODULES=t VHDL_SOURCES={top}.vhd
 make[1]: Entering directory '{folder}'
 ghdl -i --workdir=sim_build --work=work {top}.vhd && \\
