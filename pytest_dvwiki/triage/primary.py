@@ -137,12 +137,12 @@ def _is_entry(candidate: Candidate) -> bool:
 
 def _of_unknown_name(failure: Failure, matcher: Matcher) -> list[Candidate]:
     """Return the exception that the results file names for a test, if no pattern knows an exception of that name."""
-    start = f"{failure.exception}: "
     entry = next((each for each in failure.excerpts if each.source == "results" and each.lines), None)
-    if failure.exception in {None, "SystemExit"} or entry is None or not entry.lines[0][1].startswith(start):
+    if failure.exception in {None, "SystemExit"} or entry is None:
         return []
     number, text = entry.lines[0]
-    known = matcher.match(f"Exception: {text.removeprefix(start)}")
+    name, colon, said = text.partition(": ")
+    known = matcher.match(f"Exception{colon}{said}") if name == failure.exception else None
     if known is None or known.pattern.tier != "cause":
         return []
     return [
