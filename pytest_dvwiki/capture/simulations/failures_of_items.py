@@ -90,6 +90,12 @@ def _no_results(run: SimulationRun) -> str:
     return "no results file was written"
 
 
+def _ended_unseeded(run: SimulationRun) -> bool:
+    """Tell whether a simulation loaded cocotb but ended before cocotb drew its seed: no seed decided that."""
+    parts = (run.main, *run.sides)
+    return any(one.started for one in parts) and not any(one.seed or one.cocotb or one.blocks for one in parts)
+
+
 def _own_failure(run: SimulationRun, sentence: str | None, trace: Trace | None, *, in_simulator: bool) -> Failure:
     sim = run.sim
     # The result of a compilation or an import does not depend on a seed.
@@ -110,7 +116,7 @@ def _own_failure(run: SimulationRun, sentence: str | None, trace: Trace | None, 
         in_simulator=in_simulator,
         seed=redact(seed) if seed else None,
         # For artefacts, the call of the simulator is unknown.
-        seeded=in_simulator and trace is None and (run.began() or sim.started is None),
+        seeded=in_simulator and trace is None and (run.began() or sim.started is None) and not _ended_unseeded(run),
         sim_time=run.main.time if run.main.blocks and in_simulator else None,
         duration_s=sim.duration_s,
         command=run.item_command(seed),

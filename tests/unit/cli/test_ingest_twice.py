@@ -418,3 +418,5 @@ def test_a_simulation_of_a_loop_that_ends_before_its_tests_is_a_failure(project:
     said = call("hw")
     assert "index_out_of_range" in said
     assert "make sim COCOTB_TOPLEVEL=regs" in " ".join(said.split())
+    (cause,) = written(project)[0]["occurrences"]
+    assert not cause["tests"][0]["seed_unknown"], "it ended before cocotb drew a seed"
