@@ -1,4 +1,4 @@
-"""The failure memory of a hardware regression.
+"""Failure memory for hardware regressions.
 
 The names below load their modules at first use, because pytest imports this package in every session.
 """

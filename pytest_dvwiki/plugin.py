@@ -47,7 +47,7 @@ _MISTAKE = pytest.StashKey[str]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add each row of the table of options to the command line and to pytest's configuration."""
-    group = parser.getgroup("dvwiki", "failure memory of a hardware regression")
+    group = parser.getgroup("dvwiki", "failure memory for hardware regressions")
     for option in OPTIONS:
         parser.addini(option.ini, option.help, type=option.ini_type, default=None)
         if option.flag is None:

@@ -288,7 +288,7 @@ def nearest(key: object, known: Iterable[str]) -> str:
     """Return the end of a sentence that says which key to write instead of an unknown one."""
     names = list(known)
     near = difflib.get_close_matches(str(key), names, n=1)
-    return f"the nearest is {near[0]!r}" if near else f"there are {', '.join(names)}"
+    return f"the nearest is {near[0]!r}" if near else f"choose from {', '.join(names)}"
 
 
 def _places(node: yaml.Node, path: tuple[str | int, ...], depth: int) -> Iterator[tuple[tuple[str | int, ...], int]]:

@@ -31,7 +31,7 @@ class PromptLoader:
     Args:
         config: Which wiki to read, and the token budgets; a wiki that is not `enabled` is not read.
         profile: Texts by placeholder: the caller's own texts, and defaults where the wiki has no answer.
-        followed: The same wiki, which a process that asks often keeps open.
+        followed: The same wiki, kept open for a process that asks often; if None, each query opens the wiki.
     """
 
     def __init__(

@@ -55,7 +55,7 @@ def gather(
         budget: Maximum number of tokens, as `tokens.counting` counts them.
         backend: How pages are searched, one of `backends.names()`; with `none` a query finds nothing.
         tokenizer: The `tokenizer.json` that counts tokens; if None, a rule counts them.
-        followed: The same wiki, which a process that asks often keeps open; `backend` is then ignored.
+        followed: The same wiki, kept open for a process that asks often; `backend` is then ignored.
 
     Returns:
         The text, and the pages that were skipped; nothing if the wiki cannot be read.
@@ -64,7 +64,7 @@ def gather(
         ValueError: There is no such category.
     """
     if category not in {None, *CATEGORIES}:
-        raise ValueError(f"unknown category {category!r}; there are {', '.join(CATEGORIES)}")
+        raise ValueError(f"unknown category {category!r}; choose from {', '.join(CATEGORIES)}")
     if not layout.wiki.is_dir():
         return Context()
     try:

@@ -39,7 +39,7 @@ class WikiQueryService:
 
     Args:
         wiki_config: Which wiki, and the budgets.
-        followed: The same wiki, which a process that asks often keeps open; if None, each query opens it.
+        followed: The same wiki, kept open for a process that asks often; if None, each query opens the wiki.
     """
 
     def __init__(self, wiki_config: WikiConfig, followed: FollowedWiki | None = None) -> None:

@@ -140,7 +140,7 @@ def read_leftovers(
         names: Returns the class of the failure in a text, None if there is none; used for logs without tests.
         known: Files whose content is archived; they serve only to match results files with their logs.
         seen: Files whose content is on record for an earlier run; results that this earlier run left are skipped.
-        builds: The last builds, for a log that shows only the run; None if no earlier builds are known.
+        builds: The latest build of each place, for a log that shows only the run; None if no earlier builds are known.
         templates: Templates that find test and seed in the path of a log.
         read_logs: Yields for each given log what `read_log` returns or raises; if None, the logs are read here.
     """

@@ -377,13 +377,13 @@ def of_passes(statement: Passed) -> str:
     passed = passed_of(fix) if fix is not None and fix.needed else ""
     match statement.no_proof:
         case "new stimulus":
-            doubt = "may be chance, as the stimulus generator may have changed too"
+            doubt = "may be chance, because the stimulus generator may have changed too"
         case "unknown seed":
-            doubt = "may be chance, as no seed on record decides its stimulus"
+            doubt = "may be chance, because no seed on record decides its stimulus"
         case "comes and goes":
-            doubt = "may be chance, as it is intermittent"
+            doubt = "may be chance, because it is intermittent"
         case _:
-            doubt = f"may be chance, as it failed with seed {again.failed_seed}"
+            doubt = f"may be chance, because it failed with seed {again.failed_seed}"
             return f"{doubt}: {f'{passed}, or ' if passed else ''}run it with that seed to be sure"
     return f"{doubt}: {passed}" if passed else doubt
 

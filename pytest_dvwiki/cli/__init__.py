@@ -94,7 +94,7 @@ def module_of(command: str) -> str:
 
 
 def _run(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="dvwiki", description="The failure memory of a hardware regression.")
+    parser = argparse.ArgumentParser(prog="dvwiki", description="Failure memory for hardware regressions.")
     parser.add_argument("--version", action="version", version=f"dvwiki {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     asked = arguments[0] if arguments else ""

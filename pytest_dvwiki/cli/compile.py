@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     for page in pages(settings.layout, names):
         if not (settings.layout.wiki / page).is_file():
             known = ", ".join(pages(settings.layout)) or "none"
-            raise UsageError(f"there is no page {page}; there are: {known}")
+            raise UsageError(f"there is no page {page}; existing pages: {known}")
     if args.dry_run:
         print_plan(settings, planned(settings, names))
         return 0

@@ -65,7 +65,7 @@ def check_format(name: str) -> None:
         UsageError: There is no such format.
     """
     if name not in _WAYS:
-        raise UsageError(f"{name} is not an export format; there are {', '.join(_WAYS)}")
+        raise UsageError(f"{name} is not an export format; choose from {', '.join(_WAYS)}")
 
 
 def _okf(layout: Layout, folder: Path, _: str) -> None:

@@ -136,7 +136,7 @@ def _check_role(role: str, settings: Settings) -> None:
     except SchemaError as error:
         raise UsageError(str(error)) from error
     if role not in roles:
-        raise UsageError(f"--role {role}: there is no such role; there are {', '.join(roles)}")
+        raise UsageError(f"--role {role}: there is no such role; choose from {', '.join(roles)}")
 
 
 def _configuration(args: argparse.Namespace, found: Sequence[Settings], allowed: Iterable[Path]) -> dict[str, object]:

@@ -21,8 +21,8 @@ _LONGEST = 200
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("kept", metavar="KEPT", help="the page that stays: its name, its path, or its fingerprint")
-    parser.add_argument("other", metavar="OTHER", help="the page that is merged into KEPT, and then refers to it")
-    parser.add_argument("--reason", help="why they are, or are not, the same cause, in one sentence")
+    parser.add_argument("other", metavar="OTHER", help="the page to merge into KEPT; it then refers to KEPT")
+    parser.add_argument("--reason", help="one sentence on why they are, or are not, the same cause")
     parser.add_argument(
         "--undo",
         action="store_true",

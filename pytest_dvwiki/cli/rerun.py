@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("cause", nargs="?", metavar="PAGE", help="name or path of a page, or the fingerprint of a cause")
-    what.add_argument("--new", action="store_true", help="the causes that are new")
-    what.add_argument("--regressed", action="store_true", help="the causes that came back")
+    what.add_argument("--new", action="store_true", help="all new causes")
+    what.add_argument("--regressed", action="store_true", help="all causes that came back")
     parser.add_argument(
         "--per-cause", type=int, default=1, metavar="N", help="number of tests for each cause (default: 1)"
     )

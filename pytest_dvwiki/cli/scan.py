@@ -305,7 +305,7 @@ def _remarks(scan: _ScannedLogs, causes: Sequence[_Cause], shown: Sequence[_Caus
     if len(shown) < len(causes):
         remarks.append(f"{count(len(causes) - len(shown), 'more cause')}: -v shows all")
     if left_out := sum(log.reading.left_out for log in scan.logs):
-        remarks.append(f"messages that were counted but not examined, as there are too many: {left_out}")
+        remarks.append(f"messages counted but not examined, because there are too many: {left_out}")
     slow = scan.engine == _SLOWEST and scan.size > _LARGE
     if verbose or slow:
         faster = "; `pip install hyperscan` makes such a scan many times faster" if slow else ""

@@ -122,7 +122,7 @@ def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
         if name in asked and not any(type(filters)(**{name: asked[name]}).take(page) for page in pages):
             counts = sorted(Counter(filter(None, map(value_of, pages))).items(), key=lambda each: (-each[1], each[0]))
             named = few([f"{value} ({count})" for value, count in counts], _MOST)
-            return f"no page has the {name.replace('_', ' ')} {asked[name]!r}; there are: {named or 'none'}"
+            return f"no page has the {name.replace('_', ' ')} {asked[name]!r}; existing values: {named or 'none'}"
     return "no page that passes the filters contains any word of this query"
 
 

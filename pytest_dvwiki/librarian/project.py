@@ -1,4 +1,4 @@
-"""The names in a project: those of files, of what source files mention, and of wiki pages."""
+"""Find the names in a text, and which of them occur in the project: in its source files, or as names of wiki pages."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class WikiServer:
     ) -> types.CallToolResult:
         name, arguments = params.name, params.arguments or {}
         if name not in TOOLS:
-            raise MCPError(types.INVALID_PARAMS, f"there is no tool {name!r:.80}; there are {', '.join(self._tools)}")
+            raise MCPError(types.INVALID_PARAMS, f"there is no tool {name!r:.80}; choose from {', '.join(self._tools)}")
         data, text = await to_thread.run_sync(self.answer, name, arguments, self._session_of(ctx))
         return types.CallToolResult(
             content=[types.TextContent(text=text)],
@@ -291,7 +291,7 @@ class WikiServer:
         prompt = prompts.PROMPTS.get(params.name)
         if prompt is None:
             known_names = ", ".join(prompts.PROMPTS)
-            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name!r:.80}; there are {known_names}")
+            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name!r:.80}; choose from {known_names}")
         given = dict(params.arguments or {})
         value = given.pop(prompt.argument, "")
         choice = {"project": given.pop("project", "")} if len(self._projects) > 1 else {}

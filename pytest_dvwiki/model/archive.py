@@ -260,7 +260,7 @@ class Gate:
 
 
 PassSeed = Literal["same", "other", "unknown"]
-"""Whether a pass had the seed of a failure. A pass that proves enough without the seed counts as `same`."""
+"""Whether a test passed with the seed of its failure; also `same` if the pass is proof enough without that seed."""
 
 
 class ListedCommits:

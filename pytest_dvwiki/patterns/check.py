@@ -52,7 +52,7 @@ class Checker:
             yield from self._benign(pattern, example) if pattern.tier == "benign" else self._failure(pattern, example)
         for example in pattern.counterexamples:
             if self._matches(pattern, example.strip()):
-                told = f"the pattern matches {_shown(example)}; narrow it by `unless` or a longer `match`"
+                told = f"the pattern matches {_shown(example)}; narrow it with `unless` or a longer `match`"
                 yield self._problem(pattern, "counterexamples", told)
 
     def _failure(self, pattern: Pattern, example: str) -> Iterator[Problem]:
@@ -88,7 +88,7 @@ class Checker:
             winner,
             "match",
             f"matches the example {_shown(example)} of {loser.id} ({own}, {_named(loser)}); "
-            "narrow it by `unless` or a longer `match`, or give it that id to replace the pattern",
+            "narrow it with `unless` or a longer `match`, or give it the id of that pattern to replace it",
         )
 
     def _company(self, pattern: Pattern) -> str:

@@ -50,7 +50,7 @@ def choose(entries: Sequence[RegistryEntry]) -> Triggers:
 
 
 def cached(entries: Sequence[RegistryEntry], name: str) -> Triggers:
-    """Return the triggers of a registry's entries, from the cache if they are there.
+    """Return the triggers of a registry's entries, from the cache if it has them.
 
     Args:
         entries: The patterns in order of precedence.

@@ -64,7 +64,7 @@ def _settle_conflict(path: Path, name: str, *, check: bool) -> bool:
     """Settle the conflict in a monthly file.
 
     Returns:
-        False if there was a conflict.
+        Whether the file was already right: False if it has a conflict, which is then settled unless `check` is set.
 
     Raises:
         RecordError: The file holds something that is not a record, or the sides have different versions of one record.
@@ -91,7 +91,7 @@ def _move_home(path: Path, name: str, tasks: Path, *, check: bool) -> bool:
     """Move a record from a year's folder to the folder of its month.
 
     Returns:
-        False if there was a record to move.
+        Whether the file was already right: False if it holds a record, which is then moved unless `check` is set.
     """
     data = reading.read_records(path)
     records, _ = store.read_records(path, data, name)

@@ -80,7 +80,7 @@ def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[st
 
 
 def naming(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
-    """Return the causes whose pages mention a given cause: they share its fix, or its fix is proposed to them."""
+    """Return the causes whose pages mention one of the given causes: they share its fix, or were proposed its fix."""
     asked = json_list(sorted(fingerprints))
     rows = db.execute(
         "SELECT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"

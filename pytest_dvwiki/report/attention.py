@@ -77,7 +77,7 @@ class AttentionItem:
     cause: Cause
     word: Word
     since: str
-    """The day since which the cause has been in this state, `YYYY-MM-DD`."""
+    """The first day of this state, `YYYY-MM-DD`."""
     title: str
     """The title of the cause's page, else its message without the values that differ from run to run."""
     lookers: tuple[Looker, ...]
@@ -89,7 +89,7 @@ class AttentionItem:
 
     @property
     def extent(self) -> str:
-        """Return how many tests failed when the cause last occurred, if on record, and since when its state lasts."""
+        """Return how many tests failed when the cause last occurred, if on record, and the first day of its state."""
         tests = f"{count(self.tests, 'test')}, " if self.tests else ""
         return f"{tests}since {self.since}"
 

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class EvidenceReader:
-    """Reads the evidence of tests.
+    """Reads the evidence that tests leave: tracebacks, output, and the results and logs of their simulations.
 
     Args:
         context: What the roles of this process share.
         spooled: Returns the files with the output of the test's children, stdout first.
         live: Whether only the spooled files hold that output, because pytest's own capture is off or does not see it.
-        builds: Returns the last builds; called at first use.
+        builds: Returns the latest build of each place; called at first use.
     """
 
     def __init__(

@@ -105,7 +105,7 @@ class ItemRole:
         try:
             return (yield)
         except KeyboardInterrupt:
-            with self._guard("reading what an interrupt left behind"):
+            with self._guard("reading an interrupted test"):
                 self._keep_interrupted(running)
             raise
         finally:

@@ -226,7 +226,7 @@ class Ledger:
         return len(self._failed_reports)
 
     def unsettled(self) -> list[str]:
-        """Return the tests with a failed report that belongs to none of the session's settled failures."""
+        """Return the tests with a failed report whose failures are not all among the session's settled ones."""
         failures = self.settle()[0]
         settled, failing = set(map(_key, failures)), {failure.nodeid for failure in failures}
         return [

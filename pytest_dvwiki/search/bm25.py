@@ -159,7 +159,7 @@ class Bm25:
 
 
 class _Texts:
-    """Documents in the library's form, made on demand: each word's number is repeated as often as the word counts."""
+    """Documents in the library's form, made on demand: each word's number, repeated according to its count."""
 
     def __init__(self, rows: list[tuple[Any, Any]]) -> None:
         self.rows = rows

@@ -141,7 +141,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     run_error_words: tuple[str, ...] = ()
     """Words; each line that matches `run_error` contains one of these or a common word for errors."""
     timed_error: str = ""
-    """Expression for the beginning of a run-time message that is an error only if its time follows below."""
+    """Expression for the beginning of a run-time message that is an error only if a line below it gives its time."""
     fatal: str = ""
     """Expression for a line with which the design ends the simulation."""
     unbound: str = ""

@@ -1,4 +1,4 @@
-"""Find the messages of a text that may be the first cause."""
+"""Find the messages in a text that may name the first cause."""
 
 from __future__ import annotations
 
@@ -113,9 +113,10 @@ def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matche
 
 
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
-    """Return the numbers of traceback lines that name no cause: heads, frames, source, exceptions that do not count.
+    """Return the numbers of the lines in tracebacks that cannot name the cause.
 
-    The head and frames of a traceback are not returned if it is cut off, or if no pattern matches its exception.
+    These are heads, frames, source lines, and each exception that is not the cause of its chain. The head and frames of
+    a traceback are not returned if it is cut off, or if no pattern matches its exception.
 
     Args:
         text: Consecutive lines.

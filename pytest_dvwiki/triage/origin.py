@@ -64,7 +64,7 @@ This weight equals that of a change on one side, so that a change to the design 
 the design may have lost a port, or the testbench may not have followed a new name.
 """
 _PRIOR = 2.0
-"""Number of decisions that are assumed for each side until people decide on causes of a pattern."""
+"""Number of assumed decisions that each side gets in addition to those people made about a pattern's causes."""
 FEWEST_SEEDS = 2
 """Minimum number of seeds that show how a fault depends on the stimulus."""
 
@@ -102,8 +102,8 @@ _READINGS = {
         "the testbench waits for something that cannot come, or not long enough",
     ),
     "design reports": (
-        "the design broke the rule that it checks",
-        "the testbench broke that rule in how it drove the design",
+        "the design broke a rule that its own code checks",
+        "the testbench broke that rule when it drove the design",
     ),
     "empty queue": ("the design sent more than it should", "the model expects too little, or too late"),
     "cut short": ("the simulation hung until a limit ended it", "something else ended a run that was fine"),

@@ -261,7 +261,8 @@ class _WaiverReader:
             waiver = self._waiver(("waivers", number), entry, mode)
             if waiver is not None and waiver.id in found:
                 self._report(
-                    ("waivers", number), f"the id {waiver.id!r} appears twice; rename one, the second is ignored"
+                    ("waivers", number),
+                    f"the id {waiver.id!r} appears twice, and this entry is ignored; give it another id",
                 )
             elif waiver is not None:
                 found[waiver.id] = waiver

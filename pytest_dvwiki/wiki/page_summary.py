@@ -26,7 +26,7 @@ def check_category(name: str | None) -> None:
         ValueError: There is no such category; the message names the valid ones.
     """
     if name is not None and name not in CATEGORIES:
-        raise ValueError(f"unknown category {name!r}; there are {', '.join(CATEGORIES)}")
+        raise ValueError(f"unknown category {name!r}; choose from {', '.join(CATEGORIES)}")
 
 
 REGRESSED = "regressed"

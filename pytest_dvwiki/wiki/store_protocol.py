@@ -84,7 +84,7 @@ class Written:
     version: str = ""
     """Version of the current content; empty if the content was not read."""
     content: str = ""
-    """The current content, if it is not what the writer had read."""
+    """The current content; empty unless it differs from what the writer read."""
     reason: str = ""
     """Why nothing was written and what to do instead; for a proposal, what a person has to do."""
     proposal: str = ""

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 _LONGEST_LINE = 4000
 """Maximum number of characters of a line that is added to a section such as `log`."""
 _MOST_LISTED = 50
-"""A list of more pages than this shows sub-folders instead of the pages in them."""
+"""If a list has more pages than this, it shows sub-folders instead of the pages in them."""
 _TASK = re.compile(r"[\w.-]{0,100}")
 _WRITTEN_BY = re.compile(
     r"^## \[[^\]]*\] commit \| - \| (?P<page>[^#\n]+?)(?:#[^\n]*)? by (?P<role>\S+)$", re.MULTILINE
@@ -83,7 +83,7 @@ class CheckedStore(abc.ABC):
 
     def __init__(self, role: str) -> None:
         if role not in self.schema.roles:
-            raise ValueError(f"there is no role {role!r}; there are {', '.join(self.schema.roles)}")
+            raise ValueError(f"there is no role {role!r}; choose from {', '.join(self.schema.roles)}")
         self.role = role
         self._turn = Turn()
 
@@ -246,7 +246,7 @@ class CheckedStore(abc.ABC):
     def create(self, category: str, name: str, content: str) -> Written:
         """Make a page, as `commit` does, after replacing the characters that a file name cannot have."""
         if category not in CATEGORIES:
-            return denied(category, f"there is no category {category!r}; there are {', '.join(CATEGORIES)}")
+            return denied(category, f"there is no category {category!r}; choose from {', '.join(CATEGORIES)}")
         return self.commit(f"{category}/{file_name(name.removesuffix('.md'))}", content, "")
 
     def _make(self, place: Address, content: str) -> Written:

@@ -340,7 +340,7 @@ def test_a_pass_with_another_seed_may_be_chance_until_the_one_that_failed_passes
     commit(outside, "design: something", 3)
     told = ingest(outside, 3, "--commit", "HEAD")
     assert "FIXED" not in told
-    assert "may be chance, as it failed with seed 1: passed 1 of 5 runs needed, or run it with that seed" in told
+    assert "may be chance, because it failed with seed 1: passed 1 of 5 runs needed, or run it with that seed" in told
     assert "| git | open, passed 1 of 5 runs needed |" in page(outside)
     assert "its tests failed in 1 of 2 runs on record." in page(outside)
     assert "in 3.1 % of cases: (1 - 1/2)^5. A single pass with seed `1` proves the fix, unless" in page(outside)
@@ -365,7 +365,7 @@ def test_a_pass_proves_nothing_where_the_seed_that_failed_is_not_on_record(
     commit(outside, "another word", 3)
     told = ingest(outside, 1, "--commit", "HEAD", "--run-id", "3", results=results)
     assert "FIXED" not in told
-    assert "may be chance, as no seed on record decides its stimulus: passed 1 of 5 runs needed" in told
+    assert "may be chance, because no seed on record decides its stimulus: passed 1 of 5 runs needed" in told
     assert "No seed on record decides their stimulus, so no single pass proves the fix." in page(outside)
     again = ingest(outside, 1, "--commit", "HEAD", "--run-id", "4", results=results)
     assert "passes again" not in again, "one more pass is no news"
@@ -377,7 +377,7 @@ def test_a_pass_proves_nothing_where_its_own_seed_is_not_on_record(outside: Proj
     assert "no fix: the same sources failed before, and no seed on record decides its stimulus" in told
     commit(outside, "design: something", 3)
     told = ingest(outside, 1, "--commit", "HEAD", "--run-id", "2", results=WITHOUT_SEED)
-    assert "may be chance, as it failed with seed 1: passed 1 of 5 runs needed" in told
+    assert "may be chance, because it failed with seed 1: passed 1 of 5 runs needed" in told
 
 
 def test_a_test_of_plain_python_has_no_seed_that_could_be_missing(outside: Project) -> None:

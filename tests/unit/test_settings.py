@@ -110,7 +110,7 @@ def test_an_unknown_key_like_none_gets_no_far_fetched_advice(tmp_path: Path) -> 
         resolve(tmp_path, environ={})
     assert "nearest" not in str(said.value)
     assert str(said.value).endswith(
-        f"wiki.colour: no such setting; there are {', '.join(sorted(option.name for option in OPTIONS))}"
+        f"wiki.colour: no such setting; choose from {', '.join(sorted(option.name for option in OPTIONS))}"
     )
 
 

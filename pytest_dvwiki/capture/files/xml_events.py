@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-AGAIN = "have its tool write it again"
-"""Remedy for a broken file."""
+AGAIN = "generate it again"
+"""What to do about a broken file."""
 _CHUNK = 1 << 18
 _FILE_LIMIT = 1 << 30
 _TAG_LIMIT = 8 << 20

@@ -1,4 +1,4 @@
-"""Commits of single files that leave the user's other work in the repository alone.
+"""Commit single files, and leave the user's other work in the repository alone.
 
 Staged content stays staged, byte for byte, and all other files stay as they are. Plumbing commands make the
 commit; therefore hooks do not run and nothing is signed. Branch and index both get the commit, or neither does.

@@ -225,7 +225,10 @@ class Repository:
         return self._are_unread(files, reads, failed)
 
     def _are_unread(self, files: Iterable[str], reads: Sequence[str], failed: str) -> bool:
-        """Tell whether a failing simulation read none of some files; if its reads are unknown, only prose is unread."""
+        """Tell whether a failing simulation read none of the given files.
+
+        If its reads are unknown, only prose counts as unread.
+        """
         code = [name for name in files if not is_prose(name, reads)]
         return set(code) <= unread_files(self._git, code, reads, failed)
 
@@ -427,7 +430,7 @@ class Repository:
         return self._names("diff", *DIFF, "--name-only", "-z", "HEAD", *self._sources) or ()
 
     def edited_beside(self, failed: str, reads: Sequence[str]) -> bool:
-        """Tell whether there are files with uncommitted changes, and a failing simulation read none of them.
+        """Tell whether there are uncommitted changes, all of them in files that a failing simulation did not read.
 
         Args:
             failed: The commit of the failing run, which is checked out now.

@@ -251,7 +251,7 @@ class Watch:
         return found
 
     def _ready(self, call: ToolCall) -> Build | None:
-        """Return the newest build at the run's place; one of an earlier item counts only if it wrote its file."""
+        """Return the latest build at the run's place; one of an earlier item counts only if it wrote its file."""
         for number in range(len(self._open) - 1, -1, -1):
             build, before = self._open[number]
             if set(build.places) & set(call.places):

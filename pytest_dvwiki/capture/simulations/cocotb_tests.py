@@ -119,7 +119,7 @@ def unique_name(name: str, taken: set[str]) -> str:
 
 
 def _matched(cases: Iterable[Case], blocks: Iterable[LoggedTest]) -> Iterator[Pair]:
-    """Yield each test of the results file with the next test of its name in the log; None if there is none."""
+    """Yield each test of the results file with the next test of its name in the log, or with None."""
     waiting: dict[str, deque[LoggedTest]] = defaultdict(deque)
     for block in blocks:
         waiting[block.name].append(block)
@@ -152,7 +152,7 @@ def _test(case: Case | None, block: LoggedTest | None, *, several: bool, taken: 
 
 
 def _mark_not_started(tests: list[CocotbTest]) -> list[CocotbTest]:
-    """Mark which tests never began, and during which test the simulation ended; cocotb marks both kinds alike."""
+    """Tell the test during which the simulation ended from tests that never began; cocotb reports both alike."""
     ended = [test for test in tests if test.failed and test.exception == _SIMULATION_ENDED]
     began = (
         [test for test in ended if test.block is not None and test.block.began]

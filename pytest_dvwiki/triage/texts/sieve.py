@@ -49,10 +49,10 @@ def watched() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """The lines that a sieve kept of a text."""
+    """What a sieve kept of a text."""
 
     lines: tuple[tuple[int, str], ...]
-    """Line numbers, from 1, with their lines."""
+    """The kept lines, each with its number, from 1."""
     hits: Mapping[int, int] | None = None
     """Maps the line number of each kept message to the number of messages of its kind that it stands for.
     None for a text that was kept whole."""

@@ -78,7 +78,7 @@ def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice
 
 
 def _is_of_warning(choice: Choice | None, joined: Sequence[_Joined]) -> bool:
-    """Tell whether the chosen message is the rest of a warning."""
+    """Tell whether the chosen message is on a continuation line of a wrapped warning."""
     return choice is not None and any(
         line.first < choice.candidate.line <= line.last and _warning().match(line.text.lstrip()) for line in joined
     )

@@ -90,7 +90,7 @@ def regions(hole: Hole) -> dict[str, str]:
 
 
 def _standing(hole: Hole) -> str:
-    """Return a sentence that says whether and since when a bin is covered."""
+    """Return a sentence that says whether a bin is covered, and since which day."""
     task_id, _, newest = hole.rows[0]
     covered = "Covered" if newest.filled else "Not covered"
     hits = f", {newest.hits} of {newest.goal} {counted(hole)} in the newest run" if newest.hits is not None else ""

@@ -51,7 +51,7 @@ def bug_name(origin: str, date: str, fingerprint: str, is_taken: Callable[[str],
 
 
 def number_of(fingerprint: str) -> int:
-    """Return the number in the name of a cause's page; if that name is taken, `bug_name` counts up from there."""
+    """Return the number to try first in the name of a cause's page; if the name is taken, `bug_name` counts up."""
     return int(hashlib.sha256(fingerprint.encode()).hexdigest(), 16) % _SEQUENCE
 
 

@@ -71,7 +71,7 @@ def test_an_unknown_category_is_an_error_that_names_the_known_ones(place: Layout
         lambda: Filters(category="bug"),
         lambda: gather(place, category="bug"),
     ):
-        with pytest.raises(ValueError, match=r"category 'bug'; there are .*bugs.*patterns|patterns.*bugs"):
+        with pytest.raises(ValueError, match=r"category 'bug'; choose from .*bugs.*patterns|patterns.*bugs"):
             ask()
 
 

@@ -110,10 +110,10 @@ def test_search_takes_filters_and_marks_the_words(place: Layout, capsys: pytest.
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        (("--status", "opne"), "no page has the status 'opne'; there are: open (1)"),
-        (("--label", "timeout"), "no page has the label 'timeout'; there are: uvm_error / scoreboard_fail (2)"),
-        (("--ip-type", "axi"), "no page has the ip type 'axi'; there are: none"),
-        (("--category", "specs"), "no page has the category 'specs'; there are: bugs (1), patterns (1)"),
+        (("--status", "opne"), "no page has the status 'opne'; existing values: open (1)"),
+        (("--label", "timeout"), "no page has the label 'timeout'; existing values: uvm_error / scoreboard_fail (2)"),
+        (("--ip-type", "axi"), "no page has the ip type 'axi'; existing values: none"),
+        (("--category", "specs"), "no page has the category 'specs'; existing values: bugs (1), patterns (1)"),
     ],
 )
 def test_search_names_the_values_that_there_are(

@@ -112,7 +112,7 @@ def test_a_format_that_there_is_not_is_named_before_anything_is_changed(
 ) -> None:
     before = contents(place)
     assert main(["maintain", "--export", "pdf", "x"]) == 2
-    assert "pdf is not an export format; there are okf, llms, site" in capsys.readouterr().err
+    assert "pdf is not an export format; choose from okf, llms, site" in capsys.readouterr().err
     assert contents(place) == before
 
 

@@ -86,7 +86,7 @@ def test_a_page_is_read_changed_and_read_again(shell: Shell, place: Layout) -> N
     assert (refused[0], "bugs is for ingest, reviewer, human; the role agent may write" in refused[2]) == (1, True)
     assert shell("append", "log", "--role", "robot", "--text", "x")[::2] == (
         2,
-        "dvwiki append: there is no role 'robot'; there are ingest, agent, reviewer, human\n",
+        "dvwiki append: there is no role 'robot'; choose from ingest, agent, reviewer, human\n",
     )
 
 

@@ -368,7 +368,7 @@ def test_the_command_compiles_what_is_due(
     assert f"-### {RESET.title}\n" in shown
     assert "type: topic" not in shown
     assert cli.main(["compile", "--root", str(project.root), "nothing"]) == 2
-    assert "there is no page topics/nothing.md; there are: topics/gotchas.md" in capsys.readouterr().err
+    assert "there is no page topics/nothing.md; existing pages: topics/gotchas.md" in capsys.readouterr().err
     (project.wiki / "topics" / "gotchas.md").unlink()
     assert cli.main(command) == 0
     assert capsys.readouterr().out == "no topic has a page yet\n"

@@ -128,7 +128,7 @@ def test_a_call_that_the_schema_does_not_allow_is_refused_with_the_reason(
 
 def test_a_tool_that_does_not_exist_is_an_error_of_the_protocol(server: Make) -> None:
     async def question(client: Client) -> None:
-        with pytest.raises(MCPError, match="there is no tool 'dvwiki_shell'; there are dvwiki_list, "):
+        with pytest.raises(MCPError, match="there is no tool 'dvwiki_shell'; choose from dvwiki_list, "):
             await client.call_tool("dvwiki_shell", {})
 
     asked(server(), question)

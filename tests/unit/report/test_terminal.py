@@ -506,13 +506,13 @@ def test_a_pass_that_may_be_chance_is_not_called_a_fix() -> None:
         "PASSED     sim_error / timeout",
         "  1 test passes again: test_x::a",
         "  since  regs: ack",
-        "  may be chance, as it failed with seed 42: passed 12 of 29 runs needed, or run",
-        "  it with that seed to be sure",
+        "  may be chance, because it failed with seed 42: passed 12 of 29 runs needed, or",
+        "  run it with that seed to be sure",
     ]
     assert shown(archived=archived, verbosity=-1) == []
     by_itself = replace(record, passed_again=(SAME_SEED,))
     lines = shown(archived=passes(by_itself, known=few, written=True))
-    assert "  may be chance, as it is intermittent: passed 12 of 29 runs needed" in lines
+    assert "  may be chance, because it is intermittent: passed 12 of 29 runs needed" in lines
 
 
 def test_a_pass_that_may_be_chance_comes_with_the_command_of_either_seed() -> None:

@@ -233,7 +233,7 @@ def test_an_open_fence_of_a_person_does_not_open_the_tool_s_regions(wiki: Path) 
 
 
 def test_a_role_that_there_is_not_is_named(wiki: Path) -> None:
-    with pytest.raises(ValueError, match="there is no role 'robot'; there are ingest, agent, reviewer, human"):
+    with pytest.raises(ValueError, match="there is no role 'robot'; choose from ingest, agent, reviewer, human"):
         store(wiki, "robot")
 
 

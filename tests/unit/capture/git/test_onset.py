@@ -835,8 +835,8 @@ def test_what_fails_after_changes_of_other_files_that_it_read_names_no_older_com
     ("changed", "told"),
     [
         ("rtl/regs.sv", "no fix: only the seed is known to differ (2, it failed with 1); run it with seed 1"),
-        ("rtl/fifo.sv", "may be chance, as it failed with seed 1"),
-        ("data/stimulus.hex", "may be chance, as the stimulus generator may have changed too"),
+        ("rtl/fifo.sv", "may be chance, because it failed with seed 1"),
+        ("data/stimulus.hex", "may be chance, because the stimulus generator may have changed too"),
     ],
 )
 def test_a_pass_with_another_seed_after_changes_of_what_was_not_read_names_no_commit(
