@@ -65,7 +65,7 @@ def test_a_pattern_that_takes_what_belongs_to_others_is_the_one_to_mend() -> Non
     assert any(
         "of icarus.unknown_module (builtin/icarus.yaml, compile_error / missing_module)" in line for line in found
     )
-    assert all(line.endswith("or give it that id to replace the pattern") for line in found)
+    assert all(line.endswith("or give it the id of that pattern to replace it") for line in found)
 
 
 def test_a_benign_pattern_that_takes_failures_is_the_one_to_mend() -> None:
