@@ -115,6 +115,8 @@ class Onset:
     """Commit of the first failing run without uncommitted changes."""
     first_bad: FirstBad | None = None
     """Narrowest range on record of commits that introduced the cause."""
+    failed: frozenset[str] = frozenset()
+    """The tests that failed since the fix."""
     fixed_after: str | None = None
     """Commit of the fix's first pass, else of the last failure before the fix; the cause came back after it."""
     comes_and_goes: bool = False

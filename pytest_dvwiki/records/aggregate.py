@@ -331,12 +331,23 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
         moment=first and first[1],
         commit=clean and clean[0],
         first_bad=_first_bad(archive, fingerprints, max(fixed, passed))[0],
+        failed=_failed_since(archive, asked),
         fixed_after=passed_at or (before and before[0]),
         comes_and_goes=archive.comes_and_goes(fingerprints),
         passes_needed=_passes_needed(rates),
         passes_to_hold=_passes_to_hold(newest),
         since={nodeid: (rate.failed, rate.runs) for nodeid, rate in rates.items()},
     )
+
+
+def _failed_since(archive: Archive, asked: Mapping[str, str]) -> frozenset[str]:
+    """Return the tests that failed with one of some causes after a moment."""
+    rows = archive.db.execute(
+        "SELECT DISTINCT nodeid FROM failed WHERE fingerprint IN (SELECT value FROM json_each(:causes))"
+        " AND moment > :passed",
+        {"causes": asked["causes"], "passed": asked["passed"]},
+    )
+    return frozenset(nodeid for (nodeid,) in rows)
 
 
 def _may_part_faults(state: fixes.FixState) -> bool:

@@ -218,8 +218,7 @@ def _has_ended(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailu
     change = _since(state.moment, seen.changes)
     if change is None or not change.in_place or state.fix.result != "held" or not _is_complete(state, before, seen):
         return False
-    failed = {each.target for each in before}
-    again = [each.target for each in seen.failing if each.target in failed]
+    again = [each.target for each in seen.failing if each.target in fixed.tests]
     return bool(again) and all(
         next(passes.passing_runs([test], state.moment, seen.moment), None) is not None for test in again
     )

@@ -71,6 +71,9 @@ def known_or_new(
         has_seed = any(test.seed_unknown or test.seed is not None for test in occurrence.tests)
         if keeps_fix is not False and has_seed and not is_deterministic(occurrence):
             onset = replace(onset, fixed_after=None, passes_to_hold={} if keeps_fix else onset.passes_to_hold)
+        if onset.fixed_after and onset.failed.isdisjoint(test.nodeid for test in occurrence.tests):
+            # The failures since the fix are of other tests: they may be another fault, or came with other commits.
+            onset = replace(onset, commit=None, first_bad=None)
         found, is_new = _of_failure(occurrence, vcs, onset, history, repository)
         if found is not None:
             known[occurrence.fingerprint] = found

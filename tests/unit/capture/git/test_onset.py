@@ -852,6 +852,33 @@ def test_a_pass_with_another_seed_after_changes_of_what_was_not_read_names_no_co
     assert ("another change" in project.page()) == told.startswith("may be")
 
 
+def test_a_cause_whose_fix_was_undone_did_not_return_with_what_failed_other_tests_before(project: Project) -> None:
+    def both_pass(*seeds: str) -> None:
+        for seed in seeds:
+            project.run(seed=seed, named=True)
+            project.run(seed=seed, test=OTHER, named=True)
+
+    reads = ("rtl/fifo.sv", "rtl/regs.sv")
+    project.commit("regs", "rtl/regs.sv")
+    both_pass("1")
+    project.commit("fifo: break it")
+    for seed in ("2", "3"):
+        project.run(fails=True, seed=seed, reads=reads)
+    git(project.root, "revert", "--no-edit", "HEAD")
+    mended = project.head
+    both_pass("4", "5", "6", "7")
+    project.commit("regs: break it", "rtl/regs.sv")
+    others = [project.run(fails=True, seed=seed, test=OTHER, reads=reads) for seed in ("8", "9")]
+    assert len({cause.name for each in others for cause in each.causes}) == 1, "no fix of another test parts them"
+    git(project.root, "revert", "--no-edit", "HEAD")
+    both_pass("10")
+    project.commit("regs: more", "rtl/regs.sv")
+    git(project.root, "revert", "--no-edit", mended)
+    found = project.first_bad(seed="11", reads=reads)
+    assert found is not None
+    assert (found.good, found.bad) == (mended, project.head)
+
+
 def test_with_an_undone_fix_back_in_place_the_commits_that_undid_it_are_not_told(project: Project) -> None:
     reads = failing_rework(project)
     project.commit("fifo: repair")
