@@ -388,6 +388,8 @@ class FixRow:
     unread_count: int | None = None
     files: tuple[str, ...] | None = None
     file_count: int | None = None
+    restored: tuple[str, ...] | None = None
+    """Those of `files` that are again as they were before the cause came in."""
     note: str | None = None
     owners: tuple[str, ...] | None = None
     authors: tuple[str, ...] | None = None

@@ -39,6 +39,8 @@ class Fix(ListedCommits):
     files: tuple[str, ...] = ()
     """Files that differ between last failure and first pass; only some if there are many."""
     file_count: int = 0
+    restored: tuple[str, ...] = ()
+    """Those of `files` that are again as they were before the cause came in."""
     note: str = ""
     """Other differences between the failure and the pass: uncommitted changes of either run."""
     maybe_later: bool = False

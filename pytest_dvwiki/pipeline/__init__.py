@@ -16,7 +16,7 @@ from pytest_dvwiki.causes.statements import Flaky, statements
 from pytest_dvwiki.model import Gate, Run, Vcs
 from pytest_dvwiki.nodeids import stored_run
 from pytest_dvwiki.pipeline.causes import causes_of, ranges_of, with_changes, with_onset
-from pytest_dvwiki.pipeline.passes import is_reported, passed_again, passing, with_owners
+from pytest_dvwiki.pipeline.passes import is_reported, passed_again, passing, with_owners, with_restored
 from pytest_dvwiki.pipeline.recording import lists_of, record_of
 from pytest_dvwiki.pipeline.returns import CauseOfRun, Returns
 from pytest_dvwiki.runs import utc
@@ -139,7 +139,11 @@ def _processed(run: Run, services: Services) -> Archived:
         waived=waived,
         passed_again=again,
         fixes=tuple(
-            replace(with_owners(row, repository), fingerprint=history.reference(row.fingerprint or "")) for row in fixes
+            replace(
+                with_owners(with_restored(row, vcs, history, repository), repository),
+                fingerprint=history.reference(row.fingerprint or ""),
+            )
+            for row in fixes
         ),
         without_fix=tuple(cause.occurrence.fingerprint for cause in causes if cause.without_fix),
         regressed=tuple(cause.occurrence.fingerprint for cause in causes if cause.news == "REGRESSED"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.capture.git.onset import evidence
 from pytest_dvwiki.model import FixRow, PassedAgain, Passing
+from pytest_dvwiki.records.chance import FEWEST_RUNS
 from pytest_dvwiki.records.fixes import OF_EDITS, PROVES, proof
 from pytest_dvwiki.records.sides import MAYBE_LATER, is_prose, is_unread, side_of
 from pytest_dvwiki.records.units import parents_of
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pytest_dvwiki.capture.git.repository import Difference, Repository
+    from pytest_dvwiki.causes.history import History
     from pytest_dvwiki.model import Change, Result, Simulator, StillFailing, Vcs
 
 _BUILD_FILES = re.compile(r"(?:^|/)(?:GNUm|M|m)akefile[^/]*$|\.(?:mk|mak|f|vc|core|prj|tcl|toml|cfg|ini)$")
@@ -248,6 +250,23 @@ def _fix_row(fingerprint: str, found: _FixRange, repository: Repository) -> FixR
         file_count=difference.file_count,
         note=difference.note if difference.log else "",
     )
+
+
+def with_restored(row: FixRow, vcs: Vcs, history: History, repository: Repository) -> FixRow:
+    """Add to a fix of several files those that are again as they were at the last pass before the cause came in.
+
+    That pass counts only if it shows that the cause was absent: with the range of commits in which the cause came in,
+    or since each of at least two runs after it failed.
+    """
+    known = history.cause(row.fingerprint or "")
+    came = known.first_bad if known is not None else None
+    if came is None or came.dirty or not row.commits or len(row.files or ()) < 2:  # noqa: PLR2004
+        return row
+    onset = history.onset(row.fingerprint or "")
+    rates = onset.since.values() if onset is not None else ()
+    if came.is_certain or any(failed == runs >= FEWEST_RUNS for failed, runs in rates):
+        return replace(row, restored=repository.restored(row.files or (), came.good, vcs) or None)
+    return row
 
 
 def with_owners(row: FixRow, repository: Repository) -> FixRow:

@@ -13,7 +13,7 @@ from pytest_dvwiki.model import Origin
 from pytest_dvwiki.model.sentences import few
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from pytest_dvwiki.model import Fix, Occurrence, OriginType
 
@@ -136,7 +136,9 @@ def is_prose(name: str, reads: Iterable[str]) -> bool:
 
 
 def side_of_fix(fix: Fix, reads: Collection[str]) -> OriginType | None:
-    """Return the only side that a fix touched; None if it touched both sides, other files, or perhaps unlisted files.
+    """Return the only side that a fix touched, or else the only side that it restored; None if there is no such side.
+
+    A fix that touched files outside both sides, or perhaps unlisted files, gives no side.
 
     Args:
         fix: The fix.
@@ -145,10 +147,14 @@ def side_of_fix(fix: Fix, reads: Collection[str]) -> OriginType | None:
     """
     if fix.file_count > len(fix.files) or fix.maybe_later:
         return None
+    counted = _counted(fix, reads)
+    return _side(counted, reads) or _side(_restored(fix, counted), reads)
+
+
+def _side(files: Sequence[str], reads: Collection[str]) -> OriginType | None:
     in_python = any(read.endswith(".py") for read in reads)
     # If the files read are unknown, a file counts only if its side does not depend on the testbench's language.
     ways = (in_python,) if reads else (True, False)
-    files = _counted(fix, reads)
     if reads and not all(is_among(file, reads) for file in files):
         return None  # such as Python, for a build of which only the HDL is known
     sides = {side_of(file, reads if way else (), python_bench=way) for file in files for way in ways}
@@ -160,9 +166,16 @@ def _counted(fix: Fix, reads: Collection[str]) -> list[str]:
     return [file for file in mattering if concerns(file, reads) or is_among(file, reads)]
 
 
+def _restored(fix: Fix, files: Sequence[str]) -> list[str]:
+    return [file for file in files if file in fix.restored]
+
+
 def of_held_fix(fix: Fix, side: OriginType, reads: Collection[str]) -> str:
-    """Return a reason for an origin: a fix that held for the cause touched only that side."""
+    """Return a reason for an origin: a fix that held for the cause touched, or restored, only that side."""
     counted = _counted(fix, reads)
+    if _side(counted, reads) is None:
+        files = few(_restored(fix, counted), 1)
+        return f"with a fix that held, {SIDES[side]} alone is again as it was before the cause came: {files}"
     beside = any(file not in counted and not is_prose(file, reads) for file in fix.files)
     of_read = ", of the files that its simulation reads" if beside else ""
     return f"a fix that held for this cause touched only {SIDES[side]}: {few(counted, 1)}{of_read}"

@@ -283,6 +283,21 @@ class Repository:
         files = self._names("diff", *DIFF, "--name-only", "-z", commit, *last, *self._sources)
         return None if files is None else tuple(map(clean_text, files))
 
+    def restored(self, files: Iterable[str], commit: str, now: Vcs) -> tuple[str, ...]:
+        """Return those of the given files that are, apart from comments, as they were at an earlier commit.
+
+        Args:
+            files: The files.
+            commit: Full name of the earlier commit.
+            now: The current state.
+        """
+        changed = self.changed(commit, now)
+        if changed is None:
+            return ()
+        span = (commit,) if now.dirty else (commit, str(now.commit))
+        code = set(changed).difference(self._with_same_code(span, changed))
+        return tuple(file for file in files if file not in code)
+
     def came_with(self, passed: str, failed: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference | None:
         """Return the difference between a commit at which a test passed and the state in which it failed.
 

@@ -193,6 +193,15 @@ def test_a_fix_that_held_is_told_with_the_files_that_count() -> None:
     assert alone.endswith("touched only the testbench: tb/test_fifo.py")
 
 
+def test_a_fix_of_both_sides_decides_by_the_files_that_it_restored() -> None:
+    files = reads = ("rtl/fifo.vhd", "tb/test_fifo.py")
+    fix = Fix(text="", result="held", files=files, file_count=2, restored=files[:1])
+    assert side_of_fix(fix, reads) == "RTL_BUG"
+    assert "the design alone is again as it was before the cause came: rtl/fifo.vhd" in of_held_fix(fix, "RTL_BUG", reads)
+    assert side_of_fix(replace(fix, restored=files), reads) is None
+    assert side_of_fix(replace(fix, restored=()), reads) is None
+
+
 def test_what_people_decided_of_a_pattern_counts_for_its_other_causes() -> None:
     def said(decided: Mapping[OriginType, int]) -> Origin:
         return conclude(clues("uvm_error", "scoreboard_fail", pattern=MISMATCH, decided=decided))
