@@ -234,7 +234,7 @@ def _is_complete(state: fixes.FixState, before: frozenset[FailingTest], seen: Ch
     """Tell whether nothing suggests that a fix only made a failure rarer."""
     known = {each for each in seen.failing if each.seed != UNKNOWN_SEED}
     if state.past is None:
-        return state.fix.needed == 1 or known <= before
+        return state.fix.needed == 1 or (known == seen.failing and known <= before)
     rate = state.past.rate
     return (
         not state.past.comes_and_goes and rate.runs >= FEWEST_RUNS and rate.failed == rate.runs and not known & before

@@ -145,6 +145,34 @@ HELD = [failing(1, READ, seed="1"), failing(2, READ, seed="2"), mended(3, READ, 
 HELD[2:] = [replace(HELD[2], passed_again=nights(["3"], 3)[0].passed_again), *nights("456", 4)]
 
 
+CERTAIN = [failing(1, READ, seed="1"), mended(2, READ, "1", "rtl/read.sv"), *nights("345", 3)]
+
+
+def failing_again(*tests: str, seed: str | None, seed_unknown: bool = False) -> RunRecord:
+    """A run with the fix still in the sources and another source changed."""
+    run = failing(9, *tests, seed=seed, since_fix=kept_since(FIX, "rtl/write.sv"))
+    (found,) = run.occurrences
+    told = tuple(replace(test, seed_unknown=seed_unknown) for test in found.tests)
+    return replace(run, occurrences=(replace(found, tests=told),))
+
+
+@pytest.mark.parametrize(
+    ("back", "causes"),
+    [
+        pytest.param(failing_again(READ, seed="1"), 2, id="the seed that passed with the fix"),
+        pytest.param(failing_again(READ, seed="6"), 1, id="another seed"),
+        pytest.param(failing_again(READ, seed=None, seed_unknown=True), 1, id="unknown"),
+    ],
+)
+def test_after_a_fix_that_one_seed_proved_only_that_seed_shows_another_fault(
+    tmp_path: Path, back: RunRecord, causes: int
+) -> None:
+    archived(tmp_path, *CERTAIN, back)
+    with WikiHistory(layout(tmp_path)) as history:
+        assert history.archive.fix_states((CAUSE,))[0].fix.passes == 4
+    assert len(keys(tmp_path)) == causes
+
+
 @pytest.mark.parametrize("again", [READ, [READ, WRITE]], ids=["alone", "beside a new one"])
 def test_a_test_that_fails_with_a_fix_in_place_that_held_has_another_fault(
     tmp_path: Path, again: str | list[str]
