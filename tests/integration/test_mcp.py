@@ -212,9 +212,9 @@ def test_the_printed_configuration_starts_the_server(root: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (("--role", "root"), "--role root: there is no such role; there are read-only, "),
+        (("--role", "root"), "--role root: there is no such role; choose from read-only, "),
         (("--root", "/nowhere/at/all"), "--root /nowhere/at/all: no such folder"),
-        (("--role", "root", "--print-config"), "--role root: there is no such role; there are read-only, "),
+        (("--role", "root", "--print-config"), "--role root: there is no such role; choose from read-only, "),
         (("--allow", "/nowhere/at/all"), "--allow /nowhere/at/all: no such folder"),
         (("--http", "0", "--print-config"), "give a port"),
         (("--http", "99999"), "--http 99999: "),

@@ -199,6 +199,10 @@ class Left:
         )
 
 
+_ORDERED = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COCOTB_RANDOM_SEED": "42", "PYTHONUNBUFFERED": "1"}
+"""Unbuffered, Icarus writes the messages of the design between those of cocotb; else they may all come at the end."""
+
+
 def run(
     folder: Path,
     modules: str = "ends",
@@ -219,7 +223,7 @@ def run(
     done = subprocess.run(
         [sys.executable, "driver.py", json.dumps(job)],
         cwd=folder,
-        env=inherited | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COCOTB_RANDOM_SEED": "42"} | dict(environment or {}),
+        env=inherited | _ORDERED | dict(environment or {}),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT if together else subprocess.PIPE,
         text=True,
