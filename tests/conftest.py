@@ -22,8 +22,6 @@ settings.load_profile("same")
 
 # A run in which a test starts another would annotate the job that runs the tests.
 os.environ.pop("GITHUB_ACTIONS", None)
-# Inner runs edit a file twice within a second; Python would then run the bytecode of the first edit.
-os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 _ONE_RUN = re.compile(
     r"tests/sim/(?:test_sample\.py::\w+\[(icarus|verilator)|test_outcomes\.py::\w+\[(\w+-\w+)|test_(agents)\.py)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -108,6 +109,9 @@ class _Play:
         if "commit" in step:
             self._commit(step["commit"])
         if "run" in step:
+            # Of two edits within a second that leave a file's size as it is, Python would run the first one's bytecode.
+            for cache in folder.rglob("__pycache__"):
+                shutil.rmtree(cache)
             self._run(step["run"] or {})
         if "make" in step:
             self._make(step["make"] or {})
