@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class MemoryWiki:
-    """Pages in memory; several `MemoryStore`s can share them."""
+    """Pages in memory, which more than one `MemoryStore` can share."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     """Maps the path of each file, such as `specs/burst.md`, to its content."""
