@@ -458,7 +458,7 @@ def _written(
         pages=len(result.pages_created) + len(result.pages_updated),
         refused=tuple(result.refused),
     )
-    return archived, Lasting(tuple(result.held), tuple(result.proven))
+    return archived, result.lasting
 
 
 def _shown(layout: Layout, page: str | None) -> str | None:

@@ -21,7 +21,7 @@ from pytest_dvwiki.runs import EVER
 from pytest_dvwiki.triage.origin import FEWEST_SEEDS, knows_changes, of_changes, with_clues
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.capture.git.repository import Repository
@@ -104,7 +104,7 @@ def with_changes(
         lacking: str | None,
     ) -> tuple[Clue, ...]:
         reads = repository.with_removed(reads, passed, failed)
-        if not _stays(_Span(passed, failed), vcs, reads, repository):
+        if not _stays(_Span(passed, failed), files, vcs, reads, repository):
             return ()
         return of_changes(
             files, passed, failed, sources=reads, python_bench=in_simulator, of_build=of_build, lacking=lacking
@@ -206,20 +206,20 @@ def with_onset(
         (certain, 0),
         _likely_span(cause, member, vcs, onset, history=history, repository=repository),
     ):
-        reads = repository.with_removed(failure.reads, *span) if span is not None else ()
-        clues = (
-            of_changes(
-                repository.changed_since(*span),
-                repository.last_change(span.passed),
-                None if span.failed in {None, vcs.commit} else span.failed,
-                sources=reads,
-                python_bench=failure.in_simulator,
-                failures=failures,
-                of_build=verdict.error_class in DETERMINISTIC_CLASSES,
-                lacking=_lacking(verdict),
-            )
-            if span is not None and _stays(span, vcs, reads, repository)
-            else ()
+        if span is None:
+            continue
+        files, reads = repository.changed_since(*span), repository.with_removed(failure.reads, *span)
+        if not _stays(span, files, vcs, reads, repository):
+            continue
+        clues = of_changes(
+            files,
+            repository.last_change(span.passed),
+            None if span.failed in {None, vcs.commit} else span.failed,
+            sources=reads,
+            python_bench=failure.in_simulator,
+            failures=failures,
+            of_build=verdict.error_class in DETERMINISTIC_CLASSES,
+            lacking=_lacking(verdict),
         )
         verdict = with_clues(verdict, clues)
         if knows_changes(verdict):
@@ -227,22 +227,23 @@ def with_onset(
     return replace(cause, occurrence=replace(cause.occurrence, origin=_origin(verdict, root)))
 
 
-def _stays(span: _Span, now: Vcs, reads: Sequence[str], repository: Repository) -> bool:
+def _stays(span: _Span, files: Iterable[str], now: Vcs, reads: Sequence[str], repository: Repository) -> bool:
     """Tell whether all changes of a range on record are in the sources that fail now.
 
     If some were undone, the failure that came with them may be over, and another fault may fail the same check.
 
     Args:
         span: The range.
+        files: The files that changed in the range.
         now: The repository during the run.
         reads: Files that the failing simulation read; changes of other files do not count.
         repository: Knows the changes.
     """
     if span.failed in {None, now.commit}:
         return True
-    files = tuple(file for file in repository.changed_since(*span) if concerns(file, reads))
-    changes = Fix(text="", commits=(span.passed, str(span.failed)), files=files, file_count=len(files))
-    return not files or repository.keeps(changes, now) is True
+    mattering = tuple(file for file in files if concerns(file, reads))
+    changes = Fix(text="", commits=(span.passed, str(span.failed)), files=mattering, file_count=len(mattering))
+    return not mattering or repository.keeps(changes, now) is True
 
 
 def _lacking(verdict: Verdict) -> str | None:

@@ -87,6 +87,11 @@ class CheckFailure:
     without_fix: bool = False
     """Whether the commit of the run lacks a fix of the check."""
 
+    @property
+    def seeded(self) -> set[FailingTest]:
+        """Return the failing tests whose seed is on record, or that have none."""
+        return {each for each in self.failing if each.seed != UNKNOWN_SEED}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
@@ -160,8 +165,7 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Che
     fixed = {each.name: each for each in stand if each.state.fix.counts}
     ended = {name for name, each in fixed.items() if _has_ended(each, before[name], seen, passes)}
     members = [name for name in members if name not in ended]
-    known = {each for each in seen.failing if each.seed != UNKNOWN_SEED}
-    same_stimulus = [name for name in members if before[name] & known]
+    same_stimulus = [name for name in members if before[name] & seen.seeded]
     now = {each.target.nodeid for each in seen.failing}
     same_test = [name for name in members if share_a_test({each.target.nodeid for each in before[name]}, now)]
     still_open = [name for name in members if name not in fixed]
@@ -213,7 +217,7 @@ def _is_another(fixed: Standing, before: frozenset[FailingTest], seen: CheckFail
 
 
 def _has_ended(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, passes: Passes) -> bool:
-    """Tell whether a fix that held is in the sources of a run in which tests fail again that it had made pass."""
+    """Tell whether a cause is over: its fix held and is in the sources, although tests that it made pass fail again."""
     state = fixed.state
     change = _since(state.moment, seen.changes)
     if change is None or not change.in_place or state.fix.result != "held" or not _is_complete(state, before, seen):
@@ -232,13 +236,11 @@ def _is_undone(fixed: Standing, seen: CheckFailure) -> bool:
 
 def _is_complete(state: fixes.FixState, before: frozenset[FailingTest], seen: CheckFailure) -> bool:
     """Tell whether nothing suggests that a fix only made a failure rarer."""
-    known = {each for each in seen.failing if each.seed != UNKNOWN_SEED}
     if state.past is None:
-        return state.fix.needed == 1 or (known == seen.failing and known <= before)
+        return state.fix.needed == 1 or seen.failing == seen.seeded <= before
     rate = state.past.rate
-    return (
-        not state.past.comes_and_goes and rate.runs >= FEWEST_RUNS and rate.failed == rate.runs and not known & before
-    )
+    always_failed = rate.failed == rate.runs >= FEWEST_RUNS
+    return always_failed and not state.past.comes_and_goes and not seen.seeded & before
 
 
 def _since(moment: str, changes: Sequence[Change]) -> Change | None:

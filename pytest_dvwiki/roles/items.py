@@ -276,7 +276,8 @@ class ItemRole:
             with self._guard("reading the evidence of a test"):
                 try:
                     self._evidence.attach(item, call, report, running)
-                except pytest.fail.Exception:  # the timer of pytest-timeout, which runs until the test's teardown ends
+                except pytest.fail.Exception:
+                    # The alarm of pytest-timeout rang while evidence was read. It rings once: read again.
                     self._evidence.attach(item, call, report, running)
         return report
 

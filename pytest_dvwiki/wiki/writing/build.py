@@ -27,6 +27,7 @@ from pytest_dvwiki.wiki.writing.writer import WikiWriter, writing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from pytest_dvwiki.causes.passed import Lasting
     from pytest_dvwiki.model import RunRecord
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.kinds.spec import Clarification
@@ -45,10 +46,8 @@ class ArchiveResult:
     seconds: float
     refused: list[tuple[str, str]]
     """Pages that were left unchanged, each with the reason."""
-    held: list[str]
-    """Causes whose newest fix counts as held since this run."""
-    proven: list[str]
-    """Causes whose newest fix has so many passes since this run that chance is ruled out."""
+    lasting: Lasting
+    """Causes whose newest fix counts as held, or is proven, since this run."""
     like: dict[str, tuple[str, str]]
     """For each cause whose new page is similar to an older page: the name of the older page, then of the new one."""
 
@@ -128,15 +127,13 @@ def archive(
         writer.write_indexes()
         if is_due:
             add_to_log(layout, "ingest", summary, record.task_id, date=record.finished)
-        held, proven = run.lasting()
         return ArchiveResult(
             pages_created=writer.files.created,
             pages_updated=writer.files.updated,
             page_of=run.page_of(),
             seconds=time.monotonic() - began,
             refused=writer.files.refused,
-            held=held,
-            proven=proven,
+            lasting=run.lasting(),
             like=run.like,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.causes.passed import Lasting
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records import absence, subtype_history
 from pytest_dvwiki.wiki.kinds import spec
@@ -91,13 +92,14 @@ class ArchivedRun:
             if older is not None:
                 self.like[fingerprint] = (older.name, page.name)
 
-    def lasting(self) -> tuple[list[str], list[str]]:
-        """Return the causes whose newest fix counts as held since this run, and those whose fix is proven now."""
+    def lasting(self) -> Lasting:
+        """Return the causes whose newest fix counts as held, or is proven, since this run."""
         fixes = {cause: self.archive.fix_states((cause,))[-1:] for cause in sorted(self.judged)}
         newest = [(cause, state.fix) for cause, states in fixes.items() for state in states]
         task_id = self.record.task_id
-        held = [cause for cause, fix in newest if fix.held_in == task_id]
-        return held, [cause for cause, fix in newest if fix.proven_in == task_id and cause not in held]
+        held = tuple(cause for cause, fix in newest if fix.held_in == task_id)
+        proven = tuple(cause for cause, fix in newest if fix.proven_in == task_id and cause not in held)
+        return Lasting(held, proven)
 
     def clarify(self, clarification: Clarification) -> None:
         """Add a clarification to the specification page of its feature."""

@@ -261,8 +261,8 @@ def test_a_fix_that_comes_to_hold_reaches_the_pages_of_causes_that_did_not_occur
 def test_a_run_tells_which_fixes_it_made_hold(place: Layout) -> None:
     archive(place, record(1, occurrence()))
     archive(place, passing(2))
-    held = [archived(place, record(number), [TEST]).held for number in (3, 4, 5, 6)]
-    assert held == [[], [], [CAUSE], []]
+    held = [archived(place, record(number), [TEST]).lasting.held for number in (3, 4, 5, 6)]
+    assert held == [(), (), (CAUSE,), ()]
 
 
 def test_a_run_tells_which_fixes_its_passes_prove(place: Layout) -> None:
@@ -273,8 +273,8 @@ def test_a_run_tells_which_fixes_its_passes_prove(place: Layout) -> None:
     again = PassedAgain(nodeid=TEST, simulator="icarus", fingerprint=CAUSE, seed="4", changed="commit", failed_seed="3")
     archive(place, passing(4, passed_again=(again,)))
     assert "| open, passed 1 of 3 runs needed |" in _bug(place).read_text()
-    results = [archived(place, record(number), [TEST]) for number in (5, 6, 7)]
-    assert [(each.proven, each.held) for each in results] == [([], []), ([CAUSE], []), ([], [CAUSE])]
+    lasting = [archived(place, record(number), [TEST]).lasting for number in (5, 6, 7)]
+    assert lasting == [((), ()), ((), (CAUSE,)), ((CAUSE,), ())]
 
 
 def test_the_table_of_fixes_holds_whatever_git_says(place: Layout) -> None:
