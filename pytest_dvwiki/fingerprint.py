@@ -57,12 +57,12 @@ _BEGINNINGS = (
     f"{COMPARED}|module|from|non|nan|inf|true|false"
     "|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun"
 )
-"""Words that a token can begin with."""
+"""Words that can start a token."""
 _PLAIN = rf"(?:\b(?!(?i:{_BEGINNINGS})\b)[A-Za-z_]*[g-tvwyG-TVWY][A-Za-z_]*(?::?[ ]|$))+"
-"""Words that are not part of any token: each has a letter that no value has, and is followed by a blank.
+"""Words that are not part of any token: each has a letter that no value has, and is followed by a space.
 
 These words stay as they are. Skipping them saves a search for every kind of token in most parts of a text. The last
-kind, `word_kept`, also saves such searches: only a URL can begin inside a word.
+kind of token, `word_kept`, saves such searches, too: only a URL can begin inside a word.
 """
 # There is one pass, and the first alternative that fits wins. A sign belongs to its number; otherwise positive and
 # negative values would give one scoreboard message two fingerprints. Tokens are not numbered; otherwise a cause would
@@ -167,7 +167,7 @@ def shortened(text: str) -> str:
 
 
 def joined(text: str) -> str:
-    """Return a masked text with single blanks between its words and one `V` for each series of values."""
+    """Return a masked text with single spaces between its words, and one `V` for each series of values."""
     return _SERIES.sub("V", " ".join(text.split()))
 
 

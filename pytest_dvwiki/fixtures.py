@@ -73,7 +73,7 @@ class PromptSource(Protocol):
 
         Args:
             text: The template.
-            profile: Maps the placeholders that the wiki does not fill to their texts.
+            profile: Maps each placeholder that the wiki does not fill to its text.
         """
         ...
 

@@ -81,5 +81,6 @@ def pytest_dvwiki_archived(record: RunRecord, run: Archived) -> None:
 
     Args:
         record: The record of the run, as stored.
-        run: The causes of the run, each with its history and its news, and what passing tests show about other causes.
+        run: The causes of the run, each with its history and whether it is new, and what passing tests show about
+            others.
     """

@@ -28,7 +28,7 @@ class Masks:
     If a function fails, the whole text is dropped: nobody knows what the function would have masked.
 
     Args:
-        functions: Pairs: the name of a function's owner, and the function.
+        functions: The functions, each after the name of its owner.
         note: Called with a message for each function that fails; the message does not hold the text.
     """
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.model import Command, Failure, Result, Run
 
-UNREPRODUCIBLE = "the test cannot be chosen without a secret in its name"
+UNREPRODUCIBLE = "the test cannot be selected without a secret in its name"
 UNPRINTABLE = "the path or the name of the test holds bytes that no command can show"
 _MASKED = re.compile(r"\[redacted(?:-[0-9a-f]{8})?\]|…")
 """The mask of a secret in a name or a command."""
 _STORED = re.compile(r"\[redacted-[0-9a-f]{8}\]")
 _CHOOSING = ("COCOTB_TEST_FILTER", "COCOTB_TESTCASE", "TESTCASE")
-"""Variables that choose a test inside a simulator."""
+"""Variables that select a test inside a simulator."""
 
 
 def stored_run(run: Run) -> Run:
@@ -71,7 +71,7 @@ def _place(failure: Failure) -> str:
 
 
 def stored_command(command: Command | None, nodeid: str) -> Command | None:
-    """Return a command without secrets; None if the command then cannot choose the test."""
+    """Return a command without secrets; None if it then can no longer select the test."""
     nodeid = redact_id(nodeid)
     return command if command is None or not _STORED.search(nodeid) else _without_secrets(command, nodeid)
 

@@ -30,7 +30,7 @@ MASKED = "…"
 _OPENED = MASK[:-1]
 _DIGITS = 8
 _LONGEST_KEPT = 2048
-"""Longest text, in characters, whose result is cached, because a message recurs within a failure and in others."""
+"""Longest text, in characters, whose result is cached; messages recur within a failure and across failures."""
 _PART = r"[\w.+@%~,=-]+"
 _LIBRARY_PATH = re.compile(
     rf"(?<![\w./~-])/(?:{_PART}/){{1,30}}?(?:(?:site|dist)-packages/|lib/python3\.\d+/(?!site-|dist-))"

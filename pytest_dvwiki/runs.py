@@ -8,7 +8,7 @@ import time
 from datetime import UTC, date, datetime
 
 EVER = "~"
-"""A sort key after the keys of all runs; appended to a prefix, it comes after all keys with this prefix."""
+"""A sort key that comes after the keys of all runs; appended to a prefix, it comes after all keys with that prefix."""
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _NO_NAME = re.compile(r"[^A-Za-z0-9.-]+")

@@ -25,7 +25,7 @@ _SEPARATOR = r"[ \t]{0,3}(?P<sep>:=|=>|[=!]?==?|:(?!:))[ \t]{0,3}"
 _VALUE = r"(?:[bru]?\\?(?P<quote>['\"])(?P<quoted>[^'\"\n]*)|(?P<plain>[^\s'\"]+))"
 _SUFFIX = r"(?:[_-]?(?:\d{1,3}|base|value|old|new|prod|test|dev|ci|staging|hash|b64|base64|plain|text|string))?"
 _BEHIND = r",;)]}>"
-"""Characters that do not belong to an unquoted value when they end it."""
+"""Characters at the end of an unquoted value that do not belong to it."""
 
 _NUMBER = re.compile(
     r"""(?ix) [-+]?(?: 0[xbo][0-9a-f_xz?.]+ | \d*'s?[bodh]\ ?[0-9a-f_xz?]+ | \d[\d_.,:]*(?:e[-+]?\d+)? | [01xz_]{4,}
@@ -60,7 +60,7 @@ _IDENTIFIER_LEAST = 24
 _OPAQUE_LEAST, _RANDOM_LEAST = 6, 16
 _DIGITS_LEAST = 4
 _HEX_LEAST = 9
-"""A number with this many hex digits or more is too long for a word on a bus."""
+"""A number with at least this many hex digits is too long to be a word on a bus."""
 _ENVIRONMENT = re.compile(r"\W*|.*(?:export|set|env|-e)\s*")
 """Text before a variable in a line that prints or sets an environment."""
 _BEFORE_MOST = 200
@@ -314,7 +314,7 @@ class _Value:
 
 
 def _stays(value: _Value, kind: str) -> bool:
-    """Tell whether a value is no secret, so that it stays."""
+    """Tell whether a value is not a secret and therefore stays."""
     text = value.value
     if text.startswith("[redacted") or text.lower() in _WORDS:
         return True

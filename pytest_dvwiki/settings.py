@@ -376,7 +376,7 @@ class Settings:
         metavar="BRANCH",
         bare="yes",
         check=_check_branch,
-        help="Commit the records and pages that the tool wrote, and nothing else: to the branch that is checked out, "
+        help="Commit the records and pages that dvwiki wrote, and nothing else: to the branch that is checked out, "
         "or to another branch, without touching work tree, index and HEAD.",
     )
     """The branch to commit to: `HEAD` is the branch that is checked out; if empty, nothing is committed."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Count = Callable[[str], int]
 """A function that counts the tokens of a text."""
 _PIECE = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|[0-9]{1,2}| (?=[0-9])| {2,32}|[\x00-\x1f!-/:-@\[-`{-\x7f]")
-"""The pieces of ASCII text; a blank before a word belongs to that word."""
+"""The pieces of ASCII text; a space before a word belongs to that word."""
 _logger = logging.getLogger(__name__)
 
 

@@ -1,4 +1,4 @@
-"""The access of a group to new files: the same as its access to their folder."""
+"""Gives a folder's group the same access to new files as to the folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The versions of the package and of its fingerprints, and the name of the tool in records."""
+"""The versions of the package and of its fingerprints, and the name that records give this program."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _PRINTED = " -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd"
 _SHOWN = re.compile(f"[{_PRINTED}]*")
 """Texts in which libyaml escapes only quotes and backslashes."""
 _BLOCK = re.compile(rf"(?![ \n])(?:[{_PRINTED}]*(?<! )(?:\n|\Z))+(?<!\n)")
-"""Texts that libyaml writes as a plain block: no line ends with a blank, and the first begins with none."""
+"""Texts that libyaml writes as a plain block: no line ends with a space, and the first does not begin with one."""
 _LONGEST_KEY = 100
 """Longest key, in characters, that is always on one line with its value."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -342,7 +342,7 @@ def dump(value: Any) -> str:
 
 
 class _OtherStyleError(Exception):
-    """Raised for a value whose style does not occur in records and pages; libyaml then writes the document."""
+    """Raised for a value in a style that records and pages never use; libyaml then writes the document."""
 
 
 def _lines(mapping: Mapping[Any, Any], indent: str, lead: str = "") -> Iterator[str]:
@@ -350,8 +350,8 @@ def _lines(mapping: Mapping[Any, Any], indent: str, lead: str = "") -> Iterator[
 
     Args:
         mapping: The mapping, which is not empty.
-        indent: Blanks before the keys.
-        lead: The text before the first key, instead of the blanks.
+        indent: Spaces before the keys.
+        lead: The text before the first key, instead of the spaces.
     """
     before = lead or indent
     for key, value in mapping.items():

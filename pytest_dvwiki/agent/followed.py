@@ -1,4 +1,4 @@
-"""A wiki for a process that answers many queries: a thread looks at the files, so that no query has to."""
+"""A wiki for a process that answers many queries: a thread checks the files for changes, so that no query has to."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
             yield Knowledge(self._layout, history=history, index=self._index)
 
     def look(self) -> None:
-        """Look at the files now, so that the next query finds what this process has just written."""
+        """Check the files now, so that the next query finds what this process has just written."""
         with self._looking:
             seen = look_at(self._layout.wiki, FOLDERS)
             self._index.look = seen

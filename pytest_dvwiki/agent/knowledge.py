@@ -111,7 +111,7 @@ class Knowledge:
         return [page for page in listed if page.metadata.get("stale") is not True or drifted(page)]
 
     def _is_unaccepted(self, page: PageSummary) -> bool:
-        """Tell whether an agent wrote what a prompt would show of a page, and no person has accepted it."""
+        """Tell whether what a prompt would show of a page was written by an agent, and accepted by no person yet."""
         address, found = page.path.removesuffix(".md"), self._history.unaccepted
         return address in found or (page.category in _AS_WRITTEN and is_unaccepted(address, found))
 

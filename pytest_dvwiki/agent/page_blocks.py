@@ -120,7 +120,7 @@ class PageBlocks:
                 return PromptBlock(self._tagged(header, page, _first_date(lines)), lines[-_CLARIFICATIONS:])
 
     def _tagged(self, header: str, page: PageSummary, since: str | None = None) -> str:
-        """Return a header with a tag that says how long its content has been known."""
+        """Return a header, with a tag that says how long the page's content has been known."""
         return f"{header} [{age.tag(page, self._today, since)}]"
 
     def _bug(self, page: PageSummary) -> PromptBlock:
@@ -174,7 +174,7 @@ class PageBlocks:
         return replace(cause, subtype=subtype, advice=advice or self._history.fix_template(name))
 
     def _sibling_causes(self, page: PageSummary) -> Iterator[str]:
-        """Yield the other causes reported by the check that reported a page's cause, each with its fix."""
+        """Yield the other causes reported by the same check as a page's cause, each with its fix."""
         own = self._history.archive.present((page.cause,))
         for name in self._history.archive.family(page.cause):
             known = self._history.cause(name) if name not in own else None
@@ -281,7 +281,7 @@ def family(history: WikiHistory, page: PageSummary) -> list[PageSummary]:
 
 
 def _outdated(page: PageSummary) -> tuple[str, ...]:
-    """Return a line about code that a page cites and that no longer exists; nothing if all cited code exists."""
+    """Return a line about cited code that no longer exists; nothing if all of it does."""
     reason = drifted(page)
     return (f"Out of date in part: {prose(reason, _TITLE_LENGTH)}.",) if reason else ()
 

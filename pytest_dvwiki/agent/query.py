@@ -147,7 +147,7 @@ class WikiQueryService:
         budget: int,
         comes_last: Callable[[PageSummary], bool] = lambda _: False,
     ) -> str:
-        """Return, as text, the best pages of a category whose keys have the given values and that pass a filter.
+        """Return, as text, the best pages of a category among those with the given values that pass a filter.
 
         Pages for which `comes_last` is true follow the others; `top_k` applies to each of the two groups.
         """
@@ -182,7 +182,7 @@ class WikiQueryService:
         )
 
     def _share(self, purpose: str) -> str:
-        """Return a note that the budget for a purpose is a share of the total."""
+        """Return a note that the budget is only one purpose's share of the total."""
         return f"the share of {purpose} in {self.config.max_context_tokens}"
 
 

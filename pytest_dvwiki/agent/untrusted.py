@@ -1,4 +1,4 @@
-"""Text by others, rendered for agents: as data that is quoted, never as a part of the instructions.
+"""Text written by others, rendered for agents as quoted data, never as part of the instructions.
 
 Logs, commit messages, names of files and tests, and pages hold whatever somebody wrote. The prompts, the answers of the
 MCP server and what commands print for agents show such text only through the functions of this module.
@@ -18,7 +18,7 @@ templates."""
 
 
 def quoted(text: str, limit: int = LONGEST_LINE, *, data: str = "", source: str = "", language: str = "text") -> str:
-    """Return a text by others in a quotation that the text cannot end.
+    """Return text written by others, in a quotation that it cannot break out of.
 
     Escape sequences and invisible characters are removed; control tokens and placeholders get a space inside.
 

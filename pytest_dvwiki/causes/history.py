@@ -82,7 +82,7 @@ class History(Protocol):
         ...
 
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
-        """Return the tests whose pass is news for a failure on record, one entry for each test and fingerprint."""
+        """Return the passing tests that failed before and are not proven fixed, one entry per test and fingerprint."""
         ...
 
     def fix_template(self, failure_subtype: str) -> str:

@@ -15,7 +15,8 @@ _NOTHING = "the check names neither items nor input_files, so nothing was checke
 def lines(result: CheckResult) -> Iterator[str]:
     """Yield the violations first, each with the log line that it is about, then the found and waived items.
 
-    The first line names the failure; no other line adds a word that logs use for failures, such as `error`.
+    The first line names the failure. The other lines add no word, such as `error`, that would look like another
+    failure.
     """
     if result.expected and not result.is_right:
         number = len(result.expected)

@@ -45,7 +45,7 @@ COMMANDS = {
     "mcp": "serve the wiki to agents, as a server of the Model Context Protocol",
     "merge": "merge two bug pages that describe the same cause",
     "patterns": "list, explain, check and propose the patterns that name failures",
-    "report": "make a report: a static site, or a summary for the morning",
+    "report": "make a report: a static site, or the morning summary",
     "rerun": "print the commands that rerun the shortest failing test of each cause",
     "review": "list what waits for review, and accept, edit or reject it",
     "scan": "scan logs of any size and report what failed in them",

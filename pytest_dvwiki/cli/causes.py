@@ -1,4 +1,4 @@
-"""Look-up of the cause that a user names by a page, a fingerprint, or the first digits of a fingerprint."""
+"""Finds the cause that a user means by a page, a fingerprint, or the first digits of a fingerprint."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
 
 
 def _describe(history: WikiHistory, fingerprint: str) -> str:
-    """Return a cause with its label and page."""
+    """Return a cause as text: its fingerprint, label and page."""
     cause = history.cause(fingerprint)
     page = f", {cause.page.path}" if cause and cause.page else ""
     return f"{fingerprint} ({cause.label}{page})" if cause else fingerprint

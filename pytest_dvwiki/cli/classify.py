@@ -66,7 +66,7 @@ def _as_json(value: object, *, indent: int | None = None) -> str:
 
 
 def classifier_of(args: argparse.Namespace) -> TextClassifier:
-    """Return a classifier with the patterns in force in the project; the patterns of the options come first.
+    """Return a classifier with the patterns in force in the project; patterns given by options come first.
 
     Args:
         args: Parsed options, including those of `add_sources`.

@@ -92,7 +92,7 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, 
 
 
 def _commits(repository: Repository, given: str | None) -> dict[str, Any]:
-    """Return a fix row's fields about commits: the range from the last commit without the fix to the fix itself.
+    """Return the commit fields of a fix row: the range from the last commit without the fix to the fix itself.
 
     Raises:
         UsageError: git does not know a commit.

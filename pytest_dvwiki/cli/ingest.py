@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--run-id",
         metavar="ID",
-        help="name of the run, for artefacts without a start time: the same files with another id count "
+        help="id of the run, for artefacts without a start time: the same files with another id count "
         "as another run (default: the run number of the CI system, else the job id of LSF or Slurm, else --commit)",
     )
     parser.add_argument(
@@ -167,7 +167,7 @@ class _Ingest:
         self._templates = _templates(self._settings)
         self._problems = 0
         self._several = False
-        """Whether the call reads several runs; a cause of more than one run is then shown once."""
+        """Whether the call reads several runs; a cause that occurs in more than one is then shown once."""
         self._shown: set[str] = set()
         """Fingerprints of the causes that this call has shown."""
         self._causes: dict[str, Cause] = {}
@@ -240,7 +240,7 @@ class _Ingest:
         return f"{text}\n**Incomplete**: {problems} while reading; there may be more causes.\n"
 
     def _collect(self, causes: Iterable[Cause]) -> None:
-        """Keep causes for the summary; a cause of several runs is kept once, with its tests from all these runs."""
+        """Collect causes for the summary; a cause of several runs is kept once, with its tests from all of them."""
         for cause in causes:
             first = self._causes.setdefault(cause.name, cause)
             if first is not cause:
@@ -509,7 +509,7 @@ class _Ingest:
         )
 
     def _run(self, files: Sequence[Artefact], times: Sequence[float]) -> Run:
-        """Return the run that left these files, still without results; the times give its start and end."""
+        """Return the run that left these files, still without results; its start and end come from `times`."""
         from pytest_dvwiki.capture.run_ids import in_order  # noqa: PLC0415
 
         started = min(times)
@@ -532,7 +532,7 @@ class _Ingest:
         Args:
             group: The files of the run.
             run: The run as read from the files.
-            without_tests: Number of tests that stand in for logs without the name of a test and without a failure.
+            without_tests: Number of logs with neither a test name nor a failure; each was given a stand-in test.
         """
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
@@ -590,7 +590,7 @@ def _templates(settings: Settings) -> list[PathTemplate]:
 
 
 def _vcs(settings: Settings, commit: str | None) -> Vcs:
-    """Return the state of the repository when the files were made, which only the caller knows.
+    """Return the state of the repository in which the files were made, as far as the user gave it.
 
     Raises:
         UsageError: git does not know the commit.

@@ -1,4 +1,4 @@
-"""Files that were archived before, and the runs that they belong to."""
+"""Files that are archived already, and the runs that they belong to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class KnownFiles:
         self._commit = commit
 
     def run_of_reports(self, reports: Sequence[Artefact]) -> str | None:
-        """Return the run with exactly these coverage reports: only all reports together decide what is a hole."""
+        """Return the archived run with exactly these coverage reports: only together do they show what is a hole."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.model import WRITTEN  # noqa: PLC0415
 

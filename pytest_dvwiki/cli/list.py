@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the pages, each with what a reader needs to choose; return 1 if there are none."""
+    """Print the pages, each with enough about it to choose what to read; return 1 if there are none."""
     entries = store_of(args).list(args.folder)
     if args.format == "json":
         print_json([asdict(entry) for entry in entries])

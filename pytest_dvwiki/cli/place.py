@@ -82,7 +82,7 @@ def require_content(layout: Layout) -> None:
 
 
 def without_wiki(layout: Layout) -> str:
-    """Return the message that there is no wiki, with the folder that was checked and the remedy."""
+    """Return the message for a missing wiki: the folder that was checked, and the remedy."""
     return (
         f"no wiki in {layout.wiki}; name the project with --root, or create a wiki with `dvwiki init`"
         " (`pytest --dvwiki` creates it at the first failure)"

@@ -1,4 +1,4 @@
-"""`dvwiki report`: prints the summary for the morning, or writes the report as a static site."""
+"""`dvwiki report`: prints the morning summary, or writes the report as a static site."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _WIDEST = 160
 _INDENT = " " * 6
 _SLOWEST = "python"
 _LARGE = 50_000_000
-"""If the logs have more bytes than this and the slowest engine read them, a remark says so."""
+"""If more bytes than this were read by the slowest engine, a remark suggests a faster one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -196,7 +196,7 @@ class _Bar:
         self._source = source
 
     def at(self, position: int) -> None:
-        """Show that this many bytes of the file were read."""
+        """Show how many bytes of the file have been read."""
         if not self._shown or self._source is None or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + 0.1

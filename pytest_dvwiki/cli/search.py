@@ -26,7 +26,7 @@ _CHOSEN_BY: dict[str, Callable[[Facets], str]] = {
     "label": lambda page: " / ".join(filter(None, (page.error_class, page.failure_subtype))),
     "ip_type": lambda page: page.ip_type,
 }
-"""Maps the name of each filter to the function that returns what the filter compares."""
+"""Maps the name of each filter to a function that returns the page property it looks at."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -109,7 +109,7 @@ def index_of(settings: Settings) -> WikiSearchIndex:
 
 
 def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
-    """Return why nothing was found: no page has the words, or none has a filter's value (list the values in use)."""
+    """Explain why nothing was found: no page has the words, or none has a filter's value (and which values exist)."""
     from pytest_dvwiki.wiki.review import FOLDER  # noqa: PLC0415
     from pytest_dvwiki.wiki.text.notes import UNREVIEWED  # noqa: PLC0415
 

@@ -70,7 +70,7 @@ def librarian_settings(settings: Settings) -> LibrarianSettings:
 
 
 def print_event(event: Event) -> None:
-    """Show on the terminal what a model does."""
+    """Show an event of a model call on the terminal."""
     print(event, file=sys.stderr)
 
 

@@ -15,7 +15,7 @@ from pytest_dvwiki.wiki.page_summary import page_name
 if TYPE_CHECKING:
     import argparse
 
-_ADVICE = "give a value, because others need it later"
+_ADVICE = "give a value: whoever reads the waiver later needs it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -135,7 +135,7 @@ class _Page:
         self._version = topic.version(self._data)
 
     def reason(self, *, is_named: bool) -> Outcome | None:
-        """Return the outcome that says why the page is not compiled now; None if the page is due."""
+        """Return an outcome with the reason why the page is not compiled now; None if the page is due."""
         fewest = max(_FEWEST, self._settings.threshold)
         if len(self._active) < fewest:
             return self._outcome("few", f"{len(self._active)} of {fewest} lessons")

@@ -1,8 +1,8 @@
 """Shortening of topics: how a model's answers about the lessons of a page are checked and applied.
 
-The model says which lessons are the same, which contradict each other, and which belong together, and writes texts that
-can each replace several lessons. Everything else is done by code: sources are joined, a text that names nothing of the
-project is refused, and a lesson stays as it is unless an accepted text replaces it.
+The model says which lessons are the same, contradict each other, or belong together. It also writes texts that can each
+replace several lessons. Everything else is done by code: sources are joined, a text that names nothing of the project
+is refused, and a lesson stays as it is unless an accepted text replaces it.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def _prose_of(lesson: Lesson) -> frozenset[str]:
 
 
 def _renamed(lesson: Lesson, former: Collection[str], name: str) -> Lesson:
-    """Return a lesson whose links to the replaced lessons `former` now lead to the lesson `name`."""
+    """Return a lesson with its links to the replaced lessons `former` redirected to the lesson `name`."""
     return replace(
         lesson,
         supersedes=tuple(dict.fromkeys(name if each in former else each for each in lesson.supersedes)),

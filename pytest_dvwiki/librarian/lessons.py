@@ -309,7 +309,7 @@ def _same(
 
 
 def alike(one: Lesson, other: Lesson) -> float:
-    """Return the share of two lessons' words that both lessons contain, from 0 to 1."""
+    """Return what share of two lessons' words they have in common, from 0 to 1."""
     both = one.words | other.words
     return len(one.words & other.words) / len(both) if both else 0.0
 
@@ -342,7 +342,7 @@ def _write(layout: Layout, page: str, wanted: Sequence[Lesson]) -> str | None:
 
 
 def is_noted(layout: Layout, task_id: str) -> bool:
-    """Tell whether, according to the log, the lessons of a session were already taken."""
+    """Tell whether the log shows that the lessons of a session were already taken."""
     try:
         text = reading.read_bytes(layout.wiki / "log.md").decode("utf-8", "replace")
     except OSError:

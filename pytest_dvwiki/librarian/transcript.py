@@ -47,7 +47,7 @@ def _text(value: Any, depth: int = 0) -> str:
 
 
 def tail(text: str, limit: int) -> str:
-    """Return the end of a transcript, from the beginning of a message on.
+    """Return the end of a transcript, starting at the beginning of a message.
 
     Args:
         text: The transcript.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LONGEST_REASON = 200
 _PLACE = re.compile(r"\{(?:root|model)\}")
 _AGAIN = frozenset({408, 409, 425, 429, *range(500, 600)})
-"""HTTP statuses after which the same call can succeed."""
+"""HTTP statuses after which the same call can succeed if it is repeated."""
 
 
 class CallError(Exception):

@@ -28,7 +28,7 @@ class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     kind: BackendKind = "none"
     run: str | tuple[str, ...] = ""
-    """The command of kind `command`, as a line or as its words; `{root}` and `{model}` stand for the project's folder
+    """For kind `command`: the command, as a line or as its words; `{root}` and `{model}` stand for the project's folder
     and the model."""
     url: str = ""
     """The URL of the server; empty for the library's default."""
@@ -50,7 +50,7 @@ class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return shlex.split(self.run) if isinstance(self.run, str) else list(self.run)
 
     def model_for(self, step: str) -> str:
-        """Return the model listed for a step, else for the part of its name before the first dot, else the default."""
+        """Return the model listed for a step, else for its name up to the first dot, else the default."""
         if isinstance(self.model, str):
             return self.model
         return next(filter(None, map(self.model.get, (step, step.partition(".")[0], _DEFAULT))), "")

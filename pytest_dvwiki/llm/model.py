@@ -94,7 +94,7 @@ class Model(Protocol):
 
 
 def quoted(tag: str, text: str) -> str:
-    """Return untrusted text between XML tags; no tag of that name inside the text can end the quotation."""
+    """Return untrusted text between XML tags, with any tag of that name inside the text defused."""
     inside = re.sub(rf"<(?=\s*/?\s*{re.escape(tag)})", "&lt;", text, flags=re.IGNORECASE)
     return f"<{tag}>\n{inside}\n</{tag}>"
 

@@ -1,4 +1,4 @@
-"""The form of every answer: data with a version number, and a text of the same content within a budget of tokens."""
+"""The form of every answer: data with a version number, and the same content as text within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ToolAnswer:
     rows: Sequence[Any] = ()
     """The entries of the list, or the data from which `row` makes them."""
     row: Callable[[Any], Row] | None = None
-    """Makes an entry from an item of `rows`, only when needed: of thousands, only a few fit."""
+    """Makes an entry from an item of `rows`; called only when needed, because only a few of thousands fit."""
     more: str = ""
     """How to get the entries that the budget leaves out; follows their number, as in `, give a larger budget`."""
     left_out: tuple[str, ...] = ()

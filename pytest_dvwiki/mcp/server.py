@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 READ_ONLY = "read-only"
 WITHOUT_READER = 1000
-"""Maximum number of tokens of an answer to a client without session or token, whose reads cannot be counted."""
+"""Maximum number of tokens in an answer to a client that has neither session nor token: its reads cannot be counted."""
 _MOST_CALLERS = 1000
 _MOST_LISTED = 200
 """Maximum number of resources in one answer."""
@@ -52,7 +52,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Caller:
-    """A client, as far as the server can tell clients apart, with its view of the pages of each project."""
+    """A client, as far as the server can tell clients apart, and the stores through which it reads each project."""
 
     stores: dict[str, WikiStore] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)

@@ -108,7 +108,7 @@ class Project:
         return [entry.address for entry in self.store("agent").list() if not entry.pages]
 
     def file(self, name: str) -> str:
-        """Return the text of a file that the tool writes, or what to do if the file is missing."""
+        """Return the text of a file that dvwiki writes, or what to do if the file is missing."""
         try:
             text = outside.read(self.layout.wiki, name).decode("utf-8", "replace")
             return quoted(text, 1 << 20, data=name, language="markdown")

@@ -45,7 +45,7 @@ class Checker:
             yield from self.problems_of(pattern)
 
     def problems_of(self, pattern: Pattern) -> Iterator[Problem]:
-        """Yield what is wrong with the examples of one pattern, whichever pattern is to blame."""
+        """Yield what is wrong with the examples of one pattern, even if another pattern is to blame."""
         if not pattern.examples:
             yield self._problem(pattern, "examples", "is empty; give a log line that the pattern has to match")
         for example in pattern.examples:
@@ -92,7 +92,7 @@ class Checker:
         )
 
     def _company(self, pattern: Pattern) -> str:
-        """Return a line that a pattern needs besides its own message, taken from the examples of other patterns."""
+        """Return a line for the pattern's `together_with`, taken from the examples of other patterns."""
         rule = next(Rule(entry) for entry in self.registry.entries if entry.pattern.id == pattern.id)
         examples = (example for other in self.registry for example in other.examples)
         return next(filter(rule.company, examples), "") if pattern.together_with else ""

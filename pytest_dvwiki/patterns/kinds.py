@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 
 FAMILIAR = 8
-"""Number of lines of one kind that match nothing, after which more lines of that kind are skipped."""
+"""After this many lines of one kind that match nothing, more lines of that kind are skipped."""
 ENOUGH = 32
 """Number of lines of one kind that a search yields; callers that keep lines keep fewer."""
 MOST = 4096
-"""Number of kinds that are remembered; one more clears the memory."""
+"""Number of kinds that are remembered; when one more is added, all are forgotten."""
 _NUMBER = re.compile(r"([0-9a-f](?:(?<=[1-9])[0-9a-f]*+|(?<=0)x0*+[1-9a-f][0-9a-f]*+|[0a-f]*+[1-9][0-9a-f]*+))")
 """A number that is not zero. One set of first characters for all alternatives halves the time that a line takes."""
 
@@ -37,7 +37,7 @@ class KindCounts:
         self._counts: dict[str, int] = {}
 
     def enough(self, kind: str) -> bool:
-        """Tell whether more lines of a kind are skipped."""
+        """Tell whether further lines of a kind are to be skipped."""
         return self.limit is not None and self._counts.get(kind, 0) >= self.limit
 
     def note(self, kind: str) -> None:

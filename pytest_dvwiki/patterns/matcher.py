@@ -1,4 +1,4 @@
-"""Find the messages of patterns in a text.
+"""Find the messages in a text that patterns match.
 
 An engine looks for the literals of all patterns in one pass over the text. `re` then tries the patterns on the messages
 around the lines that contain a literal; RE2 tries the patterns that people wrote. The time is linear in the text,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import Pattern, RegistryEntry
 
 BEFORE = 4
-"""Number of lines before a candidate at which its message can begin."""
+"""How many lines before a candidate its message can begin."""
 MOST_TOGETHER = 64
 """Number of candidates that are decided together; the results show which kinds of the next ones can be skipped."""
 _TELLING = 400
@@ -42,7 +42,7 @@ _MOST_DECIDED = 4096
 _ANY = "surrogatepass"
 _NUMBER = re.compile(r"(?:0x|\d{1,4}'s?h)?0*(0|[\da-f]*[1-9][\da-f]*)", re.ASCII)
 _HDL = ("hdl",)
-"""The tools of patterns that match a message of any HDL tool by its words alone."""
+"""Value of `tools` in patterns that match messages of any HDL tool, by their words alone."""
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -134,11 +134,11 @@ def _value(text: str) -> str:
 
 
 class Matcher:
-    """The patterns of a registry over texts of any size; implements `model.Interest`.
+    """Finds the messages that a registry's patterns match, in texts of any size; implements `model.Interest`.
 
     Args:
         registry: The patterns.
-        watched: Literals, in lower case, of other lines that a caller of `search` wants to see.
+        watched: Literals, in lower case, that mark other lines which a caller of `search` wants to see.
     """
 
     def __init__(self, registry: Registry, watched: Sequence[str] = ()) -> None:

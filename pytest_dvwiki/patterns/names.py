@@ -8,7 +8,7 @@ import re
 WORDED = frozenset(
     {"scoreboard_fail", "timeout", "hang", "x_propagation", "coverage_miss", "protocol_violation", "timing_offset"}
 )
-"""Subtypes that patterns recognise by the words of a message, whichever tool reported it."""
+"""Subtypes that patterns recognise by a message's wording, whichever tool reported it."""
 
 _NAME = "N"
 _DETAIL = re.compile(r"\b(Scope|Instance|Process|Region|Module): ?(?:in )?[^\s,;]+")

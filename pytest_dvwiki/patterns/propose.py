@@ -88,7 +88,7 @@ def propose(
 def message_of(primary: str, excerpt: str) -> str:
     """Return a message as the log has it.
 
-    The first cause on record differs: each run of blanks is one blank, and its place may follow at the end.
+    The first cause on record differs: runs of spaces are collapsed to one, and the place may follow at the end.
     """
     whole = " ".join(primary.split())
     messages = (message.text for message in assemble([strip_line(line) for line in excerpt.split("\n")]))

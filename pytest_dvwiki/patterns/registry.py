@@ -47,7 +47,7 @@ class Registry:
     Args:
         entries: The patterns, the first with the highest precedence.
         replaced: Maps the id of each replaced pattern to its source.
-        chosen: The literals by which messages of the patterns are found; chosen at first use if None.
+        chosen: The literals that lead to messages of the patterns; chosen at first use if None.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Registry:
 
     @property
     def triggers(self) -> Triggers:
-        """Return the literals by which messages are found."""
+        """Return the literals that lead to messages of the patterns."""
         if self._triggers is None:
             self._triggers = triggers.cached(self.entries, self.hash)
         return self._triggers
@@ -95,7 +95,8 @@ class Registry:
 
         Args:
             pattern_id: The pattern that matched it.
-            failure_subtype: The subtype of the failure; if the pattern has another one, the subtype's advice counts.
+            failure_subtype: The failure's subtype; if it differs from the pattern's own, its advice is returned instead
+                of the pattern's.
             message: The source of the names in the advice.
             quoted: Quotes a name, which comes from a log.
         """

@@ -107,7 +107,7 @@ class RegistryEntry(msgspec.Struct, frozen=True):
 
 
 class Subtype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The initial text of the wiki on a failure subtype, until the team improves it."""
+    """What the wiki first says about a failure subtype, until the team improves it."""
 
     id: str
     title: str

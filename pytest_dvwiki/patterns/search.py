@@ -52,7 +52,7 @@ def compiled(source: str) -> Search:
 
 
 def of_people(source: str) -> Expression:
-    """Compile an expression that people gave: RE2 searches for it, and finds the same groups as `compiled` does.
+    """Compile an expression that a user wrote: RE2 searches for it, and finds the same groups as `compiled` does.
 
     Args:
         source: The expression, accepted by `expression.check`.

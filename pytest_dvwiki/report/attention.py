@@ -1,6 +1,7 @@
-"""Causes and waivers that need attention: open, new, regressed or fixed since a day, expiring; and who should look.
+"""What needs attention: causes that are open, or new, regressed or fixed since a given day; expiring waivers.
 
-All of this comes from the records, the pages and the waivers; `dvwiki status`, the summary and the site format it.
+Each cause comes with who should look at it. All of this comes from the records, the pages and the waivers; `dvwiki
+status`, the summary and the site format it.
 """
 
 from __future__ import annotations
@@ -54,12 +55,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED"]
-"""The state of a cause: what is new about it in the newest runs, or that its tests pass again."""
+"""The state of a cause in the newest runs; FIXED and MAYBE FIXED mean that its tests pass again."""
 WEEK = timedelta(days=7)
 _SHOWN = (Seen, SeenOn, Regressed, Beside, FixedBy, Came, Infrastructure, Tracked, Accepted, Reproduce, Unseeded)
 """The kinds of statements that are shown."""
 WHY = (Regressed, FixedBy, Came, Infrastructure)
-"""The kinds of statements that say why a cause is in its state."""
+"""The kinds of statements that explain a cause's state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ class Attention:
     runs: int
     """Number of runs from `since` on."""
     news: tuple[AttentionItem, ...]
-    """The causes with news from `since` on, the cause with the most failing tests first."""
+    """The causes that failed, or passed again, from `since` on; the one with the most failing tests first."""
     open: tuple[PageSummary, ...]
     """The pages of open causes whose tests do not pass, the most recently seen first."""
     expiring: tuple[Waiver, ...]
@@ -230,9 +231,9 @@ class ProjectData:
     def lookers(self, cause: Cause) -> tuple[Looker, ...]:
         """Return who should look at a cause.
 
-        This is the owner on the cause's page. If the page has none, it is the author of the commit that brought the
-        cause, if only one commit can have brought it, and the owners of the files that changed then. If none of these
-        is known, it is the owners of the file that reports the cause, else of the file of a failing test, else the last
+        This is the owner on the cause's page. If the page has none, it is the author of the commit that introduced the
+        cause, if only one commit can have done so, and the owners of the files that changed then. If none of these is
+        known, it is the owners of the file that reports the cause, else of the file of a failing test, else the last
         author of one of these files.
         """
         pages = self.history.bug_pages(cause.name) if cause.page is not None else []
@@ -248,9 +249,9 @@ class ProjectData:
             return
         commit = came.only_commit.partition(" ")[0]
         if commit and (author := self.people.author(commit)):
-            yield Looker(author, f"wrote {short(commit)}, the commit that the cause came with")
+            yield Looker(author, f"wrote {short(commit)}, the commit that introduced the cause")
         for owner in came.owners:
-            yield Looker(owner, "owner, in CODEOWNERS, of files that changed when the cause came")
+            yield Looker(owner, "owner, in CODEOWNERS, of files that changed when the cause came in")
 
     def owners(self, cause: Cause, page: PageSummary | None) -> tuple[str, ...]:
         """Return who owns a cause.

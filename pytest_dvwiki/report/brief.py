@@ -1,4 +1,4 @@
-"""The parts of a cause that outputs for other tools show; they are chosen here, and each output formats them."""
+"""What outputs for other tools show of a cause: the choice is made here, and each output formats it."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _MOST_WAIVERS = 3
 
 
 def render(found: Attention, *, width: int) -> Iterator[str]:
-    """Yield at most 24 lines: runs, causes with news, open causes, waivers that expire.
+    """Yield at most 24 lines: runs, causes that failed or passed again, open causes, waivers that expire.
 
     Args:
         found: What needs attention.

@@ -31,7 +31,7 @@ _STYLE = Style(name=code, quote=lambda words: escape(one_line(words)), link=lamb
 
 
 def headline(found: Attention) -> str:
-    """Return a line about the newest run, and how many causes have each kind of news."""
+    """Return a line about the newest run, and how many causes are new, regressed, fixed, and so on."""
     news = f"{count(found.runs, 'run')} since {found.since}, causes: {found.headline or 'no news'}"
     return ". ".join([*newest(found), f"{news}; {count(len(found.open), 'bug page')} open."])
 

@@ -54,7 +54,7 @@ _EXCERPT_LINES = 14
 _RIGHT = 80
 """Column at which the origin ends, if the terminal is that wide."""
 _BARE_CHECKS = ("AssertionError ", "AssertionError: assert ")
-"""How the message of an assertion without a text begins; the message does not say what was compared."""
+"""Prefixes of an assertion's message if the assertion has no text of its own: it does not say what was compared."""
 _ORIGINS: dict[OriginType, str] = {
     "RTL_BUG": "RTL bug",
     "TB_BUG": "testbench bug",
@@ -153,7 +153,7 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 
 
 def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width: int) -> Iterator[Line]:
-    """Yield the lines of the first causes; causes that came with the same commits are shown together."""
+    """Yield the lines of the first causes; causes introduced by the same commits are shown together."""
     groups = {onset: number for onset, number in Counter(map(_onset, causes)).items() if onset and number > 1}
     causes = _grouped(causes, groups)
     for cause in causes[:_MOST_CAUSES]:
@@ -170,7 +170,7 @@ def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width:
 
 
 def _onset(cause: Cause) -> tuple[str, ...]:
-    """Return, in two parts, the heading above causes that came with the same commits; empty without an earlier pass."""
+    """Return, in two parts, the heading above causes introduced by the same commits; empty without an earlier pass."""
     found = cause.first_bad
     if found is None:
         return ()
@@ -219,7 +219,7 @@ def _cause(session: Session, cause: Cause, *, verbosity: int, width: int) -> Ite
 def _next_steps(
     session: Session, cause: Cause, stated: Sequence[Statement], *, verbosity: int, width: int
 ) -> Iterator[Line]:
-    """Yield what helps to repair a cause: its place, the commits that brought it, the fix, the command."""
+    """Yield what helps to repair a cause: its place, the commits that introduced it, the fix, the command."""
     most = 3 if verbosity < 1 else 12
     frame = cause.verdict.frame if cause.verdict is not None else None
     if frame is not None and frame.file.rpartition("/")[2] not in cause.occurrence.primary:
@@ -307,7 +307,7 @@ def _detail(cause: Cause, width: int) -> Iterator[Line]:
 
 
 def _passes(session: Session, width: int) -> Iterator[Line]:
-    """Yield the known causes whose tests pass in this run, and what explains the passes."""
+    """Yield the known causes whose tests pass in this run, and why they may pass."""
     for each in session.archived.passed:
         yield Line("")
         yield Line(f"{each.word:<10} {each.cause.label if each.cause is not None else each.name}", _MARKUP[each.word])

@@ -143,7 +143,7 @@ class ProcessContext:
 
 
 class _LateInterest:
-    """Decides by the patterns which lines to keep; the patterns are loaded only for a text too long to keep whole."""
+    """Lets the patterns decide which lines to keep; they are loaded only for a text that is too long to keep whole."""
 
     def __init__(self, context: ProcessContext) -> None:
         self._context = context

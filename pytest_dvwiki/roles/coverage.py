@@ -39,7 +39,7 @@ class SessionCoverage:
 
     Args:
         root: Folder that the globs are relative to.
-        globs: One or more globs, separated by blanks.
+        globs: One or more globs, separated by spaces.
     """
 
     def __init__(self, root: Path, globs: str) -> None:
@@ -58,7 +58,7 @@ class SessionCoverage:
 
         Args:
             notes: Receives notes for the user.
-            arguments: Words of the command line, which may choose tests.
+            arguments: Words of the command line, which may select tests.
             is_complete: Whether the session came to its end.
 
         Returns:

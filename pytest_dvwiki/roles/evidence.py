@@ -1,4 +1,4 @@
-"""Collection of the evidence for each phase of a test, by the process that ran the test, while the evidence exists."""
+"""Collects the evidence for each phase of a test, in the process that runs the test, before it is gone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EvidenceReader:
     Args:
         context: What the roles of this process share.
         spooled: Returns the files with the output of the test's children, stdout first.
-        live: Whether only the spooled files hold that output, because pytest's own capture is off or does not see it.
+        live: Whether that output is only in the spooled files, because pytest's own capture is off or does not see it.
         builds: Returns the latest build of each place; called at first use.
     """
 

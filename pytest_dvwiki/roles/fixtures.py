@@ -1,7 +1,7 @@
 """Fixtures that ended with SystemExit, as when a build of cocotb-test fails, or cocotb's runner does not find a tool.
 
 pytest caches other exceptions for all tests that need the fixture, but not SystemExit: from the second test on, pytest
-fails with an assertion of its own. The evidence of the first failure is then used for the later ones, too.
+fails with an assertion of its own. The evidence of the first failure then also serves for the later tests.
 """
 
 from __future__ import annotations

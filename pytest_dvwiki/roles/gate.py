@@ -1,4 +1,4 @@
-"""`--dvwiki-gate`: turns pytest's exit status 1 into 0 where every failed test is waived or known."""
+"""`--dvwiki-gate`: turns pytest's exit status 1 into 0 if every failed test is waived or known."""
 
 from __future__ import annotations
 

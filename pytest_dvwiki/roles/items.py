@@ -193,7 +193,7 @@ class ItemRole:
                 self._spool.detach()
 
     def _begin(self, child: Child) -> None:
-        """Record a child process before it starts; after the first child only simulations add something new."""
+        """Record a child process before it starts; after the first child, only simulations are worth recording."""
         running = self._running
         if running is None:
             return

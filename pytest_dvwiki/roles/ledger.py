@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 _RANK: dict[Outcome, int] = {"passed": 0, "skipped": 1, "xfailed": 2, "failed": 3, "error": 4}
-"""Order of outcomes; the worst of several phases counts."""
+"""Severity of each outcome; of a test's several phases, the worst outcome counts."""
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class _Test:
             self.outcome = outcome
 
     def again(self, failures: Iterable[Failure]) -> _Test:
-        """Return the state at the start of another attempt; it keeps only the failures so far."""
+        """Return the state at the start of another attempt: only the failures so far are carried over."""
         return _Test(attempts=self.attempts + 1, earlier=(*self.earlier, *failures))
 
 
@@ -226,7 +226,7 @@ class Ledger:
         return len(self._failed_reports)
 
     def unsettled(self) -> list[str]:
-        """Return the tests with a failed report whose failures are not all among the session's settled ones."""
+        """Return the tests that have a failed report with a failure missing from the session's settled failures."""
         failures = self.settle()[0]
         settled, failing = set(map(_key, failures)), {failure.nodeid for failure in failures}
         return [
@@ -272,7 +272,7 @@ class Ledger:
         return tuple(failures), tuple(results)
 
     def _with_own_command(self, runner: str | None, failures: Iterable[Failure]) -> Iterator[Failure]:
-        """Yield the failures; those of native-runner tests get a command that runs other tests only if needed."""
+        """Yield the failures; the command of a native-runner test is narrowed to that test if it can run alone."""
         for failure in failures:
             if runner is None or failure.command is None or not failure.nodeid.startswith(f"{runner}::"):
                 yield failure
@@ -291,7 +291,7 @@ class Ledger:
             yield replace(failure, command=command)
 
     def _chosen(self, nodeid: str, runner: str, *, is_hang: bool) -> str | None:
-        """Return the test if it can fail without the earlier tests of its simulation; None if these must also run."""
+        """Return the test if it can be rerun without the earlier tests of its simulation, else None."""
         before = map(self._tests.__getitem__, takewhile(lambda other: other != nodeid, self._runners[runner]))
         belong = any(test.failures or (is_hang and test.outcome != "skipped") for test in before)
         return None if belong else nodeid

@@ -89,7 +89,7 @@ class MainRole:
     # The beginning
 
     def pytest_sessionstart(self) -> None:
-        """Check the wiki if there is one; problems that still exist at the end are reported then."""
+        """Check the wiki if there is one; problems that remain at the end of the session are reported."""
         if self._config.inipath is None and not self._config.getoption("rootdir", None):
             self._tell_of_memory_above()
         if not (self._settings.layout.wiki / "index.md").exists():
@@ -164,7 +164,7 @@ class MainRole:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
-        """Take over a worker's notes for the user."""
+        """Receive a worker's notes for the user."""
         for note in getattr(node, "workeroutput", {}).get("dvwiki_notes", ()):
             self._guard.note(note)
 

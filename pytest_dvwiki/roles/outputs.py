@@ -101,7 +101,8 @@ class Outputs:
     def _causes_of(self, fingerprint: str) -> Sequence[Brief]:
         """Return the archived causes of the tests whose reports have a fingerprint.
 
-        The report of a runner of cocotb's own plugin may have a fingerprint that the failures of its tests replace.
+        The report of a runner of cocotb's own plugin may have a fingerprint of its own, which the failures of its tests
+        later replace.
         """
         exact = [brief for brief in self._briefs if brief.fingerprint == fingerprint]
         tests = self._tests.get(fingerprint, set())

@@ -57,11 +57,11 @@ class Evidence:
     config: str | None = None
     """The build configuration as 12 hex digits."""
     reads: tuple[str, ...] = ()
-    """Files that the failed simulation of a runner of cocotb's own plugin read."""
+    """For a runner of cocotb's own plugin: the files that its failed simulation read."""
     excerpts: tuple[Excerpt, ...] = ()
     """More excerpts for the report's own failure."""
     first_line: int | None = None
-    """Line of the simulator's output at which a test of cocotb's own plugin began."""
+    """For a test of cocotb's own plugin: the line of the simulator's output at which it began."""
     noise_errors: int = 0
     native_runner: bool = False
     """Whether the item is a runner of cocotb's own plugin."""
@@ -138,7 +138,7 @@ def _bounded(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
 def shortened(text: str) -> str:
     """Return a text, or the two ends of a very long text: an assertion may print a whole memory.
 
-    The cuts are at blanks, and the second part begins after a private key that the cut may have hit, so that no
+    The text is cut at spaces, and the second part begins after any private key that the cut may have hit, so that no
     unrecognisable part of a secret is left.
     """
     if len(text) <= _TEXT_LIMIT:
@@ -197,7 +197,7 @@ def failure_of(
 
 
 def _place_of_limit(report: pytest.TestReport | pytest.CollectReport, message: str) -> Frame | None:
-    """Return where a cocotb test begins if its own timeout ended it, as no line of it raised the error; else None."""
+    """Return where a cocotb test begins if its timeout ended it, because no line of it raised the error; else None."""
     location = report.location
     if _exception_name(message) != _TIMEOUT or location is None:
         return None

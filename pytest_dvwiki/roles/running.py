@@ -17,7 +17,7 @@ EVIDENCE = "dvwiki"
 OUTCOMES = frozenset({"passed", "failed", "skipped"})
 """Outcomes of pytest itself; any other one, such as `rerun` or `retried`, means that a plugin runs the test again."""
 MORE_THAN_PASSED = frozenset({EVIDENCE, "runner_nodeid", "wasxfail"})
-"""Attributes of a passed report that has to be examined: evidence, and attributes of cocotb's plugin and pytest."""
+"""A passed report with one of these attributes has to be examined; cocotb's plugin and pytest set some of them."""
 _CAPTURING = frozenset({"capfd", "capfdbinary"})
 """Fixtures that let a test read the output of its children; that output must not be redirected."""
 

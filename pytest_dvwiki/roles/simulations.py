@@ -108,7 +108,7 @@ def evidence_of(
 
 
 def _with_makefiles(call: Call, children: Iterable[Child]) -> Call:
-    """Return a call with the environment variables that the Makefiles run by the test use."""
+    """Return a call, with the environment variables used by the Makefiles that the test ran."""
     variables: dict[str, str] = {}
     for child in children:
         if tools.is_make(child):
@@ -123,7 +123,7 @@ def _with_makefiles(call: Call, children: Iterable[Child]) -> Call:
 def _sources(
     seen: Observed, simulations: Iterable[Child], root: Path, *, failed: bool, ignored: Collection[Path | None]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the path and hash of the files by which a later ingest recognises that the simulations are archived.
+    """Yield path and hash of the files that tell a later ingest that these simulations are archived already.
 
     These are the results files, and the logs if the test failed or there are no results files. Other logs are left out,
     because there can be many.

@@ -42,7 +42,7 @@ def version() -> str:
 
 
 class Bm25:
-    """An index of documents; a document's number is its position, from 0, in the sequence given to `of`."""
+    """An index of documents, each with a number: its position, from 0, in the sequence given to `of`."""
 
     def __init__(self, arrays: dict[str, Any]) -> None:
         self._arrays = arrays

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VERSION = 1
-"""Increment this when a change makes the same text give other words."""
+"""Incremented when a change makes the same text yield other words."""
 
 _WORD = re.compile(r"[^\W_]+(?:[_$.'-]+[^\W_]+)*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")

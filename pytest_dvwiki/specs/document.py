@@ -67,7 +67,7 @@ def sections_of(text: str) -> dict[str, str]:
 
 
 def by_heading(pieces: Sequence[str]) -> dict[str, str]:
-    """Return the text below each heading, from a text split at its headings; of equal headings, the first counts."""
+    """Return the text below each heading, given a text split at headings; of identical headings, the first counts."""
     found: dict[str, str] = {}
     for heading, body in zip(pieces[1::2], pieces[2::2], strict=True):
         found.setdefault(heading, body)
@@ -138,7 +138,7 @@ def keywords_of(waiver: Entry) -> list[str]:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """Return the blocks of code in a text; if a block begins before another one ends, the other is not closed."""
+    """Return the blocks of code in a text; a block counts as unclosed if another one begins before it ends."""
     found: list[Block] = []
     fence = language = ""
     first, lines = 0, list[str]()

@@ -53,7 +53,7 @@ class Draft:
         return [*self.items] if listed is None else [each["name"] for each in listed if each.get("pattern", True)]
 
     def missing_with(self, names: Iterable[str]) -> frozenset[str]:
-        """Return the items that are missing if `names` are: these, and the items in files that missing items name."""
+        """Return all items that are missing if `names` are: also those read from a file that a missing item names."""
         found = set(names)
         for each in self.document.get("items", ()):
             if each.get("from") in found:
@@ -102,7 +102,7 @@ def draft(text: str, outline: Outline, folder: Path) -> Draft:
 
 
 def _seen_from(folder: Path, entry: str, home: Path) -> str:
-    """Return an entry of an outline's `input_files` as a check in `folder` has to write it; `home` has the outline."""
+    """Return an entry of `input_files` of the outline in `home`, rewritten for a check in `folder`."""
     if folder == home or entry.startswith(("/", "${")):
         return entry
     return os.path.relpath(home / entry, folder)
@@ -181,7 +181,7 @@ def _expected(
     Args:
         made: The draft check.
         waivers: What section 3 accepts.
-        has_misfits: True if no value fits its pattern.
+        has_misfits: True if the values are made not to match their patterns.
         mode: The waivers of the configuration, or the reason of its global waiver; None if it has no waiver.
     """
     names = set(made.items)

@@ -65,7 +65,7 @@ class SpecGenerator:
 
     Args:
         layout: The project: its text files, and the wiki whose review queue gets the drafts.
-        model: The model; None is an error only if a round has to run.
+        model: The model; it may be None if no round has to run.
         model_name: The model in the settings; results of other models are not reused.
         activity: Called with each line of progress.
         debug: Folder for the files of the rounds; None for a hidden folder beside the specification.
@@ -292,7 +292,7 @@ class _Work:
         return prompts.filled(text, self.name, self.outline) + "\n"
 
     def write(self, name: str, text: str) -> Path | None:
-        """Write a file with a mark; a file that a person wrote or edited is left as it is.
+        """Write a file with a hash of its content; a file that a person wrote or edited is left as it is.
 
         Returns:
             The file; None if it was left as it is.
@@ -346,7 +346,7 @@ def _failed(item: Path, exit_status: int, error: str) -> SpecResult:
 
 
 def _marked(path: Path, text: str) -> str:
-    """Return the text of a file with a mark that reveals later edits."""
+    """Return the text of a file, with a comment that holds its hash and so reveals later edits."""
     digest = _digest(text)
     if path.suffix == ".md":
         return f"{text}\n<!-- made by dvwiki spec, {digest} -->\n"
@@ -358,7 +358,7 @@ def _digest(text: str) -> str:
 
 
 def _mark(path: Path) -> tuple[str, bool]:
-    """Return a file's mark (empty if it has none), and whether the file is unchanged since it was written."""
+    """Return the hash in a file's comment (empty if there is none), and whether the file still has that hash."""
     try:
         text = reading.read_text(path)
     except OSError:

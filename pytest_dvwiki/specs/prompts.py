@@ -160,7 +160,7 @@ class Texts:
 
 
 def _parts(text: str) -> dict[str, str]:
-    """Return the text of each part by its heading; of equal headings, the first counts."""
+    """Return the text of each part by its heading; of identical headings, the first counts."""
     return document.by_heading(_PART.split(text))
 
 

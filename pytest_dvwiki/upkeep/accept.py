@@ -76,7 +76,7 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
 
 
 def reject(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> Proposal:
-    """Record that a person rejected a proposal; if it proposed a lesson, end the lesson.
+    """Record that a person rejected a proposal; if it proposed a lesson, mark the lesson as superseded.
 
     Raises:
         ReviewError: The proposal cannot be read, or is already decided. Nothing was changed.
@@ -182,7 +182,7 @@ def _pattern(layout: Layout, proposal: Proposal, _: str) -> str:
 
 
 def _noted(_: Layout, proposal: Proposal, by: str) -> str:
-    """Change nothing: accepting a finding only records that a person deals with it."""
+    """Change nothing: accepting a finding only records that a person will deal with it."""
     return f"{proposal.target}: taken up by {by}"
 
 

@@ -25,7 +25,7 @@ FEWEST = 20
 FEWEST_OF_DECILE = 8
 """Minimum number of decisions in a decile; with fewer, the decile gives no finding."""
 CHANCE = 0.025
-"""A decile is off if its number of right verdicts, or a more extreme one, has a lower probability than this."""
+"""A decile is off if a result at least as extreme as its number of right verdicts is less likely than this."""
 _CLAIMS = frozenset({"RTL_BUG", "TB_BUG"})
 _NAMED = 3
 
@@ -122,7 +122,7 @@ def table(shown: Sequence[Decile]) -> list[str]:
     """Return the lines of a table that compares verdicts with decisions; no lines if there are no deciles."""
     if not shown:
         return []
-    lines = [f"confidence compared with {sum(decile.count for decile in shown)} decisions of people:"]
+    lines = [f"confidence compared with {sum(decile.count for decile in shown)} decisions by people:"]
     lines.append(f"  {'STATED':>7}  {'MEAN':>5}  {'CAUSES':>6}  RIGHT")
     for decile in shown:
         stated = f"{decile.low}-{decile.high}%"

@@ -65,7 +65,7 @@ def check_sources(text: PageText, archive: Archive, tasks: Path) -> Iterator[Fin
 
 
 def _is_foreign_file(tasks: Path, name: str) -> bool:
-    """Tell whether the folder of records has a file of this name that another program wrote; pages may cite it."""
+    """Tell whether the folder of records has a file of this name from another program; pages may cite such a file."""
     return any((tasks / f"{name}{ending}").is_file() for ending in (".yaml", ".yml")) if ".." not in name else False
 
 

@@ -56,7 +56,7 @@ def accept(layout: Layout, proposal: Proposal, by: str) -> str:
 
 
 def _close_others(layout: Layout, accepted: Proposal, present: set[str], by: str) -> None:
-    """Reject pending proposals about lessons that the accepted text of their page no longer has."""
+    """Reject pending proposals about lessons that are gone from the accepted text of their page."""
     queue = ReviewQueue(layout)
     for each in queue.pending():
         if each.kind == "compiled" and each.target.startswith(f"{accepted.target}#") and each.target not in present:
@@ -90,7 +90,7 @@ def reject(layout: Layout, proposal: Proposal, by: str) -> None:
 
 
 def _accepted(present: list[Lesson], lesson_id: str, given: list[Lesson]) -> list[Lesson]:
-    """Return the lessons of a page, in which one lesson has the text that the person accepted.
+    """Return the lessons of a page, one of them replaced by the text that the person accepted.
 
     Raises:
         ReviewError: The page no longer has this lesson.

@@ -40,7 +40,7 @@ def check_index(wiki: Path, page_cache: PageCache) -> Iterator[Finding]:
 
 
 def rows_behind(wiki: Path, path: str, expected: bytes) -> list[Finding]:
-    """Return the pages whose rows in an index file lack later edits by people; none if the file differs otherwise.
+    """Return the pages whose rows in an index file only lag behind people's edits; none if the file differs otherwise.
 
     Args:
         wiki: The folder of the wiki.

@@ -87,7 +87,7 @@ def _of_hdl(source: str, suffix: str) -> set[str]:
 
 
 def _by_declarations(code: str) -> Iterator[str]:
-    """Yield each name in code without comments that is where a declaration could be."""
+    """Yield each name that stands where a declaration could be, in code without comments."""
     tokens = ["", "", "", *(token[0] for token in _TOKEN.finditer(code)), ""]
     for dot, _, before, word, behind in zip(*(tokens[offset:] for offset in range(5)), strict=False):
         # `.port(net)` uses a net that is declared elsewhere.

@@ -105,7 +105,7 @@ def _problem(root: Path, path: str, name: str) -> str | None:
 
 
 def _like(file: Path, name: str) -> str:
-    """Return a file's most similar name to a missing one; empty if the file has the name, or no similar name."""
+    """Return a file's name most similar to a missing one; empty if the file has that very name, or none similar."""
     words = set(_WORD.findall(_source(file)))
     if name in words:
         return ""

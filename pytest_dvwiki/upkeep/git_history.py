@@ -25,7 +25,7 @@ _TIMEOUT_S = 60.0
 
 
 def check_log(layout: Layout) -> Iterator[Finding]:
-    """Yield each commit that removed lines from `log.md` that are still missing, and uncommitted changes that do.
+    """Yield each commit that removed lines from `log.md`, if they are still missing, and uncommitted removals.
 
     Merge commits are ignored.
     """
@@ -47,7 +47,7 @@ def check_log(layout: Layout) -> Iterator[Finding]:
 
 
 def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
-    """Yield the records that were changed, and the removed ones that no monthly file holds."""
+    """Yield the records that were changed, and those that were removed without being in a monthly file."""
     tasks = str(layout.tasks)
     committed = _git(layout, "log", "--no-merges", "--format=commit %h", *_CHANGED, "--", tasks)
     now = _git(layout, "diff", *_CHANGED, "HEAD", "--", tasks)

@@ -154,7 +154,7 @@ def _full(layout: Layout, page_cache: PageCache, archive: Archive) -> Iterator[F
 
 
 def _derived(layout: Layout, expected: Mapping[str, bytes]) -> Iterator[Finding]:
-    """Yield the derived content that `dvwiki build` would change, and the files that it could not write or read.
+    """Yield the derived content that `dvwiki build` would change, and the files that it cannot write or read.
 
     Args:
         layout: Where the wiki is.
@@ -168,7 +168,7 @@ def _derived(layout: Layout, expected: Mapping[str, bytes]) -> Iterator[Finding]
     for path, reason in built.refused:
         place = _PLACE_OF_REFUSAL.match(reason)
         line, text = (int(place[1]), place[2]) if place else (0, reason)
-        yield Finding(path, line, "left_alone", f"the tool cannot write its part: {text}")
+        yield Finding(path, line, "left_alone", f"dvwiki cannot write its part: {text}")
     for problem in chain.from_iterable(text.split("\n") for text in built.problems):
         place = _PLACE_OF_PROBLEM.match(problem)
         file, line, text = (place["file"], int(place["line"] or 0), place["text"]) if place else ("", 0, problem)

@@ -41,7 +41,7 @@ def commit_called(settings: Settings, digits: str) -> str:
 
 
 def pages_called(page_cache: PageCache, name: str, categories: Sequence[str] = CATEGORIES) -> list[PageSummary]:
-    """Return the page with a name; if there is none, the bug pages that keep the cause of a former page of that name.
+    """Return the page with a name; else the bug pages that keep the cause of a page that once had this name.
 
     Args:
         page_cache: The pages.
@@ -87,7 +87,7 @@ def page_named(page_cache: PageCache, name: str) -> PageSummary:
 
 
 def cause_named(archive: Archive, page_cache: PageCache, name: str) -> str:
-    """Return the fingerprint of the cause that a person named, by its page or by first digits of the fingerprint.
+    """Return the fingerprint of the cause that a person named by its page, or by the fingerprint's first digits.
 
     Raises:
         MergeError: No cause matches, or several do.

@@ -30,7 +30,7 @@ class PageLine:
     section: str
     """Text of the nearest heading above the line, or of the line itself if it is a heading."""
     in_region: bool
-    """True if the line is inside a region, which the tool writes."""
+    """True if the line is inside a region, which dvwiki writes."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class PageText:
 
 
 def without_code(text: str) -> str:
-    """Return a line with its code spans replaced by blanks; all other characters keep their positions."""
+    """Return a line with its code spans replaced by spaces; all other characters keep their positions."""
     return _CODE.sub(lambda span: " " * len(span[0]), text)
 
 

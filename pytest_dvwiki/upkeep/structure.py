@@ -57,7 +57,7 @@ def _wrong_fields(page: PageSummary) -> Iterator[tuple[str, str]]:
 
 
 def check_supersession(page_cache: PageCache) -> Iterator[Finding]:
-    """Yield errors in merges: a page and its replacement must name each other, without a circle and with a reason."""
+    """Yield errors in merges: a page and its replacement must name each other, without a cycle and with a reason."""
     bugs = {page.name: page for page in page_cache.all("bugs")}
     for page in bugs.values():
         place = page.path
@@ -122,7 +122,7 @@ def check_conflicts(wiki: Path) -> Iterator[Finding]:
             if is_people_s and place not in FILES:
                 yield Finding(place, line, "conflict", "merge conflict in what people wrote")
             else:
-                yield Finding(place, line, "conflict", "merge conflict in what the tool wrote", BUILD)
+                yield Finding(place, line, "conflict", "merge conflict in what dvwiki wrote", BUILD)
 
 
 def _line_of(problem: str) -> int:

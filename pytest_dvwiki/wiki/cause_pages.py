@@ -34,7 +34,7 @@ class CausePages:
         """Causes of checks that had already reported another cause."""
         self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
         self._of_runs: tuple[str, ...] | None = None
-        """All cause names on pages that include the task id of a run (`…/…`); None until asked for."""
+        """The cause names on pages that contain a run's task id (`…/…`); None until asked for."""
         self._known: dict[str, str] = {}
         """Cached answers of `_current_name`: maps each name asked for so far to the current name of its cause."""
 
@@ -54,7 +54,7 @@ class CausePages:
             self._of_runs = None
 
     def join(self, archive: Archive) -> None:
-        """Learn from the records which causes are the same, and which differ although they share a fingerprint."""
+        """Read from the records which causes are the same, and which share a fingerprint but differ."""
         joined, further = archive.joined(), archive.further()
         if joined != self._joined or further or self._further:
             self._joined, self._further = joined, further
@@ -66,7 +66,7 @@ class CausePages:
     def _all_names(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return all names that pages may use for these causes.
 
-        These are the given names, and the names with a task id (`…/…`) that now mean one of these causes.
+        These are the given names, and names with a task id (`…/…`) that now mean one of these causes.
         """
         asked = tuple(dict.fromkeys(names))
         if self._of_runs is None:

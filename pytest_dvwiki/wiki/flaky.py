@@ -20,7 +20,7 @@ _INTRODUCTION = f"""# Flaky Tests
 
 A test is flaky in a run if it failed there and passed when it was run again. The rate is the number of runs in which it
 was flaky, divided by the number of runs in which it is known to have run, among the newest {RUNS} runs on record. Runs
-that left no record, such as green ones without a name, are in neither number. Tests with the most flaky runs come
+that left no record, such as green ones without a name, count in neither number. Tests with the most flaky runs come
 first."""
 
 

@@ -144,14 +144,14 @@ def _came_together(commit: str, names: Sequence[str]) -> str:
 
 
 def commit_of(page: PageSummary) -> str:
-    """Return the commit or range that introduced an open bug; empty if uncertain, or if the bug is stale or passes."""
+    """Return the commit or range that introduced an open bug; empty if uncertain, stale, or if its tests pass."""
     is_open = page.category == "bugs" and not page.problem and page.status not in ENDED
     is_gone = page.metadata.get("stale") is True or bool(page.text("passes_since"))
     return page.text("came_with") if is_open and not is_gone else ""
 
 
 def heading(level: str, category: str, pages: int) -> str:
-    """Return the heading of the table of a category."""
+    """Return the heading of a category's table."""
     return f"{level} {category.capitalize()} ({count(pages, 'page')})"
 
 
@@ -159,7 +159,7 @@ def _table(level: str, category: str, folder: str, rows: Sequence[tuple[str, str
     """Return the table of a category under its heading.
 
     Args:
-        level: The heading's mark, `#` or `##`.
+        level: The heading's prefix, `#` or `##`.
         category: The category.
         folder: Path from the index file to the pages, with a slash at its end.
         rows: Name and cells of each page, sorted by name.

@@ -32,12 +32,12 @@ class IndexRows:
         return found
 
     def commits(self) -> list[tuple[str, str]]:
-        """Return the names of open bug pages, each with the commit or range that certainly introduced the bug."""
+        """Return the open bugs of known origin in git: page name, and the commit or range that introduced the bug."""
         query = "SELECT path, came_with FROM pages WHERE came_with != '' ORDER BY path"
         return [(path[len("bugs/") : -len(".md")], commit) for path, commit in self._cache.db.execute(query)]
 
     def changed(self) -> dict[str, tuple[str | None, str | None]]:
-        """Return the outdated rows: by page path, the cells in the index files and the right cells; None for no row."""
+        """Map the path of each page whose row is outdated to its old cells and its new cells; None means no row."""
         query = "SELECT u.path, u.cells, p.cells FROM unlisted u LEFT JOIN pages p ON p.path = u.path"
         rows = self._cache.db.execute(query)
         return {path: (before, now) for path, before, now in rows}

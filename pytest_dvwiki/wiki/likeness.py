@@ -1,11 +1,11 @@
-"""Bug pages with different fingerprints that may have one cause, as after a file is renamed or a message reworded.
+"""Bug pages that may share a cause although their fingerprints differ, as when a file is renamed or a message reworded.
 
-Two causes are alike if the records show all of the following, which proves nothing:
+Two causes are alike if the records show all of the following; that is a hint, not a proof:
 
 * same label: the same subtype, and the same pattern if a pattern matched both;
 * same wording: apart from values, file names and severities, the two messages share at least four in five of their
   words, and at least three words;
-* same place: some test failed with both, or the cause that is compared with the others names no test;
+* same place: some test failed with both, or the cause to compare names no test;
 * never in one run: two checks of one testbench sooner or later fail in the same run, but a message and its reworded
   form cannot.
 
@@ -33,7 +33,7 @@ SHARE = 0.8
 FEWEST = 3
 DISTINCT = "distinct_from"
 _TESTS = 20
-"""Maximum number of a cause's tests whose other causes are compared; its tests failed together, so few are enough."""
+"""Number of a cause's tests whose other causes are considered; its tests failed together, so a few are enough."""
 _MOST = 50
 """Maximum number of other causes that a cause is compared with."""
 _WORD = re.compile(r"[A-Za-z_][\w$-]*(?:\.[\w$-]+)*")
@@ -84,7 +84,7 @@ def first_seen(archive: Archive, page: PageSummary) -> str:
 
 
 def _candidates(archive: Archive, occurrence: Occurrence, mine: Sequence[str]) -> list[str]:
-    """Return up to `_MOST` other causes of an occurrence's subtype that made one of its tests fail, newest first.
+    """Return up to `_MOST` causes to compare: of the same subtype, and seen in one of the same tests, newest first.
 
     If the occurrence has no test, all causes of its subtype count. Causes that ever failed in the same run as the
     causes in `mine` are left out.

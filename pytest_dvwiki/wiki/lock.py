@@ -78,8 +78,8 @@ def _held(wiki: Path, timeout: float) -> Iterator[None]:
 def _in_turn(lock: FileLock, turnstile: FileLock, timeout: float) -> None:
     """Take the lock while holding a second lock, which marks this process as the next in line.
 
-    Waiters poll. Without the second lock, a process that has just released the lock and wants it back, such as an
-    ingest of many runs, would always be faster, and the others would starve.
+    Waiting processes poll. Without the second lock, a process that releases the lock and wants it back at once, such as
+    an ingest of many runs, would always win, and the others would starve.
     """
     deadline = time.monotonic() + timeout
     with turnstile.acquire(timeout=timeout, poll_interval=_POLL_S):
@@ -87,7 +87,7 @@ def _in_turn(lock: FileLock, turnstile: FileLock, timeout: float) -> None:
 
 
 def _sign(path: Path) -> None:
-    """Write this process's id and host into the lock file; this only informs others, so an error is ignored."""
+    """Write this process's id and host into the lock file, for information only; errors are ignored."""
     began = utc(time.time())
     with contextlib.suppress(OSError):
         path.write_text(f"process {os.getpid()} on {socket.gethostname()} since {began}\n", "utf-8")

@@ -196,7 +196,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             path: Relative to the wiki.
             data: Its content.
             state: The state of its file, if the file is on disk.
-            problem: Why the page counts as unreadable for a reason outside its content; only its fingerprint is kept.
+            problem: If set, the page counts as unreadable for this reason, and only its fingerprint is kept.
             metadata: Its frontmatter, if it is known.
         """
         listed = summary_of(path, data, problem, metadata)
@@ -245,7 +245,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return int(count)
 
     def numbers_of_empty(self) -> set[int]:
-        """Return the numbers in the names of bug pages whose files are empty."""
+        """Return the numbers of the bug pages whose files are empty, taken from their names."""
         rows = self.db.execute("SELECT path FROM pages WHERE category = 'bugs' AND size = 0")
         return {int(found[0]) for (path,) in rows if (found := re.search(r"\d+(?=\.md$)", path))}
 
@@ -272,7 +272,7 @@ def summary_of(path: str, data: bytes, problem: str = "", known: dict[str, Any] 
     Args:
         path: Path of the page, relative to the wiki.
         data: Its content.
-        problem: Why the page counts as unreadable for a reason outside its content; only its fingerprint is kept.
+        problem: If set, the page counts as unreadable for this reason, and only its fingerprint is kept.
         known: Its frontmatter, if it is known.
     """
     title, metadata = "", known or {}

@@ -67,11 +67,11 @@ class WikiHistory:
         self._reads = reads
         self._formers: dict[str, str] = {}
         self._placed: dict[str, str] = {}
-        """For checks with several causes: the cause of each fingerprint in the run that is not on record yet."""
+        """For checks with several causes: the cause of each fingerprint in the current, unrecorded run."""
         self._is_without_wiki = False
         """True if there was no wiki when the records were opened; the tables are then in memory."""
         self._new: frozenset[str] = frozenset()
-        """Causes that appear for the first time in the run that is not on record yet."""
+        """Causes that appear for the first time in the current, unrecorded run."""
         self._causes: dict[str, Cause | None] = {}
         """Cached answers of `cause`, because thousands of failures can share a cause; kept until anything changes."""
         self._histories: dict[tuple[str, ...], CauseHistory | None] = {}
@@ -201,7 +201,7 @@ class WikiHistory:
     def cause_of(
         self, occurrence: Occurrence, task_id: str, changes: Sequence[SinceFix] = (), *, without_fix: bool = False
     ) -> str:
-        """Return the cause of a failure in a run that is not on record yet, and remember it.
+        """Return the cause of a failure in the current run, which is not on record yet, and remember it.
 
         Args:
             occurrence: The failure.
@@ -308,7 +308,7 @@ class WikiHistory:
         return known.history.regressed is None
 
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
-        """Return the tests whose pass is news for a failure on record, unless the page of the cause is `wont_fix`.
+        """Return the passing tests that failed before and are not proven fixed, except for `wont_fix` causes.
 
         Causes with closed pages are included, so that their pages can show which commits made the tests pass.
         """
@@ -319,7 +319,7 @@ class WikiHistory:
     def decisions(self, pattern: str, fingerprint: str) -> dict[OriginType, int]:
         """Return, for each origin, how many other causes of a pattern people assigned to it.
 
-        People assign an origin by the `status` of a cause's page, or by changing the `type` that the tool gave it.
+        People assign an origin by the `status` of a cause's page, or by changing the `type` that dvwiki gave it.
 
         Args:
             pattern: Id of the pattern.
@@ -387,7 +387,7 @@ class WikiHistory:
 
     @cached_property
     def unaccepted(self) -> dict[str, str]:
-        """Return where agents replaced text and no person has accepted the new text: addresses, each with the role."""
+        """Return the addresses where an agent replaced text that nobody has accepted, each with the agent's role."""
         return unaccepted(self._layout.wiki)
 
     def fix_template(self, failure_subtype: str) -> str:

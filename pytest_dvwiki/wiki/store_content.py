@@ -1,4 +1,4 @@
-"""The limits on a page's new content: size, frontmatter, headings that would end a part, and what the tool owns.
+"""The limits on a page's new content: size, frontmatter, headings that would end a part, and what dvwiki owns.
 
 A refusal is a return value that says why, and what would be allowed.
 """
@@ -81,7 +81,7 @@ def problem_of(content: str, place: Address, *, is_new: bool = False) -> str | N
 
 
 def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove: bool) -> Written | None:
-    """Return a refusal if a change would affect the tool's keys or regions, which are made from records; else None."""
+    """Return a refusal if a change would affect dvwiki's keys or regions, which are made from records; else None."""
     problem = problem_of(after, place)
     if problem:
         return denied(place, problem)
@@ -90,7 +90,7 @@ def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove
     keys = [key for key in OWNED.get(place.category, ()) if repr(then.get(key)) != repr(now.get(key))]
     if keys:
         what = f"{', '.join(keys)} {'are' if len(keys) > 1 else 'is'} made from the records"
-        return denied(place, f"{what}; leave the tool's keys unchanged")
+        return denied(place, f"{what}; leave dvwiki's keys unchanged")
     were, are = pages.regions(old), pages.regions(new)
     if isinstance(are, pages.Refused):
         return denied(place, are.reason)
@@ -100,7 +100,7 @@ def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove
     if changed:
         return denied(
             place,
-            f"the tool writes what is between the marks of {', '.join(changed)}; write above or below them",
+            f"dvwiki writes what is between the marks of {', '.join(changed)}; write above or below them",
         )
     return None
 

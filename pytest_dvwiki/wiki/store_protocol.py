@@ -131,7 +131,7 @@ class Turn:
         self._read.setdefault(str(section.address), []).append(address)
 
     def end(self) -> None:
-        """Begin the next turn."""
+        """End the turn: clear the counts of reads."""
         self._read.clear()
 
 

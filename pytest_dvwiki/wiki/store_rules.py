@@ -439,7 +439,7 @@ class CheckedStore(abc.ABC):
         return place
 
     def _is_listed(self, place: Address) -> bool:
-        """Tell whether a page exists, for names that the tool would not give but people might."""
+        """Tell whether a page exists under a name that people chose and dvwiki would not."""
         return any(page.path == place.path for page in self._summaries([place.category]))
 
     def _exists(self, place: Address) -> bool:

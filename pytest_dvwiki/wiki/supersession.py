@@ -92,7 +92,7 @@ def edits(
 
 
 def undone(kept: PageSummary, other: PageSummary, read: Callable[[str], bytes]) -> list[tuple[str, bytes]]:
-    """Return the path and new content of each page that has to change so that neither points to the other.
+    """Undo a merge: return the path and new content of each page that has to change.
 
     Raises:
         MergeError: The keys of one of the pages cannot be edited.

@@ -60,7 +60,7 @@ def _unaccepted(wiki: Path, *_: State | None) -> dict[str, str]:
 
 
 def is_unaccepted(address: str, found: dict[str, str], heading: str = "") -> bool:
-    """Tell whether text by an agent is on a page, or in the part under a heading if one is given."""
+    """Tell whether a page, or its part under the heading if one is given, has text by an agent that nobody accepted."""
     if address in found:
         return True
     if heading:

@@ -1,4 +1,4 @@
-"""The patterns in force in a project: the same as in a pytest run, but without those of hooks in a conftest.py."""
+"""The patterns in force in a project: those of a pytest run, except patterns that hooks in a conftest.py add."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
 def registry_of(
     args: argparse.Namespace, *, first: list[Path] | None = None, problem: Callable[[str], None] | None = None
 ) -> Registry:
-    """Return the patterns of the options, of the project and of installed packages, and the built-in patterns.
+    """Return the patterns in force: from options, the project, installed packages, and the built-in ones.
 
     Args:
         args: Parsed options, including those of `add_sources`.

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Records:
-    """What proposals need to know of the causes on record."""
+    """What proposals need to know about the causes on record."""
 
     unknown: tuple[CauseHistory, ...]
     """Causes that no pattern in force matches, the most frequent first."""

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "items", nargs="*", type=Path, metavar="ITEM", help="what to check: the YAML file of a check without any items"
+        "items",
+        nargs="*",
+        type=Path,
+        metavar="ITEM",
+        help="file that says what to check: like the YAML file of a check, but without items",
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of items done at a time (default: 1)")
     parser.add_argument("--output", type=Path, metavar="DIR", help="folder for the output (default: the item's folder)")

@@ -83,7 +83,7 @@ def _key(literals: Sequence[str]) -> str:
 
 
 def _cpu() -> str:
-    """Return a text that differs between CPUs that need databases of their own."""
+    """Return a description of the CPU; it differs between CPUs that need different databases."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
             return next((line for line in lines if line.startswith(("flags", "Features"))), "")

@@ -94,7 +94,7 @@ class Share:
     known: Known
     value: float
     cumulated: float
-    """Share of the ranking's total that this cause and the causes before it have together, from 0 to 1."""
+    """Cumulative share of the ranking's total, from 0 to 1: this cause and all causes before it."""
     width: float
     """Length of the cause's bar, from 0 to 100."""
 
@@ -199,7 +199,7 @@ class Data:
         return [each for each in self.causes if each.is_open]
 
     def open_besides(self, found: Attention) -> list[Known]:
-        """Return the open causes that have no news."""
+        """Return the open causes that `found.news` does not list."""
         shown = {known.name for item in found.news if (known := self.known_of(item.cause)) is not None}
         return [each for each in self.open if each.name not in shown]
 
@@ -297,7 +297,7 @@ class Data:
 
 
 def _stretches(flags: Sequence[bool]) -> list[tuple[int, int]]:
-    """Return the first and last index of each stretch of true values."""
+    """Return the first and last index of each run of true values."""
     groups = (
         [at for at, _ in group] for flag, group in itertools.groupby(enumerate(flags), lambda each: each[1]) if flag
     )

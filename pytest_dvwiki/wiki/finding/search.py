@@ -66,7 +66,7 @@ class SearchResult:
 
 
 class Facets(NamedTuple):
-    """The properties of a page that filters compare."""
+    """The page properties that filters look at."""
 
     category: str = ""
     status: str = ""
@@ -315,7 +315,7 @@ class _Given(NamedTuple):
 
     data: bytes
     state: State
-    """A made-up state, computed from the content; no file has such a state."""
+    """A made-up state, computed from the content; no real file ever has it."""
     disk: State | None
     """The state of the file when the content was given; None if there was no file."""
 

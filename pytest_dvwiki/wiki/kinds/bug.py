@@ -66,7 +66,7 @@ OWNED = (
 _KEY = 100
 _TITLE = 160
 _WORDLESS = re.compile(r"AssertionError(?::(?:\W|\d|\b(?:assert|not|and|or|in|is|None|True|False|X|Z)\b)*)?")
-"""Matches an assertion without a message: many checks have the same text."""
+"""Matches an assertion without a message; many different checks produce this same text."""
 _SAME_CAUSE = "same fingerprint"
 _REPLACED = "superseded by "
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
@@ -87,7 +87,10 @@ UNTOUCHED = re.compile(
 
 
 def has_page(occurrence: Occurrence) -> bool:
-    """Tell whether a cause gets a page: not if a tool may be at fault, nor if it has neither a test nor a reason."""
+    """Tell whether a cause gets a page.
+
+    It gets none if an HDL tool may be at fault, or if it has neither a failing test nor a reason for its origin.
+    """
     origin = occurrence.origin
     if origin.type == "TOOL" or (origin.type == "UNKNOWN" and occurrence.error_class == "tool_error"):
         return False
@@ -95,9 +98,9 @@ def has_page(occurrence: Occurrence) -> bool:
 
 
 def is_decided(page: PageSummary) -> bool:
-    """Tell whether people decided the type of a page: they changed the tool's type, or confirmed or closed the page.
+    """Tell whether people decided the type of a page: they changed dvwiki's type, or confirmed or closed the page.
 
-    Confirming or closing a page decides nothing while its type is still the tool's UNKNOWN.
+    Confirming or closing a page decides nothing while its type is still the UNKNOWN that dvwiki gave it.
     """
     kind, made_as = page.text("type"), type_at_creation(page)
     if kind == made_as == "UNKNOWN" or not kind:
@@ -106,23 +109,23 @@ def is_decided(page: PageSummary) -> bool:
 
 
 def type_at_creation(page: PageSummary) -> str | None:
-    """Return the type that the tool gave a page at first; None if people made the page."""
+    """Return the type that dvwiki first gave a page; None if people made the page."""
     return page.text("type_at_creation") or bug_origin(page.name)
 
 
 def effective_type(page: PageSummary, origin: str = "") -> str:
-    """Return the type to show for a page's cause: people's type if they decided it, else the tool's current type.
+    """Return the type to show for a page's cause: people's type if they decided it, else dvwiki's current type.
 
     Args:
         page: The page.
-        origin: The tool's current type, if it is newer than the page's key `origin`.
+        origin: dvwiki's current type, if it is newer than the page's key `origin`.
     """
     kind = page.text("type")
     return kind if is_decided(page) else origin or page.text("origin") or kind
 
 
 def facts(page: PageSummary) -> PageFacts:
-    """Return the facts about a cause that its page holds."""
+    """Return what a cause's page says about it."""
     return PageFacts(
         path=page.path,
         status=page.text("status"),
@@ -205,7 +208,7 @@ def keys(
         identities: All names of the cause; its current name comes first.
         aliases: Names of this cause's other and former pages.
         stale: Why the page is stale; None if it is not stale.
-        made_as: The type that the tool gave the page at first; None if people made the page.
+        made_as: The type that dvwiki first gave the page; None if people made the page.
     """
     newest = history.newest
     fixed = passes_since(Cause.on_record(identities[0], history))
@@ -245,7 +248,7 @@ def _came_with(history: CauseHistory) -> str | None:
 
 
 def pointer_keys(page: PageSummary, keeper: PageSummary) -> dict[str, Any]:
-    """Return the owned keys of a page whose cause another page keeps; the counts are 0, as that other page counts."""
+    """Return the owned keys of a page whose cause another page keeps; counts are 0, because that page has them."""
     metadata = page.metadata
     kept = {"id": page.name} | {key: metadata.get(key) for key in ("fingerprint", "cause", "first_seen")}
     kept["type_at_creation"] = type_at_creation(page)

@@ -74,7 +74,7 @@ def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
 
 
 def _elsewhere(state: FixState) -> str:
-    """Return, in words, the branches that a fix was seen on, and how many other tests of its cause passed."""
+    """Describe the branches on which a fix was seen, and how many other tests of its cause passed."""
     clauses = []
     if len(state.branches) > 1:
         clauses.append(f"on {few([*map(code, state.branches)], _OTHERS)}")
@@ -133,7 +133,7 @@ def _became(state: FixState) -> str:
 
 
 def _reckoning(state: FixState) -> str:
-    """Return, in words, how the number of passing runs that a fix needs was computed."""
+    """Explain how many passing runs a fix needs as proof, and how that number is computed."""
     past, needed = state.past, state.fix.needed_as_proof
     if past is None or state.fix.counts:
         return ""
@@ -143,7 +143,7 @@ def _reckoning(state: FixState) -> str:
     counted = " on record"
     if past.left_out:
         passes = "1 earlier pass" if past.left_out == 1 else f"{past.left_out} earlier passes"
-        counted = f" (without {passes} that chance does not explain, from before the cause came in)"
+        counted = f" (leaving out {passes}, which chance alone does not explain: the cause came in later)"
     once = " A seed that failed counts as one run." if state.failed_seed is not None and not past.comes_and_goes else ""
     chance = f"{past.rate.chance_of_passing(needed) * 100:.1f} %"
     seed = f"seed {code(state.failed_seed)}" if state.failed_seed is not None else "the seed that failed"

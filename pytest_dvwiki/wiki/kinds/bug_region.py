@@ -113,7 +113,7 @@ def why(page: PageSummary) -> str:
 
 
 def _taken_in(other: PageSummary) -> str:
-    """Return a line for the kept page about another page that leads to the kept one."""
+    """Return the line about a merged page that the kept page shows."""
     reason = f"merged into this page: {why(other)}" if why(other) else "has the same cause"
     return f"- [{other.name}]({other.place}.md): {reason}; what people wrote on that page stays"
 

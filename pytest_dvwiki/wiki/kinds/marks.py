@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 KEYS = ("stale", "stale_reason")
 """The keys that mark a page as stale. Bug pages always have them; other pages get them when first marked."""
 MARKED = ("bugs", "patterns", "coverage")
-"""The categories whose pages are marked; the tool owns nothing on specification and topic pages."""
+"""The categories whose pages are marked; dvwiki owns nothing on specification and topic pages."""
 _LONGEST = 200
 _CITES = "cites "
 _UNSEEN = "not seen since "

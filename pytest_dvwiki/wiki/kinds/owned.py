@@ -1,4 +1,4 @@
-"""The keys that the tool owns on the pages of each category; all other keys belong to people."""
+"""The keys that dvwiki owns on the pages of each category; all other keys belong to people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pattern page: what is known about one failure subtype, from all of its causes."""
+"""A pattern page: what all causes of one failure subtype have taught about it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A topic page, `topics/{topic}.md`, and its lessons; lessons on a pattern page are under the same headings.
 
 Nothing on a topic page is derived from records. A lesson is a part of the page with its own heading. Below its text are
-lines that the tool reads: its id, a source for each session that taught it, and links to other lessons. How often a
+lines that dvwiki reads: its id, a source for each session that taught it, and links to other lessons. How often a
 lesson was confirmed is the number of its sources: a stored count could be wrong after a merge of two branches.
 """
 
@@ -27,7 +27,7 @@ OTHERWISE = "gotchas"
 LESSONS, GENERAL, SUPERSEDED = "Lessons", "General", "Superseded"
 SECTIONS = (LESSONS, GENERAL, SUPERSEDED)
 SUMMARY = "Most confirmed"
-"""Heading of the summary that the tool makes without a model."""
+"""Heading of the summary that dvwiki makes without a model."""
 REJECTED = "rejected by"
 """First words of the reason under a lesson that a person rejected."""
 _SUMMARY = 5
@@ -61,7 +61,7 @@ class Lesson:
     text: str
     """The text in Markdown."""
     sources: tuple[str, ...] = ()
-    """The contents of the lesson's citations, without `source: `."""
+    """The text of each citation, without `source: `."""
     section: str = LESSONS
     supersedes: tuple[str, ...] = ()
     superseded_by: str = ""
@@ -125,7 +125,7 @@ def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "
         sources: The contents of the lesson's citations.
         unreviewed: The author of the lesson, if a person still has to accept the lesson.
     """
-    # Outside text must not hold citations or other lines that only the tool writes.
+    # Outside text must not hold citations or other lines that only dvwiki writes.
     title, text = (_CITATION.sub("(", each).lstrip("-+*=#> \t\n") for each in (title, text))
     title = f"{title} (lesson)" if title.strip() in SECTIONS or not title.strip() else title
     if len(one_line(title)) > _TITLE and not text.startswith(title):
@@ -142,12 +142,12 @@ def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "
 
 
 def source(task_id: str, day: str) -> str:
-    """Return the content of a citation of the record of a session, with the session's day."""
+    """Return the text of a citation: a session's record and day."""
     return f"tasks/{task_id}.yaml | seen: {day[:10]}"
 
 
 def reason(text: str) -> str:
-    """Return outside text as a page shows it, as the reason why a lesson no longer holds."""
+    """Return outside text, formatted as the reason why a lesson no longer holds."""
     return _shown(text, _REASON)
 
 

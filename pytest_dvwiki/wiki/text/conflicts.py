@@ -1,4 +1,4 @@
-"""Merge conflicts in pages: conflicts in the tool's parts are settled, and all others are left to people."""
+"""Merge conflicts in pages: conflicts in dvwiki's parts are settled, and all others are left to people."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """A page after the conflicts in the tool's parts were settled."""
+    """A page after the conflicts in dvwiki's parts were settled."""
 
     data: bytes
     open_lines: tuple[int, ...]
@@ -79,14 +79,14 @@ def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
 
 
 def _is_in_user_text(parts: Sequence[str | Hunk], marker: str, owned: Collection[str]) -> bool:
-    """Tell whether a marker without its counterparts is in a part that the tool does not write."""
+    """Tell whether a lone conflict marker is in text that people wrote."""
     kept = (part.ours if isinstance(part, Hunk) else part for part in parts)
     text = "".join(part for part in kept if part is marker or not _MARKER.match(part))
     return isinstance(pages.skeleton(text.encode(), owned), Refused)
 
 
 def _is_owned(parts: Sequence[str | Hunk], hunk: Hunk, owned: Collection[str]) -> bool:
-    """Tell whether both sides of a conflict lead to the same page, apart from what the tool owns."""
+    """Tell whether both sides of a conflict give the same page, apart from what dvwiki owns."""
     sides = (hunk.ours, hunk.theirs)
     skeletons = []
     for side in sides:

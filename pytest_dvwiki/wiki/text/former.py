@@ -1,7 +1,7 @@
 """Conversion of bug pages from the earlier layout, which has a region for each section, to pages with one region.
 
 What people wrote stays byte for byte. People's sections stay where they are, and the new region takes the place of the
-first old region. People's text in a section of the tool moves to Notes, under that section's heading.
+first old region. What people wrote in one of dvwiki's sections moves to Notes, under that section's heading.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 RECORDS = "records"
-"""Name of the region that holds everything the tool writes below the frontmatter of a bug page."""
+"""Name of the region that holds everything dvwiki writes below the frontmatter of a bug page."""
 NOTES = "Notes"
 _LEVEL = 2
 """Level of the sections' headings."""

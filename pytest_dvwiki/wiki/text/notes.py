@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 UNREVIEWED = "unreviewed"
 _MARK = re.compile(rf"^- {UNREVIEWED}[,:]", re.MULTILINE)
-"""Matches how an agent's note begins, and how the line begins that marks a lesson as written by a model."""
+"""Matches the start of an agent's note, and of the line that marks a lesson as written by a model."""
 _NOTE = re.compile(rf"- {UNREVIEWED}, by \S+ on [\d-]+:(?: fix proposed with commit `(?P<commit>[0-9a-f]{{7,40}})`:)?")
 
 

@@ -1,4 +1,4 @@
-"""Edits of the tool's keys in a page's frontmatter: all other bytes of the frontmatter stay."""
+"""Edits of dvwiki's keys in a page's frontmatter: all other bytes of the frontmatter stay."""
 
 from __future__ import annotations
 
@@ -91,10 +91,9 @@ def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping
 
 
 def _with_lines(block: str, keys: Mapping[str, Any], newline: str, known: Mapping[str, Any]) -> str | None:
-    """Replace the lines of the changed keys; return None unless each old line is exactly as the tool writes it.
+    """Replace the lines of the changed keys; return None unless each old line is exactly as dvwiki writes it.
 
-    This parses the block once, while finding the places of all keys takes two passes. Most pages are as the tool left
-    them.
+    This parses the block once; finding the places of all keys takes two passes. Most pages are as dvwiki left them.
     """
     if block.startswith(_BOM):
         return None
@@ -126,7 +125,7 @@ def _has_value(block: str, entry: _Entry, value: Any) -> bool:
     try:
         found = yamlio.load(f"x:{block[entry.colon : entry.end]}\n", "value")["x"]
     except yamlio.YamlError:
-        # An alias of an anchor elsewhere, or an unknown tag: the tool did not write this value.
+        # An alias of an anchor elsewhere, or an unknown tag: dvwiki did not write this value.
         return False
     return repr(found) == repr(value)
 
@@ -134,7 +133,7 @@ def _has_value(block: str, entry: _Entry, value: Any) -> bool:
 def _place_for_new_key(block: str, key: str, order: Sequence[str], present: Mapping[str, _Entry]) -> int:
     """Return the offset for a new key: after the last existing key that precedes it in `order`, else the block's end.
 
-    There the key is far from the keys that people change or add, so that git can merge both changes.
+    That is far from the keys that people change or add, so that git can merge both changes.
     """
     before = [present[name] for name in order[: order.index(key)] if name in present]
     if not before:
@@ -148,7 +147,7 @@ def _check(block: str, before: list[_Entry], set_to: Mapping[str, str]) -> None:
     """Parse an edited block again, to check that the keys in `set_to` are set and all other keys are unchanged."""
     after = _entries(block)
     if _kept(before, set_to) != _kept(after, set_to):
-        raise UneditableError("setting the tool's keys would change other keys; correct the YAML around them")
+        raise UneditableError("setting dvwiki's keys would change other keys; correct the YAML around them")
     found = {entry.key: block[entry.start : entry.end] for entry in after if entry.reason is None}
     for key, wanted in set_to.items():
         if found.get(key) != wanted:

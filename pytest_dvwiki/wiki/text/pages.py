@@ -1,4 +1,4 @@
-"""Reading and editing of a page: an edit changes the keys and regions that the tool owns, and no other byte.
+"""Reading and editing of a page: an edit changes the keys and regions that dvwiki owns, and no other byte.
 
 A page is frontmatter between two lines of three dashes, then Markdown. libyaml parses the frontmatter, and only the
 values of owned keys are replaced, at the offsets that the parser gives. A region is enclosed by two comments:
@@ -31,7 +31,7 @@ _MARK = re.compile(
     r"^<!-- dvwiki:(?P<kind>begin|end) (?P<name>[a-z_]+)(?: of (?P<page>[\w.-]+))?[ \t]*\r?$", re.MULTILINE
 )
 _COMMENT = re.compile(r"(?:^|[^#\n] )# ((?:RTL|TB|UNK)_\d{8}_\w+): ", re.MULTILINE)
-"""Matches one of the tool's comments in the frontmatter of a bug page."""
+"""Matches one of dvwiki's comments in the frontmatter of a bug page."""
 _CLOSE = re.compile(r"-->[ \t]*\r?$", re.MULTILINE)
 _MARKS = re.compile(r"<!-- dvwiki:(?:begin|end) [a-z_]+[^>]*-->", re.DOTALL)
 _CONFLICT = re.compile(r"(?:<{7}|>{7}|\|{7})(?: |\r?$)|={7}\r?$")
@@ -75,7 +75,7 @@ def begin_marker(name: str, page: str) -> str:
     """Return the four lines before a region, each with the page's id."""
     return (
         f"<!-- dvwiki:begin {name} of {page}\n"
-        f"{page}: the tool writes from here to the end mark,\n"
+        f"{page}: dvwiki writes from here to the end mark,\n"
         f"{page}: and replaces it at the next run. Write above\n"
         f"{page}: this comment, or below the end mark. -->"
     )
@@ -85,7 +85,7 @@ def end_marker(name: str, page: str) -> str:
     """Return the four lines after a region, each with the page's id."""
     return (
         f"<!-- dvwiki:end {name} of {page}\n"
-        f"{page}: here ends what the tool writes. All text\n"
+        f"{page}: here ends what dvwiki writes. All text\n"
         f"{page}: from here to the next begin mark, or to the end\n"
         f"{page}: of the page, is people's and stays as it is. -->"
     )
@@ -106,7 +106,7 @@ def comments(page: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
             f"# {page}: above are people's: set them, add your own.",
         ),
         (
-            f"# {page}: below, the tool writes only between",
+            f"# {page}: below, dvwiki writes only between",
             f"# {page}: the comments dvwiki:begin and dvwiki:end.",
             f"# {page}: A deleted page comes back with its next record;",
             f"# {page}: `status: wont_fix` silences a bug page.",
@@ -128,7 +128,7 @@ def draft(
 
     Args:
         people: The keys that belong to people from now on, with scalars as values.
-        owned: The keys that the tool writes; if there are none, the page has no comments about them.
+        owned: The keys that dvwiki writes; if there are none, the page has no comments about them.
         title: The title in Markdown, on one line.
         sections: Heading and Markdown of each section.
         page: The page's id, which is in the comments if there are owned keys.
@@ -235,17 +235,17 @@ def values_after(known: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str,
 
 
 def _is_shown(text: str) -> bool:
-    """Tell whether a text is the same after it was written as YAML and read again."""
+    """Tell whether a text comes back unchanged when it is written as YAML and read again."""
     return text.isascii() and text.isprintable()
 
 
 def _is_plain(value: Any) -> bool:
-    """Tell whether a value is the same after it was written as YAML and read again."""
+    """Tell whether a value comes back unchanged when it is written as YAML and read again."""
     return value is None or (isinstance(value, str) and _is_shown(value))
 
 
 def without_marks(body: str) -> str:
-    """Return a page's text without the comments around its regions; their wording is the same on every page."""
+    """Return a page's text without the comments around its regions, which read the same on every page."""
     return _MARKS.sub("", body)
 
 

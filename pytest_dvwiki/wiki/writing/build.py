@@ -42,12 +42,12 @@ class ArchiveResult:
     pages_created: list[str]
     pages_updated: list[str]
     page_of: dict[str, str]
-    """Maps each fingerprint of the run to the path of its bug page; to the pattern page if there is no bug page."""
+    """Maps each fingerprint of the run to the path of its bug page, or of the pattern page if there is no bug page."""
     seconds: float
     refused: list[tuple[str, str]]
     """Pages that were left unchanged, each with the reason."""
     lasting: Lasting
-    """Causes whose newest fix counts as held, or is proven, since this run."""
+    """Causes whose newest fix came to count as held, or as proven, with this run."""
     like: dict[str, tuple[str, str]]
     """For each cause whose new page is similar to an older page: the name of the older page, then of the new one."""
 
@@ -163,7 +163,7 @@ def build(
 ) -> BuildResult:
     """Rebuild all derived content; the result is byte for byte the same on any machine.
 
-    Conflicts that a git merge left in the tool's lines are settled. If a cause has two pages, one of them becomes a
+    Conflicts that a git merge left in dvwiki's lines are settled. If a cause has two pages, one of them becomes a
     pointer to the other.
 
     Args:

@@ -38,7 +38,7 @@ class Files:
     Args:
         wiki: Its folder.
         page_cache: The frontmatter of its pages.
-        unreadable: Returns those of the given task ids whose records cannot be read.
+        unreadable: Given task ids, returns those whose records cannot be read.
         check: Write nothing; changes are only listed, and kept in memory so that later changes can depend on them.
     """
 
@@ -85,7 +85,7 @@ class Files:
         return self.read(path) if self.exists(path) else None
 
     def create(self, path: str, draft: PageDraft, keys: dict[str, Any], regions: dict[str, str]) -> None:
-        """Write a new page, with values for the tool's keys and regions."""
+        """Write a new page, with values for dvwiki's keys and regions."""
         edited = pages.filled(draft, keys, regions)
         if isinstance(edited, Refused):
             self.refused.append((path, edited.reason))
@@ -94,7 +94,7 @@ class Files:
             self.created.append(path)
 
     def edit(self, path: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
-        """Bring the tool's keys and regions on a page up to date.
+        """Bring dvwiki's keys and regions on a page up to date.
 
         A page that cites an unreadable record stays as it is, because its new counts would lack that record's run.
         """

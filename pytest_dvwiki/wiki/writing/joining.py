@@ -1,4 +1,4 @@
-"""Merging and separating causes: what these decisions of people change on the pages."""
+"""Merging and separating causes: how these decisions, made by people, change the pages."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def _subtype_of(writer: WikiWriter, fingerprint: str) -> str | None:
 
 
 def _settle(writer: WikiWriter) -> None:
-    """Settle the conflicts in the tool's lines of all pages."""
+    """Settle the conflicts in dvwiki's lines of all pages."""
     for category in CATEGORIES:
         for path, status in sorted(page_files(writer.layout.wiki, category)):
             # `lint` reports what is not a file, such as a broken link; it must not stop the work on the other pages.

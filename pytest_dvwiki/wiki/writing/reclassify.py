@@ -103,7 +103,7 @@ def reclassify(
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """An occurrence twice: as archived, and with the label and fingerprint that verdicts files give it now."""
+    """One occurrence in two forms: as archived, and with the label and fingerprint that verdicts files give it now."""
 
     moment: str
     version: int

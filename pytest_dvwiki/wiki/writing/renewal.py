@@ -40,11 +40,11 @@ def renewed(read: Callable[[str], bytes], changes: Changes, top: Top) -> dict[st
 
     Args:
         read: Returns the content of an index file.
-        changes: The outdated rows: by page path, the cells in the index files and the right cells; None for no row.
+        changes: Maps the path of each page whose row is outdated to its old cells and its new cells; None means no row.
         top: What to show above the tables.
 
     Returns:
-        The contents by path; None if the files are not as they were last written.
+        The contents by path; None if somebody edited the files since they were written.
     """
     found: dict[str, bytes] = {}
     for category in sorted({path.split("/", 1)[0] for path in changes}):
@@ -62,7 +62,7 @@ def renewed(read: Callable[[str], bytes], changes: Changes, top: Top) -> dict[st
 
 
 def _edits_of_all(data: bytes, changes: Changes, top: Callable[[int], str]) -> list[Edit] | None:
-    """Return the edits that bring `index.md` up to date; None if the file is not as it was last written."""
+    """Return the edits that bring `index.md` up to date; None if somebody edited the file since it was written."""
     edits: list[Edit] = []
     pages, end = 0, len(data)
     # Work backwards from the end: the first table is the longest by far.
@@ -101,7 +101,7 @@ def _more(category: str, changes: Changes) -> int:
 
 
 def _edits(data: bytes, table: _Table | None, changes: Changes) -> list[Edit] | None:
-    """Return, in order, the edits that bring a table up to date; None if it is not as it was last written."""
+    """Return, in order, the edits that bring a table up to date; None if somebody edited it since it was written."""
     if table is None:
         return None
     pages = table.pages + _more(table.category, changes)

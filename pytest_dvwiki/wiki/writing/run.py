@@ -93,7 +93,7 @@ class ArchivedRun:
                 self.like[fingerprint] = (older.name, page.name)
 
     def lasting(self) -> Lasting:
-        """Return the causes whose newest fix counts as held, or is proven, since this run."""
+        """Return the causes whose newest fix came to count as held, or as proven, with this run."""
         fixes = {cause: self.archive.fix_states((cause,))[-1:] for cause in sorted(self.judged)}
         newest = [(cause, state.fix) for cause, states in fixes.items() for state in states]
         task_id = self.record.task_id
@@ -161,7 +161,7 @@ def _counts(record: RunRecord, known: int) -> Iterator[str]:
 
 
 def silenced(record: RunRecord) -> set[str]:
-    """Return the fingerprints of the causes of a run for which every failing test is waived."""
+    """Return, by fingerprint, those causes of a run whose failing tests are all waived."""
     waived = Counter(row.fingerprint for row in record.waived for _ in row.tests)
     tests = {each.fingerprint: {test.nodeid for test in each.tests} for each in record.occurrences}
     return {name for name, names in tests.items() if names and waived[name] >= len(names)}

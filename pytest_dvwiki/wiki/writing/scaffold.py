@@ -35,9 +35,9 @@ lies, and what fixed them. pytest-dvwiki maintains this wiki; people and agents 
 - `schema.yaml`: who may write what.
 - `../tasks/`: one record per archived run. Every number on a page is counted from these records.
 
-## What the tool writes, and what people write
+## What dvwiki writes, and what people write
 
-The tool writes below its comment in a page's frontmatter, and between the comments `dvwiki:begin` and `dvwiki:end`;
+dvwiki writes below its comment in a page's frontmatter, and between the comments `dvwiki:begin` and `dvwiki:end`;
 its next run replaces what is there. All other text belongs to people and stays byte for byte: titles, Symptom,
 Resolution, Notes, Description, Fix Template, and any other sections and keys.
 
@@ -52,7 +52,7 @@ Resolution, Notes, Description, Fix Template, and any other sections and keys.
 
 ## Update protocol
 
-Agents read the pages of a failure before they classify it, and cite them. They write through the tool, or into the
+Agents read the pages of a failure before they classify it, and cite them. They write through dvwiki, or into the
 parts that belong to people. People review a bug page before a change of the RTL is filed for it.
 
 ## Citations

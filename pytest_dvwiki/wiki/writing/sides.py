@@ -24,7 +24,7 @@ _BASE_OURS_THEIRS = (1, 2, 3)
 def merged(wiki: Path, path: str) -> bytes | None:
     """Return a page with the text that people wrote on both sides of an unfinished merge.
 
-    The tool's keys come from one side, and its region is empty. Conflicts are left only where both sides changed the
+    dvwiki's keys come from one side, and the region is empty. Conflicts are left only where both sides changed the
     same lines.
 
     Args:
@@ -50,7 +50,7 @@ def merged(wiki: Path, path: str) -> bytes | None:
 
 
 def _with(data: bytes, keys: dict[str, Any]) -> bytes | pages.Refused:
-    """Return a page in the current layout, with the given values of the tool's keys and an empty region."""
+    """Return a page in the current layout, with the given values of dvwiki's keys and an empty region."""
     return pages.edit(data, keys, {former.RECORDS: ""})
 
 

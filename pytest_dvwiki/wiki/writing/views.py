@@ -193,7 +193,7 @@ class Views:
 
     @cached_property
     def _merged(self) -> list[tuple[str, ...]]:
-        """Return the fingerprints of each bug page that has several; ask only after all bug pages are written."""
+        """Return the fingerprints of each bug page that has several; call this only after all bug pages are written."""
         return [page.fingerprints() for page in self.page_cache.causes.with_aliases()]
 
     def hole(self, covergroup: str, bin_name: str, *, may_create: bool) -> None:
@@ -232,7 +232,7 @@ class Views:
 
 
 def _kin(archive: Archive, page_of: Callable[[str], str | None], fingerprints: Sequence[str]) -> list[str]:
-    """Return lines about the check's other causes, and about pages that share a version 1 fingerprint."""
+    """Return lines about the same check's other causes, and about pages that share a version 1 fingerprint."""
     held = [name for each in archive.formers(*fingerprints) if (name := page_of(each))]
     holds = [name for each in archive.heirs(*fingerprints) if (name := page_of(each))]
     family = archive.family(fingerprints[0])

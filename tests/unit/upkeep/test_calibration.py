@@ -67,7 +67,7 @@ def test_confidences_that_hold_are_told_and_are_no_finding(tmp_path: Path, capsy
     assert main(["lint", "--root", str(tmp_path)]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "the wiki is sound",
-        "confidence compared with 20 decisions of people:",
+        "confidence compared with 20 decisions by people:",
         "   STATED   MEAN  CAUSES  RIGHT",
         "   80-89%    82%      20  16 (80%)",
     ]

@@ -117,7 +117,7 @@ def test_a_write_of_what_stands_there_writes_nothing(wiki: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("hit_count: 1", "hit_count: 7", "hit_count is made from the records; leave the tool's keys unchanged"),
+        ("hit_count: 1", "hit_count: 7", "hit_count is made from the records; leave dvwiki's keys unchanged"),
         ("expected 0x12", "expected 0x99", "between the marks of records"),
         ("<!-- dvwiki:end records", "", "the region records has no end mark"),
         ("---\ntype", "type", "it has no frontmatter"),
