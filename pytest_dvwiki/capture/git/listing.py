@@ -21,7 +21,9 @@ _SHORT = 12
 _HEAD = re.compile(r"(?:^|\0)\x01([0-9a-f]{40,64}) ([^\0\n]*)", re.MULTILINE)
 _TOUCHED = re.compile(r":(\d{6}) (\d{6}) \S+ \S+ ([A-Z])\d*\0([^\0]+)")
 _SPECIAL = "special"
-"""Takes the place of git's letter for a change to a link, a submodule or an executable script."""
+"""Takes the place of git's letter for a change to a link or a submodule."""
+_EXECUTABLE = "executable"
+"""Takes the place of git's letter for a change to an executable Python file."""
 _COMMENT = {
     "py": re.compile(r"\s*#(?:[\s#!]|$)"),  # in a string, `#5` may be a Verilog delay
     **dict.fromkeys(("vhd", "vhdl"), re.compile(r"\s*--(?!\s*(?:pragma|synthesis|synopsys|psl)\b)")),
@@ -54,7 +56,7 @@ class ListedCommit(NamedTuple):
     line: str
     """The commit as `git log --oneline` shows it."""
     touched: Mapping[str, str]
-    """Maps each file that the commit touches to the kind of change: git's letter, or `special`."""
+    """Maps each file that the commit touches to the kind of change: git's letter, `special` or `executable`."""
 
 
 class Listing:
@@ -102,7 +104,7 @@ class Listing:
         return [each.line for each in self.commits if not each.touched.keys().isdisjoint(names)]
 
     def changed(self, *how: str) -> set[str]:
-        """Return the files that any commit changed in one of the given ways: git's letters, or `_SPECIAL`."""
+        """Return the files that any commit changed in one of the given ways: git's letters, or a word for others."""
         return {name for each in self.commits for name, letter in each.touched.items() if letter in how}
 
     def only_of(self, lines: Collection[str]) -> set[str]:
@@ -113,6 +115,11 @@ class Listing:
     @cached_property
     def _unread_files(self) -> set[str]:
         return unread_files(self._git, self.files, self._reads, self._failed)
+
+    @cached_property
+    def _special(self) -> set[str]:
+        """Return the links, submodules and scripts that any commit changed; nobody knows who reads or calls these."""
+        return self.changed(_SPECIAL) | _scripts(self._git, self.changed(_EXECUTABLE), self._failed)
 
     def unread(self, known: Collection[str], absent: str, edited: Collection[str]) -> set[str]:
         """Return the lines of the commits that are known to change no code that the failing simulation read.
@@ -126,7 +133,7 @@ class Listing:
             absent: git's letter for a change to a file that the failing run did not have: `A` or `D`.
             edited: Files with uncommitted changes; they count like the files of a commit.
         """
-        unread = self._unread_files - {*known} - self.changed(absent, _SPECIAL)
+        unread = self._unread_files - {*known} - self.changed(absent) - self._special
         comments = self._only_comments([name for name in self.files if name not in unread])
         code = {each.line: each.touched.keys() - unread - comments.get(each.name, set()) for each in self.commits}
         changed = (*code.values(), {*edited})
@@ -141,7 +148,7 @@ class Listing:
             files: Files that the commits touch.
             named: Files that the evidence names.
         """
-        return bool(files) and {*files} <= self._unread_files - {*named} - self.changed("A", "D", _SPECIAL)
+        return bool(files) and {*files} <= self._unread_files - {*named} - self.changed("A", "D") - self._special
 
     def _only_comments(self, names: Iterable[str]) -> dict[str, set[str]]:
         """Return a map from each commit to the files in which the commit changed only comments and white space."""
@@ -166,6 +173,23 @@ def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed:
     """
     unread = {name for name in names if is_unread(name, reads)}
     return unread - _mentioned(git, unread, reads, failed)
+
+
+def _scripts(git: Git, names: Collection[str], commit: str) -> set[str]:
+    """Return the executable files that may be scripts: all but those known to lack a line that begins with `#!`.
+
+    In some repositories all files are executable.
+
+    Args:
+        git: Answers queries about history.
+        names: The executable files.
+        commit: The commit of which the files are read.
+    """
+    if not 0 < len(names) <= _MOST:
+        return {*names}
+    paths = (f":(top,literal){name}" for name in names)
+    others = git.ask("grep", "-Lz", "--full-name", "--no-color", "-e", "^#!", commit, "--", *paths) or ""
+    return {*names} - {place.partition(":")[2] for place in others.split("\0")}
 
 
 def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
@@ -214,8 +238,8 @@ def _parts(text: str) -> Iterable[tuple[str, str, str]]:
 def _touched(text: str) -> Iterable[tuple[str, str]]:
     for before, after, how, name in _TOUCHED.findall(text):
         modes = {before, after}
-        is_script = "100755" in modes and name.endswith(".py")
-        yield name, _SPECIAL if is_script or modes & {"120000", "160000"} else how
+        is_executable = "100755" in modes and name.endswith(".py")
+        yield name, _SPECIAL if modes & {"120000", "160000"} else _EXECUTABLE if is_executable else how
 
 
 def _called(name: str) -> str:

@@ -401,6 +401,25 @@ def test_commits_that_change_no_code_that_was_read_are_counted(
     assert bool(unknown.unread_count) is (is_counted and name in READ), "comments alone"
 
 
+@pytest.mark.parametrize(("head", "is_counted"), [("", True), ("#!/usr/bin/env python3\n", False)])
+def test_an_executable_file_is_a_script_only_if_it_says_what_runs_it(
+    project: Project, head: str, is_counted: bool
+) -> None:
+    for file, content in TEXTS.items():
+        project.write(file, content)
+    project.write("bench/test_regs.py", f"{head}y = 1\n")
+    (project.root / "bench/test_regs.py").chmod(0o755)
+    project.commit("all files")
+    before = project.state
+    project.commit("fifo: width", rtl__fifo_v=TEXTS["rtl/fifo.v"].replace("D = 8", "D = 7"))
+    project.commit("regs: bench", **{"bench/test_regs.py": f"{head}y = 2\n"})
+    found = Repository(layout(project.root)).came_with(str(before.commit), project.state, "", READ)
+    fix = project.since(before, reads=READ)
+    assert found is not None
+    assert [found.unread_count, fix.unread_count] == [int(is_counted)] * 2
+    assert subjects(found)[0] == subjects(fix)[0] == "fifo: width"
+
+
 def test_sources_that_were_not_read_are_not_among_the_files_that_differ(project: Project) -> None:
     for file, content in TEXTS.items():
         project.write(file, content)
