@@ -199,8 +199,9 @@ def _seen_on(statement: of.SeenOn, style: Style = PLAIN) -> str:
 def _advice(statement: of.Advice, style: Style = PLAIN) -> str:
     if statement.fix is None:
         return statement.text
+    # The terminal cuts long lines: the fix of another cause must not look like that of this one.
     back = f", but it {after_return(statement.fix)}" if statement.fix.returned else ""
-    return f"{fix_text(statement.fix, style)} (held for another {statement.subtype}{back})"
+    return f"held for another {statement.subtype}{back}: {fix_text(statement.fix, style)}"
 
 
 @text.register

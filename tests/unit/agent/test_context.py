@@ -118,7 +118,7 @@ def test_a_fix_that_held_for_one_cause_is_told_of_others_of_its_kind_that_no_see
     done = {"fingerprint": "d" * 12, "text": "a time scale for all files", "by": "person"}
     archive(place, passing(4, "d" * 12, nodeid="first", fixes=(done,)))
     archive(place, record(5, occurrence("e" * 12, primary="no time scale in b.v", tests=(failed("other"),), **kind)))
-    told = "Fix: `a time scale for all files` (held for another missing_timescale)"
+    told = "Fix: held for another missing_timescale: `a time scale for all files`"
     assert told in context(place, test="other", category="bugs")
 
 
