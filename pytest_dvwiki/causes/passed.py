@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pytest_dvwiki.causes.statements import failed_since
 from pytest_dvwiki.records.command import with_seed
 from pytest_dvwiki.records.fixes import same_seed, stated_fix
 from pytest_dvwiki.records.targets import ANY
+from pytest_dvwiki.records.units import parents_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
@@ -43,6 +44,8 @@ class Passed:
     """The cause, as known at the end of the run."""
     tests: tuple[str, ...] = ()
     """The tests that pass again; empty if only the number of passes is news."""
+    fails_inside: tuple[str, ...] = ()
+    """Those of `tests` that contain a test which fails in the run: they are only built or imported again."""
     fix: Fix | None = None
     """The newest fix if only the number of passes is news; else the possible fix between failure and pass."""
     no_proof: NoProof | None = None
@@ -82,6 +85,7 @@ def passed(
     if record is None:
         return
     rows = {row.fingerprint: stated_fix(row, record.finished) for row in record.fixes}
+    failing = {parent for cause in causes for test in cause.tests for parent in parents_of(test)}
     groups: dict[str, list[PassedAgain]] = {}
     for each in record.passed_again:
         if (each.nodeid, each.fingerprint) in reported:
@@ -92,7 +96,8 @@ def passed(
         fix = next((rows[each.fingerprint] for each in group if each.fingerprint in rows), None)
         name = group[0].fingerprint
         is_present = any(cause.name == name for cause in causes)
-        yield _passed(group, fix, known.get(name), is_present=is_present, written=written)
+        found = _passed(group, fix, known.get(name), is_present=is_present, written=written)
+        yield replace(found, fails_inside=tuple(test for test in found.tests if test in failing))
     for name in (*lasting.held, *lasting.proven):
         if not any(each.fingerprint == name for group in groups.values() for each in group if name in rows):
             cause = known.get(name)

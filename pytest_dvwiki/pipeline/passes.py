@@ -32,6 +32,8 @@ NO_STIMULUS = re.compile(
 def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Passing]:
     """Return the tests that passed, and the runners and modules that contain them.
 
+    What contains a test that failed in a simulation, with a seed, was built and imported: it counts as not whole.
+
     Args:
         results: Results of all tests.
         collected: Modules that were collected without an error, even if none of their tests ran.
@@ -40,10 +42,11 @@ def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Pa
     inside = {(parent, *on) for nodeid, *on in ended for parent in parents_of(nodeid)}
     found: dict[tuple[str, str | None, str | None], Passing] = {}
     further: dict[tuple[str, str | None, str | None], dict[str, None]] = {}
-    for each in results:
-        if each.outcome != "passed":
+    for each in sorted(results, key=lambda each: each.outcome != "passed"):
+        ran = each.outcome == "failed" and each.simulator is not None and each.seed is not None
+        if each.outcome != "passed" and not ran:
             continue
-        for nodeid in (each.nodeid, *parents_of(each.nodeid)):
+        for nodeid in (*([] if ran else [each.nodeid]), *parents_of(each.nodeid)):
             key = (nodeid, each.simulator, each.config)
             if key not in ended:
                 made = Passing(

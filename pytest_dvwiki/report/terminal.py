@@ -311,12 +311,17 @@ def _passes(session: Session, width: int) -> Iterator[Line]:
     for each in session.archived.passed:
         yield Line("")
         yield Line(f"{each.word:<10} {each.cause.label if each.cause is not None else each.name}", _MARKUP[each.word])
-        if each.tests:
-            names = list(dict.fromkeys(map(_short, each.tests)))
+        passing = [test for test in each.tests if test not in each.fails_inside]
+        for tests, verbs, what in (
+            (passing, ("passes", "pass"), "again"),
+            (each.fails_inside, ("gets", "get"), "past this, though a test inside fails"),
+        ):
+            names = list(dict.fromkeys(map(_short, tests)))
             more = f", +{len(names) - _MOST_TESTS}" if len(names) > _MOST_TESTS else ""
-            verb = "passes" if len(names) == 1 else "pass"
+            verb = verbs[0] if len(names) == 1 else verbs[1]
             shown = ", ".join(names[:_MOST_TESTS])
-            yield from _wrapped(f"{count(len(names), 'test')} {verb} again: {shown}{more}", width)
+            if names:
+                yield from _wrapped(f"{count(len(names), 'test')} {verb} {what}: {shown}{more}", width)
         fix = fix_text(each.fix, _STYLE) if each.fix is not None else ""
         if each.word == "PASSED":
             yield from _wrapped(fix, width, label="since")

@@ -265,6 +265,31 @@ def test_a_pass_on_another_branch_is_none_since_which_anything_changed(root: Pat
     assert f"of its sources only testbench files changed since it passed at {first[:8]}: tb/sb.sv" in told
 
 
+@pytest.mark.parametrize(("seed", "is_fixed"), [("44", True), (None, False)])
+def test_a_build_is_repaired_although_the_only_test_inside_fails_now(
+    root: Path, seed: str | None, is_fixed: bool
+) -> None:
+    runner = TEST.rpartition("::")[0]
+    run(root, 1, runner, report="%Error: rtl/fifo.sv:3:1: syntax error, unexpected endmodule")
+    change(root, "rtl/fifo.sv")
+    report = Failure(
+        nodeid=TEST,
+        in_simulator=True,
+        simulator="icarus",
+        seed=seed,
+        excerpts=(Excerpt(source="log", lines=((1, REPORT),)),),
+    )
+    moment = "2026-11-21T02:00:00Z"
+    results = (Result(nodeid=TEST, outcome="failed", simulator="icarus", seed=seed),)
+    with Services(resolve(root), note=pytest.fail) as services:
+        done = Run(task_id="nightly_2", started=moment, finished=moment, failures=(report,), results=results)
+        archived = pipeline.process(done, services)
+    told = [(each.word, each.tests, each.fails_inside) for each in archived.passed]
+    assert told == ([("FIXED", (runner,), (runner,))] if is_fixed else [])
+    fixes = [each.cause.newest_fix for each in archived.passed if each.cause is not None]
+    assert [fix.result for fix in fixes if fix is not None] == ["held"] * is_fixed
+
+
 def count_calls(monkeypatch: pytest.MonkeyPatch, of: type, name: str, asked: list[str]) -> None:
     """Add the name of a method to a list at each call."""
     real = getattr(of, name)
