@@ -216,7 +216,7 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
         yield Accepted(waived=waived, tests=count, task_id=newest)
     if cause.first_bad is not None:
         task_id = record.first_bad_task if record is not None else ""
-        yield Came(found=cause.first_bad, again=_is_back(cause), task_id=task_id)
+        yield Came(found=cause.first_bad, again=_is_back(cause, cause.first_bad), task_id=task_id)
     advice = _advice(cause)
     if advice is not None:
         yield advice
@@ -226,11 +226,17 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
     yield from _again(cause.occurrence, record, newest)
 
 
-def _is_back(cause: Cause) -> bool:
-    """Tell whether a cause returned after a fix."""
+def _is_back(cause: Cause, found: FirstBad) -> bool:
+    """Tell whether a cause was seen at the end of a range after it returned from a fix."""
     if not cause.states or cause.fixed_elsewhere:
         return False
-    return cause.news is not None or any(state.returned or state.fix.result == "failed" for state in cause.states)
+    undone = [state for state in cause.states if state.returned or state.fix.result == "failed"]
+    last = cause.states[-1] if cause.news is not None else undone[-1] if undone else None
+    if last is None:
+        return False
+    history = cause.history
+    is_known = history is not None and history.first_bad is not None and history.first_bad.bad == found.bad
+    return not (is_known and history is not None and history.first_bad_found < last.fix.date)
 
 
 def _infrastructure(cause: Cause, now: str) -> Infrastructure:

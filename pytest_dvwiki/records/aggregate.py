@@ -94,6 +94,8 @@ class CauseHistory:
     """The range of commits that introduced the cause the last time it appeared or came back."""
     first_bad_task: str
     """The run that found `first_bad`."""
+    first_bad_found: str
+    """When that run finished."""
     regressed: tuple[str, str] | None
     """Time and id of the run in which the cause returned after its page was closed or its fix held; None once fixed."""
     waived: tuple[Waived, ...]
@@ -163,7 +165,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     states = tuple(archive.fix_states(fingerprints))
     # If a cause is back, the commits that introduced it before its fix no longer matter.
     outlived = [state.moment for state in states if (state.fix.counts or _may_part_faults(state)) and state.returned]
-    came, came_task = _first_bad(archive, fingerprints, outlived[-1] if outlived else "")
+    came, came_task, came_found = _first_bad(archive, fingerprints, outlived[-1] if outlived else "")
     is_fixed = fixes.is_fixed(states)
     first = next(row for row in rows if row.task_id == rows[-1].task_id)
     if len(rows) == NEWEST_ROWS:
@@ -185,6 +187,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         unproven=_unproven(archive, asked),
         first_bad=came,
         first_bad_task=came_task,
+        first_bad_found=came_found,
         regressed=None if is_fixed else _regressed(archive, present, states),
         waived=_waived(archive, present, rows[0]),
         proposal=None if is_fixed else _proposal(archive, present, found.pattern),
@@ -232,21 +235,21 @@ def _jobs(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tuple[s
     return tuple(jobs), tuple(dict.fromkeys(run_id.host for _, run_id in runs if run_id.host))
 
 
-def _first_bad(archive: Archive, fingerprints: Sequence[str], after: str = "") -> tuple[FirstBad | None, str]:
-    """Return the newest range of commits that introduced a cause, and the run that found the range.
+def _first_bad(archive: Archive, fingerprints: Sequence[str], after: str = "") -> tuple[FirstBad | None, str, str]:
+    """Return the newest range of commits that introduced a cause, the run that found it, and when that run finished.
 
     A range that is certain is preferred.
     """
     if not archive.has_rows("first_bad"):
-        return None, ""
+        return None, "", ""
     row = archive.db.execute(
-        "SELECT b.row, r.task_id FROM first_bad b JOIN runs r ON r.id = b.run"
+        "SELECT b.row, r.task_id, r.finished FROM first_bad b JOIN runs r ON r.id = b.run"
         " WHERE b.fingerprint IN (SELECT value FROM json_each(?)) AND b.moment > ?"
         " ORDER BY json_extract(b.row, '$.passed_with') != 'same' OR json_extract(b.row, '$.dirty'), b.moment DESC"
         " LIMIT 1",
         (tables.json_list(archive.present(fingerprints)), after),
     ).fetchone()
-    return (msgspec.json.decode(row[0], type=FirstBad), row[1]) if row else (None, "")
+    return (msgspec.json.decode(row[0], type=FirstBad), row[1], row[2]) if row else (None, "", "")
 
 
 def _regressed(

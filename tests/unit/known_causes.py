@@ -49,6 +49,7 @@ HISTORY = CauseHistory(
     unproven=(),
     first_bad=None,
     first_bad_task="",
+    first_bad_found="",
     regressed=None,
     waived=(),
     proposal=None,

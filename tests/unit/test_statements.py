@@ -182,6 +182,18 @@ def test_a_cause_that_returned_is_not_first_seen_where_it_came_back() -> None:
     assert said == [f"first seen {where}", f"seen again {where}"]
 
 
+@pytest.mark.parametrize(("day", "verb"), [("19", "first seen"), ("21", "seen again")])
+def test_what_was_seen_before_a_fix_that_failed_was_not_seen_again_there(day: str, verb: str) -> None:
+    found = FirstBad(fingerprint=CAUSE, nodeid="t", good="a" * 40, bad="b" * 40, passed_with="other")
+    fix = replace(FIX, result="failed", date="2026-11-20T20:25:11Z")
+    changes: dict[str, Any] = {"first_bad": found, "first_bad_found": f"2026-11-{day}T20:25:11Z"}
+    back = known_causes.cause(fix, **changes)
+    later = known_causes.cause(fix, replace(FIX, date="2026-11-25T20:25:11Z"), **changes)
+    for each in (back, replace(back, news="KNOWN"), later):
+        (came,) = (text(said) for said in statements(each) if isinstance(said, Came))
+        assert came == f"{verb} at bbbbbbb, passed before that with another seed at aaaaaaa"
+
+
 def test_a_fix_of_others_is_none_of_the_tests_that_fail() -> None:
     cause = replace(known_causes.cause(replace(FIX, passes=2, counts=False)), news="KNOWN", fixed_elsewhere=True)
     fixes: list[Statement] = [each for each in statements(cause) if isinstance(each, FixedBy)]
