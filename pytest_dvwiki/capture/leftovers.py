@@ -599,6 +599,7 @@ class _RunReader:
                 builds=self._builds,
                 folder=self._root / artefact.folder,
                 files=tuple(map(str, makefiles)),
+                modules=tuple(sorted(_modules_of(part))),
                 call=call,
             )
         )

@@ -119,6 +119,35 @@ def test_a_build_that_failed_in_a_common_log_is_named_after_the_folder_of_its_ma
     assert tests == {"sim/tx", "sim/rx::bad"}
 
 
+def test_a_test_module_that_cannot_be_imported_was_read_with_what_it_imports(project: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    write(
+        project,
+        {
+            "sim/rx/Makefile": "COCOTB_TOPLEVEL = rx\ninclude $(shell cocotb-config --makefiles)/Makefile.sim\n",
+            "sim/rx/bench.py": "import helper\nfrom cocotb.trigger import Timer\n",
+            "sim/rx/helper.py": "X = 1\n",
+            "rtl/rx.v": "module rx;\nendmodule\n",
+            "sim/rx/make.log": (
+                "/usr/bin/iverilog -o sim_build/sim.vvp -s rx -g2012 ../../rtl/rx.v\n"
+                "COCOTB_TEST_MODULES=bench COCOTB_TESTCASE= COCOTB_TOPLEVEL=rx TOPLEVEL_LANG=verilog \\\n"
+                "\t /usr/bin/vvp -m libcocotbvpi_icarus.so sim_build/sim.vvp\n"
+                "     0.00ns INFO     cocotb.initialize                  Initialized cocotb v2.1.0 from /cocotb\n"
+                "Traceback (most recent call last):\n"
+                f'  File "{project}/sim/rx/bench.py", line 2, in <module>\n'
+                "    from cocotb.trigger import Timer\n"
+                "ModuleNotFoundError: No module named 'cocotb.trigger'\n"
+                "make: *** [/site-packages/cocotb_tools/makefiles/simulators/Makefile.icarus:69: results.xml] Error 1\n"
+            ),
+        },
+    )
+    assert main(["ingest", "sim/rx"]) == 0
+    (record,) = written(project)
+    (cause,) = record["occurrences"]
+    assert cause["failure_subtype"] == "import_error"
+    assert {*cause["reads"]} == {"rtl/rx.v", "sim/rx/Makefile", "sim/rx/bench.py", "sim/rx/helper.py"}
+
+
 @pytest.mark.parametrize("other", [results(8), results(test="another")], ids=["another_seed", "another_test"])
 def test_a_log_of_other_results_is_a_run_of_its_own(project: Path, other: str) -> None:
     write(project, {"run.log": log(), "test/results.xml": other})
