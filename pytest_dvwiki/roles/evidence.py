@@ -105,6 +105,19 @@ class EvidenceReader:
         if report.failed and report.when == "setup" and not evidence.failures:
             self._broken_fixtures.keep(call.excinfo, self.failures_of(report))
 
+    def attach_to_collection(self, excinfo: pytest.ExceptionInfo[BaseException], report: pytest.CollectReport) -> None:
+        """Attach the files that a module read which could not be collected and, if pytest shows no place, its place."""
+        error = excinfo.value
+        if isinstance(error, pytest.Collector.CollectError) and error.__cause__ is not None:
+            excinfo = pytest.ExceptionInfo.from_exception(error.__cause__)
+        root = self._context.settings.layout.root
+        evidence = reports.Evidence(reads=reports.files_in(excinfo, root))
+        if self._context.config.getoption("tbstyle", "auto") in {"no", "line"}:
+            frame = reports.frame_of(excinfo, root)
+            evidence = replace(evidence, frame=frame, text=reports.text_of(excinfo, frame))
+        if evidence != reports.NO_EVIDENCE:
+            reports.attach(report, reports.masked(evidence, self._context.masks))
+
     def read_attempt(self, report: pytest.TestReport, running: Running) -> None:
         """Attach the evidence for an attempt to its report; pytest-retry reuses the first report for the last try."""
         attempt = copy(report)

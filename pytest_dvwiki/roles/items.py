@@ -96,6 +96,18 @@ class ItemRole:
 
         return EvidenceReader(self._context, spooled=self._spooled, live=self._live, builds=lambda: self._builds)
 
+    # Collection
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Attach what the report of a module that could not be collected does not say."""
+        report = yield
+        call: pytest.CallInfo[object] | None = vars(report).get("call")
+        if report.failed and call is not None and call.excinfo is not None:
+            with self._guard("reading a collection error"):
+                self._evidence.attach_to_collection(call.excinfo, report)
+        return report
+
     # One test
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -207,9 +207,10 @@ class Ledger:
         if test.failures:  # each xdist worker collects, and each may report it
             return ()
         test.worsen("error")
-        from pytest_dvwiki.roles.reports import failure_of  # noqa: PLC0415
+        from pytest_dvwiki.roles.reports import attached, failure_of  # noqa: PLC0415
 
-        failure = failure_of(report, interest=self._context.interest, call=self._context.call)
+        evidence = attached(report)
+        failure = failure_of(report, interest=self._context.interest, call=self._context.call, evidence=evidence)
         test.failures = (self._context.masks.failure(failure),)
         return test.failures
 

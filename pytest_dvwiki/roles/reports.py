@@ -57,7 +57,7 @@ class Evidence:
     config: str | None = None
     """The build configuration as 12 hex digits."""
     reads: tuple[str, ...] = ()
-    """For a runner of cocotb's own plugin: the files that its failed simulation read."""
+    """The files that were read by the failed simulation of cocotb's own runner, or by a module not collected."""
     excerpts: tuple[Excerpt, ...] = ()
     """More excerpts for the report's own failure."""
     first_line: int | None = None
@@ -191,6 +191,7 @@ def failure_of(
         seeded=in_simulator,
         sim_time=sim_time_of(report),
         duration_s=round(float(getattr(report, "duration", 0.0)), 3),
+        reads=evidence.reads if phase == "collect" else (),
         command=None if crashed else _command(report, seed, call),
         unreproducible=_CRASHED if crashed else "",
     )
@@ -272,6 +273,22 @@ def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame 
     if innermost is None:
         return None
     return _shown(innermost, linecache.getline(innermost.file, innermost.line), root)
+
+
+def files_in(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> tuple[str, ...]:
+    """Return the project's files in an exception's traceback, and what they import, as `Failure.reads` has them."""
+    from pytest_dvwiki.capture.simulations.builds import Setup  # noqa: PLC0415  # loaded only for failures
+    from pytest_dvwiki.capture.simulations.reads import files_read  # noqa: PLC0415
+
+    # Where Python stopped: a file with a syntax error, or the module that lacks a name.
+    found = [getattr(excinfo.value, name, None) for name in ("filename", "path")]
+    entry: TracebackType | None = excinfo.tb
+    while entry is not None:
+        found.append(entry.tb_frame.f_code.co_filename)
+        entry = entry.tb_next
+    names = (name for name in found if isinstance(name, str) and not name.startswith("<"))
+    files = dict.fromkeys(map(os.path.abspath, names))
+    return files_read(Setup(), files=files, modules=(), folder=str(root), root=root)
 
 
 @functools.lru_cache(maxsize=256)

@@ -330,3 +330,32 @@ def test_the_style_of_tracebacks_does_not_change_a_cause(project: Project) -> No
     assert len(seen) == 6
     assert all(causes == seen[0] for causes in seen)
     assert len(project.pages()) == 2
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n1",)], ids=["main", "xdist"])
+def test_a_module_that_cannot_be_collected_is_known_by_its_place_in_each_style_of_tracebacks(
+    project: Project, arguments: tuple[str, ...]
+) -> None:
+    project.pytester.makepyfile(
+        helper="import other\n{}['key']\n",
+        other="",
+        unread="",
+        test_it="""
+        import helper
+        def test_it(): pass
+        """,
+        test_import="""
+        from helper2 import gone
+        def test_it(): pass
+        """,
+        helper2="import other\n",
+    )
+    for style in ("short", "no"):
+        project.run(f"--tb={style}", *arguments, in_process=not arguments)
+    first, second = project.records()
+    for one, same in zip(first["occurrences"], second["occurrences"], strict=True):
+        assert one["fingerprint"] == same["fingerprint"]
+        assert one["reads"] == same["reads"]
+    reads = {tuple(sorted(cause["reads"])) for cause in second["occurrences"]}
+    assert reads == {("helper.py", "other.py", "test_it.py"), ("helper2.py", "other.py", "test_import.py")}
+    assert any("helper.py:2: in <module>" in cause["excerpt"] for cause in second["occurrences"])
