@@ -78,7 +78,8 @@ def is_unread(file: str, reads: Collection[str]) -> bool:
     """Tell whether a simulation did not read a source, judging by the files in the same language that it read.
 
     A Makefile was not read if another one was, unless one of them is in a folder inside the other's. Files of other
-    kinds, such as data and scripts, may always have been read, and so may files that pytest loads automatically.
+    kinds, such as data and scripts, may always have been read, and so may files that pytest loads automatically. A
+    build by make that read HDL and no Python ended before any Python was run.
 
     Args:
         file: Name in git.
@@ -91,7 +92,8 @@ def is_unread(file: str, reads: Collection[str]) -> bool:
         own = PurePosixPath(file).parent
         return bool(folders) and not any(own.is_relative_to(each) or each.is_relative_to(own) for each in folders)
     language = next((each for each in _LANGUAGES if each.search(file)), None)
-    if language is None or not any(map(language.search, reads)):
+    in_make = file.endswith(".py") and any(map(MAKEFILE.search, reads)) and any(map(HDL.search, reads))
+    if language is None or not (in_make or any(map(language.search, reads))):
         return False
     return not file.endswith(".py") or bool(TESTBENCH.search(own_name(file)) and not _LOADED.search(file))
 

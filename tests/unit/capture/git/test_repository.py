@@ -420,6 +420,19 @@ def test_an_executable_file_is_a_script_only_if_it_says_what_runs_it(
     assert subjects(found)[0] == subjects(fix)[0] == "fifo: width"
 
 
+def test_a_build_of_make_that_ended_before_python_read_no_test_module(project: Project) -> None:
+    for file, content in TEXTS.items():
+        project.write(file, content)
+    project.commit("all files")
+    before = project.state
+    project.commit("fifo: width", rtl__fifo_v=TEXTS["rtl/fifo.v"].replace("D = 8", "D = 7"))
+    project.commit("regs: bench", **{"bench/test_regs.py": "y = 2\n"})
+    project.commit("generator", **{"bench/gen.py": "z = 2\n"})
+    build = project.since(before, reads=("rtl/fifo.v", "sim/a/Makefile"))
+    assert (subjects(build), build.unread_count) == (["fifo: width", "generator", "regs: bench"], 1)
+    assert project.since(before, reads=("rtl/fifo.v",)).unread_count == 0, "nobody knows what runs this build"
+
+
 def test_sources_that_were_not_read_are_not_among_the_files_that_differ(project: Project) -> None:
     for file, content in TEXTS.items():
         project.write(file, content)
