@@ -522,13 +522,12 @@ class _RunReader:
             if not failures:
                 continue
             build = (outcome.config or NOTHING_KNOWN)[:_OF_BUILD]
-            if part.started:
-                pass  # a simulation that ended before its first test; the build itself worked
-            elif build != NOTHING_KNOWN:
+            # Where the simulator started, the build itself worked, and the simulation ended before its first test.
+            if build != NOTHING_KNOWN and not part.started:
                 if build in built:
                     continue
                 built.add(build)
-            else:
+            elif not part.started:
                 sources = failed_sources(text, [command for _, command in part.commands])
                 if not sources or sources in seen or any(sources <= sources_in(command) for command in compiled):
                     continue

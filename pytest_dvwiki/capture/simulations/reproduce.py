@@ -164,12 +164,18 @@ class Call:
 
     @property
     def _top(self) -> str:
-        return os.path.normpath(os.path.join(self.here, os.path.relpath(".", self.folder)))  # noqa: PTH118
+        return _above(self.here, self.folder)
 
     @property
     def options(self) -> tuple[str, ...]:
         """Return the options only."""
         return _split(self.arguments)[1]
+
+
+@functools.lru_cache(maxsize=16)
+def _above(here: str, folder: str) -> str:
+    """Return the folder that contains `here` under the relative path `folder`."""
+    return os.path.normpath(os.path.join(here, os.path.relpath(".", folder)))  # noqa: PTH118
 
 
 # Cached, because each failure asks for a path, but a run has few files.
