@@ -43,8 +43,11 @@ _IN_HDL = rf"""
 """Matches one of `NAMES` where HDL or a Makefile can name a module or file; a signal of that name does not match."""
 _IN_MAKEFILE = rf"(?:{_IN_HDL})(?!{_SUFFIX})"
 """Matches like `_IN_HDL`, but no path of a source: a source that a Makefile lists and the build lacks is not read."""
-_OTHER_TOP = re.compile(r"TOPLEVEL\s*[:?]?=\s*\S+")
-"""The top that a Makefile gives a simulation: the file of the top that was simulated is known to be read."""
+_CHOSEN = re.compile(r"TOPLEVEL\s*[:?]?=\s*\S+|^\s*(?:(?:export\s+)?\w+\s*[:?+]{0,3}=)?[\w\s]*\\?\s*(?:\#.*)?$")
+"""The top that a Makefile gives a simulation, or a line that is a bare list of names, such as the sources of designs.
+
+The sources and the top that were simulated are known to be read.
+"""
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _HDL_COMMENT = re.compile(r"(?://|--\s).*")
 
@@ -217,7 +220,7 @@ def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed:
             found = in_python.findall(line)
         else:
             is_makefile = MAKEFILE.search(file.partition(":")[2])
-            form, ignored = (in_makefile, _OTHER_TOP) if is_makefile else (in_hdl, _HDL_COMMENT)
+            form, ignored = (in_makefile, _CHOSEN) if is_makefile else (in_hdl, _HDL_COMMENT)
             found = form.findall(ignored.sub("", line))
         by_file.setdefault(file, set()).update(map(str.lower, found))
     said = set[str]()

@@ -338,12 +338,14 @@ TEXTS = {
     "rtl/dump.v": "module dump;\n",
     "rtl/regs.v": "module regs;\n",
     "rtl/cells.v": "module cells;\n",
+    "rtl/lists.v": "module lists;\n",
+    "rtl/more.v": "module more;\n",
     "bench/test_fifo.py": "# the bench\nx = 1  # regs in dump\nSOURCES = ['dump.v']\nassert dut.regs == 1\n",
     "bench/test_regs.py": "y = 1\n",
     "scripts/make_regs.py": "z = 1\n",
     "bench/gen.py": "z = 1\n",
     "sim/a/Makefile": (
-        "VERILOG_ARGS = -y cells\nall:\n\tpython bench/gen.py\n"
+        "VERILOG_ARGS = -y cells\nPARTS = fifo lists \\\n  more # of both\nTOP ?= lists\nall:\n\tpython bench/gen.py\n"
         "regs:\n\tmake COCOTB_TOPLEVEL=regs \\\n\t  SOURCES=rtl/regs.v\n"
     ),
 }
@@ -353,6 +355,8 @@ TEXTS = {
     ("name", "text", "is_counted"),
     [
         ("rtl/regs.v", "module regs2;\n", True),
+        ("rtl/lists.v", "module lists2;\n", True),
+        ("rtl/more.v", "module more2;\n", True),
         ("bench/test_regs.py", "y = 2\n", True),
         ("bench/test_new.py", "y = 2\n", True),
         ("rtl/regs.v", None, False),
