@@ -134,9 +134,15 @@ class _FixRange(NamedTuple):
 
 
 def is_reported(failing: StillFailing) -> bool:
-    """Tell whether a test's fix was already reported as uncommitted changes; only its commit can then be new."""
+    """Tell whether a test's fix was already reported, in a run with uncommitted changes.
+
+    If these were the fix, only its commit can be new. If they were beside it, as they touch nothing that the failing
+    simulation read, nothing is new.
+    """
     known = failing.fixed
-    return failing.proof == OF_EDITS and known is not None and known.counts and bool(known.files) and not known.log
+    if failing.proof != OF_EDITS or known is None or not known.counts or not known.files:
+        return False
+    return not known.log or not known.note
 
 
 def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> _FixRange:
