@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_dvwiki.capture.git.onset import known_or_new
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.model import MOST_READ, FailedTest, Fix, LogReference, Occurrence, Onset
+from pytest_dvwiki.records.command import chooses_by
 from pytest_dvwiki.records.kinds import (
     DETERMINISTIC_CLASSES,
     is_beyond_sources,
@@ -423,7 +424,7 @@ def _to_reproduce(members: Sequence[Member]) -> Failure:
 
 def _runs_alone(failure: Failure) -> bool:
     """Tell whether the failure's command runs only one of the tests of a simulation."""
-    return failure.command is not None and not {"COCOTB_TEST_FILTER", "TESTCASE"}.isdisjoint(failure.command.variables)
+    return failure.command is not None and chooses_by(failure.command) is not None
 
 
 def _place(place: Place | None, root: Path) -> Place | None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command
 
 _SEEDS = ("COCOTB_RANDOM_SEED", "RANDOM_SEED")
+_CHOOSE = ("COCOTB_TEST_FILTER", "COCOTB_TESTCASE", "TESTCASE")
+"""Variables that choose a test of a simulation."""
 _PLACE = "$PWD"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN = re.compile(r"[\w@%+=:,./-]+")
@@ -42,6 +44,11 @@ def workspace(root: Path) -> tuple[Path, bool]:
 def seed_of(command: Command) -> str | None:
     """Return the seed that a command sets; None if it sets none."""
     return next((command.variables[name] for name in _SEEDS if name in command.variables), None)
+
+
+def chooses_by(command: Command) -> str | None:
+    """Return the variable by which a command runs one test of a simulation alone; None if it runs all of them."""
+    return next((name for name in _CHOOSE if name in command.variables), None)
 
 
 def with_seed(command: Command | None, seed: str | None) -> Command | None:

@@ -23,7 +23,7 @@ from pytest_dvwiki.causes.statements import (
 )
 from pytest_dvwiki.causes.words import Style, sentence, short, text
 from pytest_dvwiki.model.sentences import few, is_own
-from pytest_dvwiki.records.command import from_anywhere, masked_note, seed_of, start
+from pytest_dvwiki.records.command import chooses_by, from_anywhere, masked_note, seed_of, start
 from pytest_dvwiki.records.tables import REPORTED
 from pytest_dvwiki.wiki.kinds import bug_fixes
 from pytest_dvwiki.wiki.text import former
@@ -187,6 +187,9 @@ def _reproduce(history: CauseHistory, stated: Sequence[tuple[Statement, str]], s
     seeded = ", with its seed" if seed_of(command) is not None else ""
     where = f", {start(command)}" if start(command) else ""
     parts = [f"The last failure{seeded}{where}{source}:\n{_shell(command)}"]
+    if (choice := chooses_by(command)) is not None:
+        # A test that passed before it may have left the design in another state than a reset does.
+        parts.append(f"If it passes alone, run it after the other tests of its simulation: without {code(choice)}.")
     if masked_note(command):
         parts.append(f"{masked_note(command)}.")
     for each, words in stated:

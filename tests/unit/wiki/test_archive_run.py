@@ -416,6 +416,14 @@ def test_a_coverage_page_says_since_when_its_bin_is_as_it_is(place: Layout) -> N
     assert "| Date | Task | Class | Hits | State |" in text
 
 
+@pytest.mark.parametrize("choice", ["COCOTB_TEST_FILTER", "TESTCASE", None])
+def test_a_page_says_how_to_run_what_a_test_that_runs_alone_may_need(place: Layout, choice: str | None) -> None:
+    variables = {} if choice is None else {choice: "t"}
+    archive(place, record(1, occurrence(command=Command(arguments=("make",), variables=variables))))
+    advice = f"If it passes alone, run it after the other tests of its simulation: without `{choice}`."
+    assert (advice in _bug(place).read_text(encoding="utf-8")) is (choice is not None)
+
+
 def test_a_long_command_stands_on_its_page_whole(place: Layout) -> None:
     excluded = " and ".join(["wrap", *(f"not wrap_around_number_{number}" for number in range(20))])
     long = Command(arguments=("pytest", "t.py::test_run", f"--cocotb-pytest-args=t.py -k '{excluded}'"))
