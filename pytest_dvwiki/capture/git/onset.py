@@ -319,10 +319,12 @@ def _between(
     commit = str(failed.commit)
     if failed.dirty and repository.edited_beside(commit, reads):
         failed = replace(failed, dirty=False)
+    is_same = failed.dirty and start.passed_with == "same" and repository.is_unread_since(start.commit, commit, reads)
     found = FirstBad(
         fingerprint=fingerprint,
         nodeid=start.nodeid,
-        good=repository.last_change(start.commit),
+        # What passed at one commit passes at another that differs only in what was not read.
+        good=repository.last_change(commit if is_same else start.commit),
         bad=repository.last_change(commit),
         dirty=failed.dirty,
         passed_with=start.passed_with,

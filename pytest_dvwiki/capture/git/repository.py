@@ -232,6 +232,17 @@ class Repository:
         code = [name for name in files if not is_prose(name, reads)]
         return set(code) <= unread_files(self._git, code, reads, failed)
 
+    def is_unread_since(self, passed: str, failed: str, reads: Sequence[str]) -> bool:
+        """Tell whether commits change nothing between a pass and a failure but files that the simulation did not read.
+
+        Args:
+            passed: The commit at which a test passed.
+            failed: The commit at which it failed.
+            reads: Files that the failing simulation read; if they are unknown, only prose counts as unread.
+        """
+        files = None if is_revision(passed, failed) else self._files(passed, failed)
+        return files is not None and self._are_unread(files, reads, failed)
+
     def changed_since(self, commit: str, until: str | None = None) -> tuple[str, ...]:
         """Return the files that changed since a commit; empty if git does not answer in time.
 

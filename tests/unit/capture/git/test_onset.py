@@ -381,6 +381,21 @@ def test_uncommitted_changes_after_commits_name_no_commit(project: Project) -> N
     assert "tb: more" not in project.page()
 
 
+@pytest.mark.parametrize(("beside", "is_absent"), [("rtl/other.sv", True), ("rtl/fifo.sv", False), ("rom.hex", False)])
+def test_uncommitted_changes_after_commits_of_what_was_not_read_brought_the_cause(
+    project: Project, beside: str, is_absent: bool
+) -> None:
+    project.commit("all", beside)
+    project.run()
+    good = project.head
+    bad = project.commit("beside", beside)
+    (project.root / "rtl" / "fifo.sv").write_text("module broken;")
+    found = project.first_bad(reads=("rtl/fifo.sv",))
+    assert found is not None
+    assert (found.good, found.bad, found.dirty, found.log) == (bad if is_absent else good, bad, True, ())
+    assert ("where it was absent without them" in project.page()) is is_absent
+
+
 def test_a_run_without_a_commit_hides_neither_the_range_nor_the_fix(project: Project) -> None:
     project.run()
     project.commit("fifo: rework")
