@@ -320,6 +320,7 @@ def recalled(run: Run, services: Services, archived_as: str) -> Archived:
         causes=tuple(
             replace(
                 cause,
+                occurrence=_with_origin_on_record(cause),
                 news="KNOWN",
                 archived_as=archived_as,
                 waived=tuple(each for each in waived if each.fingerprint == cause.occurrence.fingerprint),
@@ -328,6 +329,11 @@ def recalled(run: Run, services: Services, archived_as: str) -> Archived:
             for cause in causes
         )
     )
+
+
+def _with_origin_on_record(cause: Cause) -> Occurrence:
+    """Return the occurrence of a cause with the origin on record: artefacts do not tell what changed before."""
+    return replace(cause.occurrence, origin=cause.history.origin) if cause.history is not None else cause.occurrence
 
 
 def causes_of_record(record: RunRecord, services: Services, *, is_archived: bool = False) -> tuple[Cause, ...]:
