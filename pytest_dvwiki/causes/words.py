@@ -217,7 +217,7 @@ def _proposed(statement: of.Proposed, style: Style = PLAIN) -> str:
 
 @text.register
 def _reproduce(statement: of.Reproduce, style: Style = PLAIN) -> str:
-    return f"no command reproduces it: {style.quote(statement.why_not)}" if statement.command is None else ""
+    return f"no command is known: {style.quote(statement.why_not)}" if statement.command is None else ""
 
 
 @text.register
