@@ -139,7 +139,8 @@ def read_leftovers(
         interest: Decides which lines of a long text to keep.
         names: Returns the class of the failure in a text, None if there is none; used for logs without tests.
         known: Files whose content is archived; they serve only to match results files with their logs.
-        seen: Files whose content is on record for an earlier run; results that this earlier run left are skipped.
+        seen: Files whose content is on record for an earlier run. A results file among them is skipped if a log shows
+            that a later run left it in place.
         builds: The latest build of each place, for a log that shows only the run; None if no earlier builds are known.
         templates: Templates that find test and seed in the path of a log.
         read_logs: Yields for each given log what `read_log` returns or raises; if None, the logs are read here.
@@ -197,7 +198,7 @@ class _RunReader:
         self._read_logs = read_logs or self._read_here
         self._names: set[str] = set()
         self._shared: dict[Path, Artefact] = {}
-        """Logs of results files that also hold tests of other simulations."""
+        """Logs that belong to a results file, but also hold tests of other simulations."""
         self._calls: dict[tuple[object, ...], Call | None] = {}
         self._folders_of = functools.cache(folders_of)
         self._which = Makefiles(root)
@@ -741,7 +742,7 @@ def _modules_of(part: Regression) -> frozenset[str]:
 
 
 def _head_of(logs: Iterable[Artefact]) -> str:
-    """Return the beginnings of the logs of a run."""
+    """Return the start of each log of a run, joined."""
     return "\n".join(reading.start_of(log.path, HEAD) for log in logs)
 
 

@@ -73,14 +73,14 @@ def run_id(environment: Mapping[str, str], given: str | None = None) -> RunId:
 
 
 def in_order(run: RunId, commit: str | None) -> tuple[str | None, ...]:
-    """Return the ids of a run and its commit; two runs are compared by the first entry that both have."""
+    """Return the ids of a run and its commit; two runs are compared by the first of these that both have."""
     return run.given, run.ci, run.job, commit
 
 
 def may_be_one(run: SourceRun, other: RunId, commit: str | None) -> bool:
     """Tell whether two runs with the same artefacts may be one run.
 
-    Runs that have no kind of id in common may be one run.
+    Without a kind of id that both runs have, they may be one run.
     """
     pairs = zip(in_order(run.run_id, run.commit), in_order(other, commit), strict=True)
     return next((mine == theirs for mine, theirs in pairs if mine and theirs), True)

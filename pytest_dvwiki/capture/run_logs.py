@@ -80,7 +80,7 @@ class RunLogs:
         return self._logs_in[folder] <= 1
 
     def forget(self, log: Artefact) -> None:
-        """Drop the cached regressions of a log to save memory; with a results file the log is read again."""
+        """Drop the cached regressions of a log to save memory; the log is read again if a results file needs it."""
         self._parts_of.pop(log.path, None)
 
     def claim(self, logs: Iterable[Artefact]) -> None:
@@ -88,7 +88,7 @@ class RunLogs:
         self.claimed.update({log.path: log for log in logs})
 
     def own(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
-        """Return the logs that a results file names, else the logs with the results file's name."""
+        """Return the logs that a results file names, else the logs that are named like the results file."""
         named = {name: None for case in (file.cases if file else ()) for name in case.attachments}
         attached = [log for name in named if (log := self.attached(artefact, name)) is not None]
         if attached or artefact.runner is not None:
@@ -115,7 +115,7 @@ class RunLogs:
         return logs
 
     def later(self) -> list[tuple[Artefact, Artefact]]:
-        """Return pairs of a results file and a log of a later run, without logs that belong to another results file."""
+        """Return pairs of a results file and a log of a later run, except logs that belong to another results file."""
         return [(artefact, log) for artefact, log in self._earlier if log.path not in self._joined]
 
     def is_followed(self, artefact: Artefact) -> bool:
@@ -175,5 +175,5 @@ def _stem(artefact: Artefact) -> str:
 
 
 def text_of(log: Artefact) -> LogText:
-    """Return a log as a text of a run."""
+    """Return a log as a `LogText`, ready to be read."""
     return LogText(source="log", path=log.path, lasting=log.lasting)

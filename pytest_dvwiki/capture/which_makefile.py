@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 _OF_COCOTB = re.compile(r"cocotb-config|Makefile\.sim\b|^[ \t]*-?include[ \t]+[^\n]*\$", re.MULTILINE)
-"""Words of a Makefile that runs cocotb, or that includes files whose names are unknown here."""
+"""Words of a Makefile that runs cocotb, or that includes files whose names depend on variables."""
 _STOPPED_IN_IT = re.compile(r"^(?:g?make(?:\[\d+\])?: \*\*\* \[)?(?:GNUm|[Mm])akefile:\d+: ([^\]\n]+)", re.MULTILINE)
 """A line that names where make stopped in the Makefile of its folder; the group is the target or `*** reason`."""
 _MODULE, _TOP = frozenset({"MODULE", "COCOTB_TEST_MODULES"}), frozenset({"TOPLEVEL", "COCOTB_TOPLEVEL"})
@@ -93,7 +93,7 @@ class Makefiles:
         return path if path is not None and self._named(path, evidence) else None
 
     def _named(self, makefile: Path, evidence: MakeRun) -> int:
-        """Return how many of module and top a Makefile sets as in the run; 0 if it sets one to a different value."""
+        """Return how many of module and top a Makefile sets to the run's value; 0 if it sets one to another value."""
         text = self._text_of(makefile)
         found = 0
         for names, values in ((_MODULE, evidence.modules), (_TOP, evidence.tops)):
@@ -122,7 +122,7 @@ class Makefiles:
         return any(len(line) >= _LEAST_RECIPE and line in evidence.lines for line in recipes)
 
     def _elsewhere(self, evidence: MakeRun) -> Path | None:
-        """Return the Makefile that sets the known module and top; if several do, the only one with a logged folder."""
+        """Return the Makefile that sets the known module and top; if several do, the only one in a logged folder."""
         wanted = bool(evidence.modules) + bool(evidence.tops)
         if not wanted:
             return None
@@ -151,6 +151,6 @@ def _sets(text: str, value: str) -> bool:
 
 
 def _sets_another(text: str, names: Collection[str]) -> bool:
-    """Tell whether a Makefile sets one of some variables, and only to literal values."""
+    """Tell whether a Makefile sets some of the given variables, all of them to fixed literal values."""
     values: Iterable[tuple[str, str]] = [(how, value) for name, how, value in assignments(text) if name in names]
     return bool(values) and all(value and how not in {"?=", "+="} and "$" not in value for how, value in values)

@@ -1,4 +1,4 @@
-"""A cause: its failure, its history and page, and its news in a run."""
+"""A cause: its failure, its history and page, and what is new about it in a run."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class PageFacts:
     """Path of the page, relative to the wiki."""
     status: str = ""
     type: OriginType | None = None
-    """The type that a person gave, else the origin in the tool's current verdict."""
+    """The type that a person gave, else the origin in the current verdict of dvwiki."""
     is_decided: bool = False
-    """True if people decided the type, by the page's status or by changing the type that the tool gave."""
+    """True if people decided the type, by the page's status or by changing the type that dvwiki gave."""
     owner: str = ""
     """Who works on the cause; set by people."""
     spec_section: str = ""

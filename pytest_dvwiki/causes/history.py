@@ -37,11 +37,11 @@ class History(Protocol):
         ...
 
     def register_formers(self, formers: Mapping[str, str | None]) -> None:
-        """Register the version 1 fingerprint for each current one of a run that is not on record yet."""
+        """Register the version 1 fingerprints that belong to the fingerprints of a run not on record yet."""
         ...
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
-        """Return the newest fix of each cause of a check that has not returned, the most recently seen cause first."""
+        """Return the newest fix of each cause of a check, without causes that returned; the last seen cause first."""
         ...
 
     def cause_of(

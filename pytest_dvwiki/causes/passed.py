@@ -26,7 +26,7 @@ passed; `unknown seed`: the seed that failed is not on record; `other seed`: the
 
 
 class Lasting(NamedTuple):
-    """Names of the causes whose newest fix is held or proven from a run on."""
+    """Names of the causes whose newest fix counts as held, or as proven, from a given run on."""
 
     held: tuple[str, ...] = ()
     """Causes whose fix counts as held."""
@@ -47,7 +47,7 @@ class Passed:
     fails_inside: tuple[str, ...] = ()
     """Those of `tests` that contain a test which fails in the run: they are only built or imported again."""
     fix: Fix | None = None
-    """The newest fix if only the number of passes is news; else the possible fix between failure and pass."""
+    """The newest fix if only the number of passes is new; else the possible fix between failure and pass."""
     no_proof: NoProof | None = None
     """Why the passes may be chance, although a possible fix was made."""
     no_fix: Change | Literal["fails elsewhere"] | None = None

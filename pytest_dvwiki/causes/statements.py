@@ -371,7 +371,7 @@ def is_fixed_by(state: FixState, commit: str) -> bool:
 
     Args:
         state: The fix.
-        commit: The commit, by seven or more of its digits.
+        commit: The commit's hash, or at least its first seven digits.
     """
     fix = state.fix
     last = () if fix.unread_count else (fix.commits or ())[1:]  # with unread commits, the last may not matter
@@ -381,7 +381,7 @@ def is_fixed_by(state: FixState, commit: str) -> bool:
 
 
 def failed_since(cause: Cause, state: FixState) -> str:
-    """Return when the cause last failed on record since a fix; empty if it did not, or if the fix failed."""
+    """Return when the cause last failed since a fix that still stands; empty if it did not, or if it fails now."""
     if cause.history is None or cause.news is not None or state.returned or state.fix.result == "failed":
         return ""
     last = next((row for row in cause.history.rows if not row.without_fix), None)

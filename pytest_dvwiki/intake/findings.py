@@ -126,7 +126,7 @@ def origin(values: Mapping[str, str]) -> Origin:
     return Origin(
         type=found,
         confidence=_confidence(sure),
-        reasons=tuple(reasons) or (f"the caller called it {found}",),
+        reasons=tuple(reasons) or (f"the reporter called it {found}",),
     )
 
 
@@ -139,5 +139,5 @@ def _confidence(text: str) -> float:
 
 
 def without_bullet(line: str) -> str:
-    """Return a line without the mark of a list item."""
+    """Return a line without its bullet."""
     return line.strip().removeprefix("- ").removeprefix("* ").strip()

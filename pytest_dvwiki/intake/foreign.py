@@ -1,8 +1,8 @@
 """Import a wiki in the specification's layout: its counters become records, and its text goes to the pages.
 
 Such a wiki has pages for bugs, patterns, coverage bins and clarifications, with counters in their frontmatter. The
-import makes a record of each counted run. If a page gives the day of a run, the record has that day. Of the other runs,
-the first may count on the day on which the page was first seen; all others count on the day on which it was last seen.
+import makes a record of each counted run, dated with the run's day if a page gives it. Runs without a day are dated
+with the day on which the page was last seen; the first of them may get the day on which it was first seen.
 """
 
 from __future__ import annotations
@@ -207,7 +207,8 @@ def _pattern(page: ForeignPage, config: WikiConfig, before: Sequence[ForeignPage
 def _add_undated(page: ForeignPage, name: str, seen: Occurrence, named: int) -> None:
     """Add the counted runs that no page names.
 
-    The first one counts on the day the page was first seen, unless a record is that old; the others on the last day.
+    The first one counts on the day the page was first seen, unless a record is that old; the others on the day it was
+    last seen.
     """
     hits = page.metadata.get("hit_count")
     wanted = hits if isinstance(hits, int) and hits > 0 else named or 1

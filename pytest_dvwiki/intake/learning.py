@@ -35,7 +35,7 @@ class Learning:
         self._found: SessionLessons | None = None
 
     def read(self, transcript: str, texts: Sequence[str | None]) -> str:
-        """Take the lessons unless an earlier call did; return the text that the record has to keep, empty for none.
+        """Take the lessons unless an earlier call did; return the text that the record has to keep, empty if none.
 
         A transcript that no model could read is kept, and the next call with the same transcript tries again.
         """

@@ -102,7 +102,7 @@ class WikiIngestService:
             classification: Fields such as `bug_type`, `confidence`, `rationale`.
             coverage_summary: Fields `covergroup`, `bin`, `action_class`, `scenario`, `priority`, `filled`.
             task_id: The caller's task id.
-            transcript: The full session. The model takes lessons from it; without a model, those that it lists count.
+            transcript: The full session. A model takes lessons from it; without one, only lessons that it lists count.
         """
         texts = (session_report, failure_summary, classification, coverage_summary)
 

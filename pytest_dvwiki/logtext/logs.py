@@ -129,8 +129,8 @@ class LogStream:
 def lines_with(text: str, literals: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each line that contains one of the literals, in order.
 
-    Searching for one literal after the other is several times faster than one expression for all. Looking for the
-    characters of a literal first is another forty times faster, because most texts lack a character of most literals.
+    Searching for one literal after the other is several times faster than one expression for all. First checking that
+    the text has each character of a literal makes it another forty times faster, because most texts lack one.
     """
     starts: set[int] = set()
     for literal in literals:

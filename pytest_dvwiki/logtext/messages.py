@@ -59,12 +59,12 @@ _BEFORE_HEADS = (
     r"[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+|[ ]*[`_*]{1,3}(?!ERROR:)"
     rf"|(?:\|[ ])?(?:WARN(?:ING)?|ERROR|CRITICAL|FATAL){_COLUMNS}"
 )
-"""What is removed in front of a tool's message: marks of comments and lists, line numbers, emphasis, runners' columns.
+"""What is removed in front of a tool's message: comment signs, bullets, line numbers, emphasis, runners' columns.
 
 The stars of `**ERROR:` stay, because Innovus begins its messages with them.
 """
 _OTHER_HEADS = r"UVM_[A-Z]+|\S{1,300}:\d+:[ ](?:error|sorry):"
-"""Beginnings of messages that several tools share."""
+"""Message prefixes that several tools share."""
 _COCOTB_HEAD = re.compile(r"[ ]*(?:-\.--|\d+\.\d+)[a-z]{1,4}[ ]+(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
 _DEEP = re.compile(r"[ ]{16,}\S")
 _EXCEPTION = re.compile(
@@ -219,7 +219,7 @@ def _broken_off(lines: Sequence[str], at: int) -> list[str]:
 
 
 def _belongs(line: str, following: str, *, first: bool) -> bool:
-    """Tell whether a message continues in the next line; `first` means that `line` is the head of the message."""
+    """Tell whether a message continues in the next line; `first` means that `line` is its first line."""
     if first and _UVM_WITHOUT_ID.match(line.strip()):
         return _UVM_ID.match(following) is not None
     return _unfinished().search(line) is not None
@@ -293,7 +293,7 @@ _BELOW: Mapping[str, Callable[[str], bool]] = {
 
 @functools.cache
 def _multiline_forms() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]:
-    """Return the head of each kind of multi-line message, a test for its other lines, and its line limit."""
+    """Return each kind of multi-line message: its first line, a test for its continuation lines, its line limit."""
     of_tools = (
         (re.compile(one.head), _line_test(one), one.most) for tool in simulators.tools() for one in tool.multiline
     )
@@ -301,7 +301,7 @@ def _multiline_forms() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], in
 
 
 def _line_test(spread: Multiline) -> Callable[[str], bool]:
-    """Return the function that tells whether a line below the head of a message belongs to it."""
+    """Return the function that tells whether a line continues the message above it."""
     is_below, only, end = _BELOW[spread.below], re.compile(spread.only), re.compile(spread.ends_at or r"(?!)")
     return lambda line: is_below(line) and only.match(line) is not None and not end.match(line)
 

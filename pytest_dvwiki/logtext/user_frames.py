@@ -91,7 +91,7 @@ def last_trace(text: str, root: Path) -> Trace | None:
 
 
 def _continued(lines: Sequence[str], margin: int) -> Iterator[str]:
-    """Yield the other lines of a message, up to the first line that is indented less than the traceback."""
+    """Yield the continuation lines of a message, up to the first line that is indented less than the traceback."""
     for line in lines if margin else ():
         if not line.strip() or line[:margin].strip(" |"):
             return

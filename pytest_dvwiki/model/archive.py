@@ -158,7 +158,7 @@ class Suite:
     seed: str | None = None
     """The seed of all tests in the list; None if they have no seed, or several."""
     seeds: str | None = None
-    """A three-digit mark for each test's seeds, in the order of the list; None unless the tests have several seeds."""
+    """Three digits of a hash of each test's seeds, in the order of the list; None unless the tests differ in seeds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,7 +309,7 @@ class FirstBad(ListedCommits):
     owners: tuple[str, ...] = ()
     """Owners of the files that differ, from CODEOWNERS."""
     passed_after: tuple[str, ...] = ()
-    """Tests that fail with the cause but passed with the failing seed after the range: a later change broke them."""
+    """Tests with this cause that still passed, with the seed that fails, after the range: a later change broke them."""
 
     @property
     def is_certain(self) -> bool:
@@ -389,7 +389,7 @@ class FixRow:
     files: tuple[str, ...] | None = None
     file_count: int | None = None
     restored: tuple[str, ...] | None = None
-    """Those of `files` that are again as they were before the cause came in."""
+    """Those of `files` that the fix restored to their state before the cause came in."""
     note: str | None = None
     owners: tuple[str, ...] | None = None
     authors: tuple[str, ...] | None = None
@@ -516,4 +516,4 @@ class Run:
     part: bool = False
     """True if this run is one of several, or if it ran only some of the tests; unused waivers then prove nothing."""
     gate_refused: str | None = None
-    """Why the session allows no gate; empty if it allows one, None for a run that no gate decides on."""
+    """Why the session allows no gate; empty if it allows one, None for a run without a gate."""

@@ -13,10 +13,10 @@ Canceller = Literal["run", "test"]
 Source = Literal["run", "results", "log", "stdout", "stderr", "report"]
 """Where a text comes from.
 
-`run`: the capture's sentences about the processes, one per line ("simulator vvp was killed by signal 9 (SIGKILL) …").
+`run`: the plugin's sentences about the processes, one per line ("simulator vvp was killed by signal 9 (SIGKILL) …").
 `results`: the entry of a results file: `Type: message`, then the traceback.
 `log`: the log of simulator and testbench for this one test (for a build failure, of the whole build).
-`stdout`, `stderr`: the output of a plain test as captured by pytest. `report`: pytest's own text of the failure.
+`stdout`, `stderr`: the output of a plain test as captured by pytest. `report`: pytest's own report of the failure.
 """
 
 

@@ -18,7 +18,7 @@ class Pass(NamedTuple):
     seed: str | None
     """None if the test has no seed, or the seed is not on record."""
     mark: str | None = None
-    """Mark of the seed, equal for runs with the same seed; None if it is not on record."""
+    """Short hash of the seed; None if the seed is not on record."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class Fix(ListedCommits):
     """Files that differ between last failure and first pass; only some if there are many."""
     file_count: int = 0
     restored: tuple[str, ...] = ()
-    """Those of `files` that are again as they were before the cause came in."""
+    """Those of `files` that the fix restored to their state before the cause came in."""
     note: str = ""
     """Other differences between the failure and the pass: uncommitted changes of either run."""
     maybe_later: bool = False
@@ -126,7 +126,7 @@ class Onset:
     passes_needed: dict[str, int] = field(default_factory=dict)
     """How many passes with other seeds it takes, by test, to show that the cause was absent before the failure."""
     passes_to_hold: dict[str, int] = field(default_factory=dict)
-    """Number of passes, by test, that made the fix hold; as many passes before the cause returned show its absence."""
+    """Number of passes, by test, that made the fix hold; as many before the cause returned show that it was absent."""
     since: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Maps a test to two numbers of runs since the first failure: those where it failed with the cause, and all."""
 
@@ -159,12 +159,12 @@ class StillFailing:
     """
     vcs: Vcs
     """State of the repository in the last run at a known commit in which the test failed."""
-    drawn: Vcs
+    seed_vcs: Vcs
     """State of the repository in the last run in which the test failed with `seed`."""
     by: Passing
     """The pass in the current run."""
     simulators: str = ""
-    """Simulators, with versions, of the run that `drawn` belongs to."""
+    """Simulators, with versions, of the run that `seed_vcs` belongs to."""
     same_config: bool = True
     """Whether the test failed in the build configuration in which it passes now."""
     config_known: bool = True

@@ -1,4 +1,4 @@
-"""The protocol that decouples captures from patterns."""
+"""The protocol through which capture uses the patterns without importing them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Interest(Protocol):
     """Decides which lines of a huge text are worth keeping; implemented by the patterns."""
 
     def find(self, text: str) -> Iterable[tuple[int, Tier]]:
-        """Yield the offsets of line starts in ascending order, each with the tier of the pattern that matches."""
+        """Yield the offset of each line worth keeping, in ascending order, with the tier of the pattern it matches."""
         ...
 
     def is_benign(self, message: str) -> bool:

@@ -1,4 +1,4 @@
-"""Sentences of the capture on how a simulation ended, and functions that put counts and short lists into words."""
+"""The plugin's own sentences on how a simulation ended, and functions that put counts and short lists into words."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def reported_end(message: str) -> str | None:
 
 
 def is_own(message: str) -> bool:
-    """Tell whether the capture wrote a message."""
+    """Tell whether a message is one of the plugin's own sentences."""
     return reported_end(message) is not None or _OTHERS.match(message) is not None
 
 
@@ -55,14 +55,14 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def few(names: Sequence[str], most: int, *, of: int = 0, joint: str = ", ") -> str:
+def few(names: Sequence[str], most: int, *, of: int = 0, separator: str = ", ") -> str:
     """Return the first few names, and how many more there are: `a, b and 3 more`.
 
     Args:
         names: The names, perhaps only the first ones.
         most: Maximum number of names that are shown.
         of: The number of all names, if `names` has only the first ones.
-        joint: Text between two names.
+        separator: Text between two names.
     """
     more = max(len(names), of) - len(names[:most])
-    return joint.join(names[:most]) + (f" and {more} more" if more else "")
+    return separator.join(names[:most]) + (f" and {more} more" if more else "")

@@ -218,7 +218,7 @@ def _judged(run: Run, vcs: Vcs | None, repository: Repository, services: Service
 
 
 def _gate(run: Run, vcs: Vcs | None, repository: Repository, services: Services, judged: _Judged) -> Gate | None:
-    """Return the gate's decision on a run, based on the base revision if one is set; None if no gate decides."""
+    """Return the gate's decision on a run, based on the base revision if one is set; None without a gate."""
     mode = services.settings.gate
     if mode == "none" or run.gate_refused is None:
         return None

@@ -148,7 +148,7 @@ def ranges_of(
     came, first_bad = known_or_new(named, vcs, history, repository, in_place)
     # A failure after a fix may be another fault than the one that an older range introduced.
     again_now = {each.name for each in causes if each.changed_since_fix and not _has_returned(each)}
-    of_old = {each.name for each in causes if _is_of_old(came.get(each.name), each.newest_fix, repository)}
+    of_old = {each.name for each in causes if _precedes_fix(came.get(each.name), each.newest_fix, repository)}
     came = {
         name: found
         for name, found in came.items()
@@ -158,11 +158,11 @@ def ranges_of(
 
 
 def _has_returned(cause: Cause) -> bool:
-    """Tell whether a cause had already returned after its newest fix in an earlier run."""
+    """Tell whether an earlier run had already shown that a cause returned after its newest fix."""
     return cause.newest_fix is not None and cause.newest_fix.returned is not None
 
 
-def _is_of_old(came: FirstBad | None, fix: Fix | None, repository: Repository) -> bool:
+def _precedes_fix(came: FirstBad | None, fix: Fix | None, repository: Repository) -> bool:
     """Tell whether a range that names no commit ends before a fix, even one that may be chance.
 
     Such a range says when the check first failed, maybe with edits that are gone: it may have been another fault.
@@ -278,10 +278,10 @@ def _likely_span(
 
 
 def _came_in(verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> _Span | None:
-    """Return the range on record that introduced a cause still in place; None if it is unknown or uncertain.
+    """Return the range on record that introduced a cause still present; None if it is unknown or uncertain.
 
-    A range up to the current run says less: later runs rarely use the seed that passed and failed, and later changes
-    did not introduce the cause.
+    A range that ends at the current run says less. It includes later changes, which did not introduce the cause, and it
+    needs a run with the seed that passed, which later runs rarely use.
     """
     onset = history.onset(verdict.fingerprint)
     known = onset.first_bad if onset is not None and onset.moment is not None and not onset.comes_and_goes else None
@@ -291,7 +291,7 @@ def _came_in(verdict: Verdict, history: History, led_here: Callable[[str], bool]
 
 
 def _last_pass(failure: Failure, verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> str | None:
-    """Return the commit of the test's last pass that shows that the cause was absent; None if unknown.
+    """Return the commit of the test's last pass that proves the cause absent; None if unknown.
 
     Args:
         failure: The test's failure.

@@ -1,4 +1,4 @@
-"""Commits of what the tool wrote in the `.agent` folder; people's own files and edits are left for people to commit."""
+"""Commits of what dvwiki wrote in the `.agent` folder; people's own files and edits are left for people to commit."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upkeep:
-    """What an upkeep commit contains besides records and the tool's parts of pages."""
+    """What an upkeep commit contains besides records and the owned parts of pages."""
 
     people: frozenset[str]
     """Files that differed from HEAD before upkeep, relative to the repository's top: people had changed them."""
@@ -70,7 +70,7 @@ def changed_by_people(layout: Layout, branch: str) -> frozenset[str]:
 def commit(
     layout: Layout, branch: str, task_id: str, *, lock_timeout: float, upkeep: Upkeep | None = None
 ) -> Committed:
-    """Commit the records that git does not have yet, and the pages that differ only in the tool's parts.
+    """Commit the records that git does not have yet, and the pages that differ only in their owned parts.
 
     Args:
         layout: Where the wiki is.
@@ -158,7 +158,7 @@ def _documents(data: bytes, month: Path) -> dict[str, bytes]:
 
 
 def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bool | None:
-    """Tell whether a file differs only in what the tool wrote; None if people changed it too."""
+    """Tell whether a file differs only in what dvwiki wrote; None if people changed it too."""
     tasks, wiki = layout.tasks.resolve(), layout.wiki.resolve()
     before, data, staged = target.content(changed.path), path.read_bytes(), changed.staged
     if path.is_relative_to(tasks):
@@ -180,7 +180,7 @@ def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bo
 
 
 def _has_our_part_alone(data: bytes, before: bytes | None, staged: bytes | None, owned: Iterable[str]) -> bool | None:
-    """Tell whether a page differs from git only in what the tool wrote; None if people's text differs too."""
+    """Tell whether a page differs from git only in what dvwiki wrote; None if people's text differs too."""
     if not pages.region_names(data):
         return False
     others = [version for version in (before, staged) if version is not None]

@@ -112,7 +112,7 @@ def passed_again(
             seed_unknown=each.seed_unknown,
             simulator=each.by.simulator,
             config=each.by.config,
-            new_stimulus=each.seed is not None and _draws_anew(each, since(each, each.drawn), simulators),
+            new_stimulus=each.seed is not None and _draws_anew(each, since(each, each.seed_vcs), simulators),
         )
         if proof(passed, dirty=vcs.dirty) <= each.proof:
             continue
@@ -262,10 +262,10 @@ def _fix_row(fingerprint: str, found: _FixRange, repository: Repository) -> FixR
 
 
 def with_restored(row: FixRow, vcs: Vcs, history: History, repository: Repository) -> FixRow:
-    """Add to a fix of several files those that are again as they were at the last pass before the cause came in.
+    """Add to a fix of several files those that it restored to their state at the last pass before the cause came in.
 
-    That pass counts only if it shows that the cause was absent: with the range of commits in which the cause came in,
-    or since each of at least two runs after it failed.
+    That pass counts only if it shows that the cause was absent: the range of commits that introduced the cause is
+    certain, or at least two runs followed the pass and all of them failed.
     """
     known = history.cause(row.fingerprint or "")
     came = known.first_bad if known is not None else None

@@ -1,4 +1,4 @@
-"""Checks that fail again after a fix, with the cause that was fixed or with another one."""
+"""Checks that fail again after a fix: with the cause that was fixed, or with another one."""
 
 from __future__ import annotations
 

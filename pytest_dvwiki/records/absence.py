@@ -85,7 +85,7 @@ def _passing(archive: Archive, record: RunRecord) -> set[str]:
 
 
 def _run_before(archive: Archive, record: RunRecord) -> tuple[int, str] | None:
-    """Return number and moment of the previous run with one of the same lists of tests, else of any previous run."""
+    """Return number and moment of the previous run that shares a list of tests, or else of the previous run."""
     suites = [row.suite for row in tables.suites_of(record)]
     if not suites:
         return None

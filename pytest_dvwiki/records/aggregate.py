@@ -258,7 +258,7 @@ def _regressed(
     """Return the time and id of the run in which an open cause came back; None if it has not regressed.
 
     Only occurrences after the newest fix count, leaving out fixes whose passes may be chance. A check that failed again
-    with that fix in place has not regressed: it may report another fault.
+    with that fix in place is no regression: it may report another fault.
     """
     lasting = [state for state in states if state.fix.counts or state.seed_passed or not state.fix.passes]
     row = archive.db.execute(
@@ -305,7 +305,7 @@ def caught(archive: Archive) -> dict[str, Caught]:
 
 
 def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
-    """Return where a cause first appeared since its last fix whose passes count; None if no record has the cause.
+    """Return where a cause first appeared since the last fix that its passes prove; None if no record has the cause.
 
     A range of commits is left out if it lies before a pass with the seed that failed, whether or not that pass proves a
     fix. It is also left out if it lies before a fix that was known to be undone or still in place when the check failed
@@ -344,7 +344,7 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
 
 
 def _failed_since(archive: Archive, asked: Mapping[str, str]) -> frozenset[str]:
-    """Return the tests that failed with one of some causes after a moment."""
+    """Return the tests that failed with any of the given causes after the last pass or fix."""
     rows = archive.db.execute(
         "SELECT DISTINCT nodeid FROM failed WHERE fingerprint IN (SELECT value FROM json_each(:causes))"
         " AND moment > :passed",
@@ -369,7 +369,7 @@ def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
 
 
 def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
-    """Map each test to the number of passes that show, before the first failure, that the cause was not there yet.
+    """Map each test to the number of passes, before its first failure, that show that the cause was not there yet.
 
     The first failure itself does not count for the rate, because it prompted the question.
     """

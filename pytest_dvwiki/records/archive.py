@@ -151,10 +151,10 @@ class Archive(CauseNames):
         return {name for (name,) in rows}
 
     def causes_named_in(self, task_id: str) -> set[str]:
-        """Return the causes that a run mentions besides the causes that occurred in it."""
+        """Return the causes named in a run's passes, commit ranges and fixes, whether or not they occurred in it."""
         of_run = "WHERE run = (SELECT id FROM runs WHERE task_id = :task) AND fingerprint IS NOT NULL"
-        speaking = ("passed_again", "first_bad", "fix_rows")
-        query = " UNION ".join(f"SELECT fingerprint FROM {table} {of_run}" for table in speaking)  # noqa: S608 (constants)
+        naming = ("passed_again", "first_bad", "fix_rows")
+        query = " UNION ".join(f"SELECT fingerprint FROM {table} {of_run}" for table in naming)  # noqa: S608 (constants)
         rows = self.db.execute(query, {"task": task_id})
         return {name for (name,) in rows}
 
@@ -229,7 +229,7 @@ class Archive(CauseNames):
         return self.judge.comes_and_goes(self.present(fingerprints))
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
-        """Map each test to the rate at which it failed with a cause since a moment."""
+        """Map each test to the rate at which it failed with a cause since a given moment."""
         return self.judge.rates(self.present(fingerprints), since)
 
     def is_deterministic(self, *fingerprints: str) -> bool:
@@ -237,7 +237,7 @@ class Archive(CauseNames):
         return self.judge.is_deterministic(self.present(fingerprints))
 
     def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> FixState | None:
-        """Return the newest fix after which, as the current failures show, a cause is back; None if there is none."""
+        """Return the newest fix that the current failures show not to have lasted; None if there is none."""
         return self.judge.undone(self.present(fingerprints), failing)
 
     def records(self) -> Iterator[RunRecord]:

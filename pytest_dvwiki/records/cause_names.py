@@ -67,7 +67,7 @@ class CauseNames:
         )
 
     def further(self) -> frozenset[str]:
-        """Return the causes that are not the first cause that their check reported."""
+        """Return all causes except the first cause of each check."""
         return frozenset(name for (name,) in self.db.execute("SELECT fingerprint FROM further"))
 
     def reference(self, name: str) -> str:

@@ -70,7 +70,7 @@ class CauseRecords:
         self._until = until
 
     def came(self) -> str:
-        """Return the moment of the cause's first occurrence that counts for its fixes; empty if there is none."""
+        """Return the moment of the first run on the sources with which the cause first occurred; empty if none."""
         row = self._db.execute(
             "SELECT MIN(moment) FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND NOT without_fix",
@@ -91,7 +91,7 @@ class CauseRecords:
         return row[0] or moment
 
     def returns(self, moment: str, tests: Sequence[Target]) -> fixes.Return | None:
-        """Return the first occurrence after a moment that shows that a cause is back; None if there is none.
+        """Return the first occurrence, after a given moment, that shows that a cause is back; None if there is none.
 
         Args:
             moment: The moment of a pass, or of a statement about what was done.
@@ -147,14 +147,14 @@ class CauseRecords:
         return len(set(rows)) > 1 and all(commit for commit, _ in rows)
 
     def is_back(self, moment: str, tests: Sequence[Target], failing: Sequence[Target]) -> bool:
-        """Tell whether the tests that fail now show that the cause is back after a fix of `tests` at a moment."""
+        """Tell whether the tests that fail now show that the cause is back after `tests` were fixed at a moment."""
         return not tests or any(
             any(_is_same_test(each, test) for test in tests) or self._is_back(each, tests, moment, EVER)
             for each in failing
         )
 
     def _is_back(self, failing: Target, tests: Sequence[Target], moment: str, when: str) -> bool:
-        """Tell whether a failure of another test shows that a cause is back after a fix of `tests` at a moment.
+        """Tell whether a failure of another test shows that a cause is back after `tests` were fixed at a moment.
 
         It does if that test failed with the cause before the fix, and its next pass came with the fix or later. It does
         not if none of the fixed tests ran on the failing test's simulator. A test that never failed with the cause
@@ -183,7 +183,7 @@ class CauseRecords:
         return row is not None
 
     def failed_before(self, moment: str) -> list[Target]:
-        """Return the tests that failed with the cause in the last occurrence before a moment."""
+        """Return the tests that failed with the cause in the last occurrence up to a given moment."""
         previous = self._previous(moment)
         rows = self._db.execute(
             "SELECT DISTINCT nodeid, simulator, config FROM failed WHERE run = ?"
@@ -218,7 +218,7 @@ class CauseRecords:
         return [(Target(*row[:3]), row[3]) for row in rows]
 
     def _previous(self, moment: str) -> tuple[int, str] | None:
-        """Return the run number and moment of the last occurrence up to a moment."""
+        """Return the run number and moment of the last occurrence up to a given moment."""
         row: tuple[int, str] | None = self._db.execute(
             "SELECT run, moment FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND moment <= ? ORDER BY moment DESC LIMIT 1",
@@ -254,7 +254,7 @@ class CauseRecords:
         return sorted(known, key=lambda step: (step.moment, step.test or ("", "", "")))
 
     def _as_it_failed(self, test: Target, before: str) -> Target:
-        """Return the target for later passes of a test; `ANY` if the test failed before a simulator was chosen."""
+        """Return the target that later passes must meet; on `ANY` if the test failed before a simulator was chosen."""
         row = self._db.execute(
             "SELECT simulator FROM failed WHERE nodeid = ? AND moment < ?"
             " AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY moment DESC LIMIT 1",

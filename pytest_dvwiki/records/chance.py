@@ -22,7 +22,7 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def taken(self) -> tuple[int, int]:
-        """Return failures and runs as the estimate takes them: at least one failure and `FEWEST_RUNS` runs."""
+        """Return failures and runs as the estimate uses them: at least one failure and `FEWEST_RUNS` runs."""
         failed = max(1, self.failed)
         return failed, max(FEWEST_RUNS, failed, self.runs)
 

@@ -1,4 +1,4 @@
-"""Rows of the table `checks`, by which `learned` finds causes that the same statement reports."""
+"""Rows of the table `checks`, by which `learned` finds causes that the same line of code reports."""
 
 from __future__ import annotations
 

@@ -85,20 +85,20 @@ def from_here(command: Command, *, root: Path, here: Path) -> list[str]:
     return found if folder == "." else ["(cd", _quoted(folder), "&&", *found[:-1], f"{found[-1]})"]
 
 
-def from_anywhere(command: Command, joint: str = " && ") -> str:
+def from_anywhere(command: Command, separator: str = " && ") -> str:
     """Return a command that works from any folder of the repository.
 
     Without a repository the command has to be run in the workspace root; `start` returns a sentence that says so.
 
     Args:
         command: The command.
-        joint: Text between the change of folder and the command.
+        separator: Text between the change of folder and the command.
     """
     inside = "" if command.folder == "." else command.folder
     line = " ".join(words(command))
     if command.in_repository:
-        return f"cd {_TOP}{f'/{_quoted(inside)}' if inside else ''}{joint}{line}"
-    return f"cd {_quoted(inside)}{joint}{line}" if inside else line
+        return f"cd {_TOP}{f'/{_quoted(inside)}' if inside else ''}{separator}{line}"
+    return f"cd {_quoted(inside)}{separator}{line}" if inside else line
 
 
 def start(command: Command) -> str:

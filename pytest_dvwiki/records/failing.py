@@ -42,7 +42,7 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
     Args:
         archive: The records.
         passing: The tests. Once a test has passed at a commit with a seed other than the one that failed, only a pass
-            with the failing seed is news.
+            with the failing seed proves more.
 
     Returns:
         One entry per test, target and cause, ordered by test and cause.
@@ -67,9 +67,9 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
         if (by := _best_pass(failed, by_test[nodeid])) is None:
             continue
         deterministic = is_deterministic(fingerprint)
-        drawn_with = () if deterministic else _seeds(archive, failed, fingerprint)
-        seeds = tuple(seed for seed in drawn_with if seed != UNKNOWN_SEED)
-        seed_unknown = bool(drawn_with) and not seeds
+        failed_with = () if deterministic else _seeds(archive, failed, fingerprint)
+        seeds = tuple(seed for seed in failed_with if seed != UNKNOWN_SEED)
+        seed_unknown = bool(failed_with) and not seeds
         seed = next((one for one in seeds if one in {by.seed, *by.other_seeds}), seeds[0] if seeds else None)
         by = replace(by, seed=seed) if seed in by.other_seeds else by
         fixed = next((state.fix for state in fixes_of(fingerprint) if state.moment > moment), None)
@@ -83,7 +83,7 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
         since = _certain_pass(archive, failed, fingerprint, moment)
         last = _last_run(archive, failed, fingerprint, since) or (Vcs(), "")
         vcs, simulators = last
-        drawn, simulators = (_last_run(archive, failed, fingerprint, since, seed) if seed in seeds else None) or last
+        seed_vcs, simulators = (_last_run(archive, failed, fingerprint, since, seed) if seed in seeds else None) or last
         found.append(
             StillFailing(
                 nodeid=nodeid,
@@ -94,7 +94,7 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
                 evidence=f"{seen.primary}\n{seen.excerpt}" if seen else "",
                 reads=seen.reads if seen else (),
                 by=by,
-                drawn=drawn,
+                seed_vcs=seed_vcs,
                 fixed=fixed,
                 simulators=simulators,
                 same_config=simulator == ANY or is_same_config(by.config or "", config),
@@ -152,7 +152,7 @@ def _seeds(archive: Archive, failed: Target, fingerprint: str) -> tuple[str, ...
 
 
 def _certain_pass(archive: Archive, failed: Target, fingerprint: str, before: str) -> str:
-    """Return the moment of the last pass before a failure that proved a fix with certainty; empty if there is none."""
+    """Return the moment of the last pass, before a given one, that proved a fix with certainty; empty if none did."""
     row = archive.db.execute(
         "SELECT MAX(moment) FROM passed_again WHERE nodeid = ? AND ? IN (simulator, '*') AND fingerprint = ?"
         " AND proof = ? AND moment < ?",

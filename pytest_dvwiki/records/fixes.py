@@ -18,10 +18,10 @@ changed too. Passes with other seeds count once there are so many that chance ex
 at the rate at which the test failed before (`chance`). A seed that passes again with the same sources counts once,
 unless the test comes and goes with it. A seed that is not on record counts as another seed.
 
-The rate is taken over the runs since the first one with the sources in which the cause was first seen, or in which it
-returned after a fix that had held or whose passes count; a seed that fails again counts once. The cause may have been
-there before that without a failure. So only as many of the earlier passes count as chance explains at that rate; more
-passes than these show that the cause came in later.
+The rate begins with the first run on the sources in which the cause was first seen; after a fix that held or whose
+passes count, on those in which it returned. A seed that fails again counts once. The cause may have been there before
+that without a failure. So only as many of the earlier passes count as chance explains at that rate; more passes than
+these show that the cause came in later.
 
 `held` and `failed` are final: a cause that returns after its fix had held has regressed, and the fix stays `held`. A
 row that states a result (`held`, `failed`) keeps it. The commits of a fix are those that git names at the first pass
@@ -29,7 +29,7 @@ that proves it; later passes add none.
 
 A pass is known from the lists of tests of a run (`suites`) or from its `passed_again`; a run without either proves
 nothing. Two kinds of passes are not a fix: a pass in a run in which the cause still fails another test, and a pass
-whose record (`PassedAgain.changed`) says that nothing was changed that could have fixed it. A test that has failed ever
+whose record (`PassedAgain.changed`) says that nothing was changed that could have fixed it. A test that has not passed
 since before the fix does not show that the cause is back, nor does a failure on another simulator.
 """
 
@@ -215,7 +215,7 @@ class _FixSteps:
 def _group_of(
     step: Step, tests: Sequence[Target], groups: Sequence[_FixSteps], records: CauseRecords
 ) -> _FixSteps | None:
-    """Return the fix that a step belongs to: that of the step's test, else the first since `tests` failed, or None."""
+    """Return the fix that a step belongs to: that of the step's test, else the first since `tests` failed; or None."""
     last = [
         group
         for group in groups
@@ -227,7 +227,7 @@ def _group_of(
 
 
 def _earlier(one: Return | None, other: Return | None) -> Return | None:
-    """Return the earlier of two returns; if both are in one run, prefer the one of the same test."""
+    """Return the earlier of two returns; if both are in one run, prefer the one with `same_test`."""
     known = [each for each in (one, other) if each is not None]
     return min(known, key=lambda each: (each.moment, not each.same_test), default=None)
 
@@ -464,7 +464,7 @@ def is_fixed(states: Sequence[FixState]) -> bool:
 def tally(states: Iterable[FixState]) -> tuple[int, int]:
     """Return how many fixes held and how many failed.
 
-    Commits between a failure and passes that may be chance need not have been meant as a fix: they have not failed.
+    Commits before passes that may be chance were perhaps never meant as a fix, so they do not count as failed.
     """
     results = [state.fix.result for state in states if not state.fix.by_chance]
     return results.count("held"), results.count("failed")

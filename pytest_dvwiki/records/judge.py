@@ -43,10 +43,10 @@ class Judge:
         """Judge the fixes of causes again.
 
         Args:
-            fingerprints: Causes with any news; None for all.
-            seen: Causes that occurred in runs newer than all others, without other news.
+            fingerprints: Causes to judge from scratch; None for all.
             ran: Tests that ran in runs newer than all others; open fixes of these tests may hold now.
-            late: The moment of the first run with news, if other runs came after it.
+            seen: Causes that occurred in runs newer than all others; judged again only if this may be a return.
+            late: The moment of the first added run, if it is not newer than all others.
 
         Returns:
             The causes whose fixes are judged differently, whose proposed fix is another one, or whose fix shares
@@ -98,7 +98,7 @@ class Judge:
         )
 
     def _continue(self, causes: Iterable[str]) -> None:
-        """Count more passes for the open fixes of causes without other news."""
+        """Count more passes for the open fixes of causes about which nothing else is new."""
         for cause in sorted(causes):
             states = self.states((cause,))
             counted = fixes.continued(states, CauseRecords(self._db, self.passes, (cause,)))
@@ -158,7 +158,7 @@ class Judge:
         return str(moment)
 
     def judged_by(self, moment: str) -> set[str]:
-        """Return the causes whose fixes a run at a moment may still change, although other runs came after it."""
+        """Return the causes whose fixes a run at a given moment may still change, although later runs are on record."""
         rows = self._db.execute("SELECT fingerprint FROM fix_states WHERE until >= ?", (moment,))
         return {fingerprint for (fingerprint,) in rows}
 
@@ -172,7 +172,7 @@ class Judge:
         return records.comes_and_goes(records.all_tests(EVER), "", EVER)
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
-        """Map each test to the rate at which it failed with a cause since a moment."""
+        """Map each test to the rate at which it failed with a cause since a given moment."""
         records = CauseRecords(self._db, self.passes, fingerprints)
         by_test: dict[str, list[Target]] = {}
         for test in records.all_tests(EVER):
@@ -180,7 +180,7 @@ class Judge:
         return {nodeid: records.rate(tests, since, EVER) for nodeid, tests in by_test.items()}
 
     def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> fixes.FixState | None:
-        """Return the newest fix after which, as the current failures show, a cause is back; None if there is none."""
+        """Return the newest fix that the current failures show not to have lasted; None if there is none."""
         states = self.states(fingerprints)
         records = CauseRecords(self._db, self.passes, fingerprints)
         fixed_later: set[Target] = set()

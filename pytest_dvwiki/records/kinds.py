@@ -33,7 +33,7 @@ _BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
 _RUNNER_CHECKS = "python.hdl_file"
 """The pattern for a missing file that cocotb's runner notices before the simulator is called."""
 _OF_OTHER_TOOLS = "environment."
-"""The beginning of the ids of patterns for make, C compilers and linkers."""
+"""Prefix of the ids of patterns for make, C compilers and linkers."""
 
 _RUN_KILLED = "dvwiki.run_killed"
 
@@ -54,9 +54,9 @@ def is_infrastructure(cause: Occurrence | Verdict) -> bool:
 
 
 def is_beyond_sources(cause: Occurrence) -> bool:
-    """Tell whether nothing shows that a change to the sources can repair a failure.
+    """Tell whether a failure is unlikely to be repaired by a change to the sources.
 
-    A lack of memory can be repaired in the sources. Nothing shows whether a killed run had hung.
+    A lack of memory can be repaired there. A killed run cannot, as far as is known: nothing shows whether it had hung.
     """
     if cause.pattern == _RUN_KILLED:
         return True

@@ -58,7 +58,7 @@ def new_merges(db: sqlite3.Connection, known: Verdicts) -> list[Merge]:
         (FEWEST,),
     ).fetchall()
     found = [merge for (family,) in families for merge in _of_family(_rows(db, family))]
-    return [merge for merge in found if known.is_news(merge)]
+    return [merge for merge in found if known.is_new(merge)]
 
 
 @dataclass(frozen=True, slots=True)

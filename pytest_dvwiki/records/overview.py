@@ -32,7 +32,7 @@ def name_of(task_id: str) -> str:
 
 
 def runs_since(archive: Archive, since: str) -> int:
-    """Return the number of runs in which a test ran and that finished since a time."""
+    """Return the number of runs that ran tests and finished since a given time."""
     (count,) = archive.db.execute(
         "SELECT COUNT(*) FROM runs WHERE moment >= ? AND (totals != ? OR id IN (SELECT run FROM occurrences))",
         (since, msgspec.json.encode(Totals()).decode()),
@@ -48,7 +48,7 @@ def newest_run(archive: Archive) -> RunRecord | None:
 
 
 def causes_since(archive: Archive, since: str) -> list[str]:
-    """Return the causes that made tests fail since a time, and those whose newest fix began or held since then."""
+    """Return the causes that made tests fail since a given time, and those whose newest fix began or held then."""
     rows = archive.db.execute(
         "SELECT fingerprint FROM causes WHERE newest >= :since"
         " UNION SELECT fingerprint FROM fix_states"

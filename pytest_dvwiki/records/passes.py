@@ -103,17 +103,18 @@ class Passes:
                 known.update(each for each in found if None not in each)
 
     def _evidence(
-        self, listed: SuiteOfRun, marks: str, asked: Iterable[Sequence[Target]]
+        self, listed: SuiteOfRun, hashes: str, asked: Iterable[Sequence[Target]]
     ) -> Iterator[tuple[str, str, str, str | None]]:
-        """Yield simulator, configuration, name and seed mark of each test that passed."""
+        """Yield simulator, configuration, name and seed hash of each test that passed."""
         for tests in asked:
             for name in self._passed(listed, tests):
-                yield listed.simulator, listed.config, name, self._mark(listed.suite, marks, name)
+                yield listed.simulator, listed.config, name, self._seed_hash(listed.suite, hashes, name)
 
-    def _mark(self, suite: str, marks: str, name: str) -> str | None:
-        """Return the mark of the seed of a test in a list; None if the seed is not on record."""
-        place = bisect.bisect_left(self._names(suite), name) * store.MARK if len(marks) > store.MARK else 0
-        return marks[place : place + store.MARK].strip(store.NO_MARK) or None
+    def _seed_hash(self, suite: str, hashes: str, name: str) -> str | None:
+        """Return the seed hash of a test in a list; None if the seed is not on record."""
+        digits = store.MARK
+        place = bisect.bisect_left(self._names(suite), name) * digits if len(hashes) > digits else 0
+        return hashes[place : place + digits].strip(store.NO_MARK) or None
 
     def _suites_having(self, test: str) -> list[str]:
         """Return the lists of tests that contain a test or, for a runner, one of the tests inside it."""
@@ -145,7 +146,7 @@ class Passes:
         found = []
         for run, when, task_id, commit in runs:
             seeds = dict(self._seeds_of_passes(run, test, build))
-            found += [Pass(when, task_id, commit, seed, mark) for seed, mark in seeds.items()]
+            found += [Pass(when, task_id, commit, seed, seed_hash) for seed, seed_hash in seeds.items()]
         return found
 
     def built_before(self, test: Target, moment: str = EVER) -> list[Pass]:
@@ -172,9 +173,9 @@ class Passes:
         return found
 
     def _seeds_of_passes(self, run: int, test: Target, build: str) -> Iterator[tuple[str | None, str | None]]:
-        """Yield seed and seed mark of each pass of a test in a run, on its simulator, in any configuration of a build.
+        """Yield seed and seed hash of each pass of a test in a run, on its simulator, in any configuration of a build.
 
-        If a list of tests ran with several seeds, only the mark of a seed is known.
+        If a list of tests ran with several seeds, only the hash of a seed is known.
         """
         again = self._db.execute(
             "SELECT seed FROM passed_again WHERE run = :run AND (:any OR simulator = :simulator)"
@@ -191,12 +192,12 @@ class Passes:
         )
         yield from ((seed, store.seed_mark(seed)) for (seed,) in again.fetchall())
         rows = self._db.execute("SELECT run, suite, simulator, config, seed, marks FROM suites WHERE run = ?", (run,))
-        for *listed, seed, marks in rows.fetchall():
+        for *listed, seed, hashes in rows.fetchall():
             row = SuiteOfRun(*listed)
             wild = test if test.simulator == targets.ANY else test._replace(config=row.config)
             passed = list(self._passed(row, [wild])) if row.config.startswith(build) else []
             if passed:
-                of_tests = {self._mark(row.suite, marks, name) for name in passed}
+                of_tests = {self._seed_hash(row.suite, hashes, name) for name in passed}
                 yield seed, None if None in of_tests else "".join(sorted(filter(None, of_tests)))
 
     def builds(self, folder: str, since: str, before: str) -> set[str]:
@@ -261,7 +262,7 @@ class Passes:
         return any(True for _ in self._passed(listed, [test]))
 
     def _passed(self, listed: SuiteOfRun, tests: Iterable[Target]) -> Iterator[str]:
-        """Yield the given tests that passed in a list; a test with others inside passed if all of these passed."""
+        """Yield the given tests that passed in a list; a test that contains others passed if all of those did."""
         inside = {
             test: names
             for test in tests

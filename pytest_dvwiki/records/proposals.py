@@ -1,7 +1,7 @@
 """Where else a fix helps: for causes that the same commits fixed, and for causes of the same pattern, as a proposal.
 
-A fix that held is proposed to the causes of its pattern that were seen after it, and to those that were seen last
-before it. A cause keeps its proposal however many causes follow, so a new cause changes no page but its own.
+A fix that held is proposed to the causes of its pattern that were seen after it, and to the last ones seen before it.
+A cause keeps its proposal however many causes follow, so a new cause changes no page but its own.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def naming(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
 def renew_proposals(
     db: sqlite3.Connection, judged: set[str] | None, seen: set[str], late: str | None = None
 ) -> set[str]:
-    """Renew the proposals: find the fix that is proposed to each cause with news.
+    """Renew the proposals: find the fix to propose to each cause that newly judged fixes or added runs may affect.
 
     Args:
         db: The tables.
@@ -136,7 +136,7 @@ def _proposed(db: sqlite3.Connection, cause: str) -> tuple[str, str] | None:
 
 
 def _newest_that_held(db: sqlite3.Connection, pattern: str | None, before: str) -> tuple[str, str] | None:
-    """Return the cause and moment of the newest fix before a moment that held and still holds."""
+    """Return the cause and moment of the newest fix, before a given moment, that held and still holds."""
     found: tuple[str, str] | None = db.execute(
         "SELECT fingerprint, holding FROM fix_states WHERE pattern = ? AND holding < ?"
         " ORDER BY holding DESC, fingerprint DESC LIMIT 1",
@@ -146,7 +146,7 @@ def _newest_that_held(db: sqlite3.Connection, pattern: str | None, before: str) 
 
 
 def _end_of_reach(db: sqlite3.Connection, pattern: str | None, newest: str) -> str:
-    """Return the moment at which `LAST_SEEN` other causes of a pattern were seen after a cause; `~` for never."""
+    """Return the moment by which `LAST_SEEN` other causes of a pattern had been seen after a cause; `~` for never."""
     rows = db.execute(
         "SELECT fingerprint, moment FROM occurrences WHERE pattern = ? AND moment > ? ORDER BY moment",
         (pattern, newest),

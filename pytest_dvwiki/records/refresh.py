@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.archive import Archive
 
 _PROGRESS_EVERY = 100
-_SPEAKING = ("occurrences", "passed_again", "fix_rows", "waived", "first_bad")
+_NAMING_CAUSES = ("occurrences", "passed_again", "fix_rows", "waived", "first_bad")
 """Tables with rows that name a cause."""
 
 
@@ -116,11 +116,11 @@ class Refresh:
         """Reread the records that mention renamed causes."""
         further = (name for name in self._archive.further() if same_check.check_of(name) in fingerprints)
         asked = tables.json_list({*fingerprints, *further})
-        speaking = " UNION ".join(
+        naming = " UNION ".join(
             f"SELECT run FROM {table} WHERE fingerprint IN (SELECT value FROM json_each(?))"  # noqa: S608 (constants)
-            for table in _SPEAKING
+            for table in _NAMING_CAUSES
         )
-        runs = [run for (run,) in self._db.execute(speaking, (asked,) * len(_SPEAKING))]
+        runs = [run for (run,) in self._db.execute(naming, (asked,) * len(_NAMING_CAUSES))]
         files = self._db.execute(
             "SELECT DISTINCT f.folder, f.name FROM files f JOIN places p ON p.file = f.id"
             " WHERE p.run IN (SELECT value FROM json_each(?)) ORDER BY f.folder, f.name",

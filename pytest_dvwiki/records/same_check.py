@@ -131,7 +131,7 @@ def resolved(db: sqlite3.Connection, name: str) -> str:
 
 
 def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = EVER) -> list[Standing]:
-    """Return the causes of a check that, by a given moment, had been fixed and not returned; the last seen cause first.
+    """Return the causes of a check that had been fixed, and not returned, by a given moment; the last seen cause first.
 
     Causes whose fix may be chance are included.
     """
@@ -217,7 +217,7 @@ def _is_another(fixed: Standing, before: frozenset[FailingTest], seen: CheckFail
 
 
 def _has_ended(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, passes: Passes) -> bool:
-    """Tell whether a cause is over: its fix held and is in the sources, although tests that it made pass fail again."""
+    """Tell whether a cause is over although tests of its fix fail again: the fix held and is still in the sources."""
     state = fixed.state
     change = _since(state.moment, seen.changes)
     if change is None or not change.in_place or state.fix.result != "held" or not _is_complete(state, before, seen):
@@ -244,7 +244,7 @@ def _is_complete(state: fixes.FixState, before: frozenset[FailingTest], seen: Ch
 
 
 def _since(moment: str, changes: Sequence[Change]) -> Change | None:
-    """Return what changed since a fix: the first changes listed from the fix on, else the last from before."""
+    """Return the changes listed since the nearest run to a fix: the first run after it, else the last before it."""
     after = [each for each in changes if each.since >= moment]
     before = [each for each in changes if "" < each.since < moment]
     return min(after, key=lambda each: each.since) if after else max(before, key=lambda each: each.since, default=None)
@@ -254,7 +254,7 @@ def _since(moment: str, changes: Sequence[Change]) -> Change | None:
 
 
 def place(db: sqlite3.Connection, passes: Passes, fingerprint: str, since: str) -> bool:
-    """Decide which cause each failure of a check has, in the runs since a moment.
+    """Decide which cause each failure of a check has, in the runs from a given moment on.
 
     Args:
         db: The tables.
@@ -289,7 +289,7 @@ def _placed(db: sqlite3.Connection, fingerprint: str, since: str) -> set[tuple[i
 
 
 def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
-    """Restore the recorded names in the rows of the runs since a moment."""
+    """Restore the recorded names in the rows of the runs from a given moment on."""
     asked = {"name": fingerprint, "since": since}
     for table in _BY_RUN:
         runs = f"SELECT run FROM occurrences WHERE {_FAMILY} AND moment >= :since"

@@ -21,7 +21,7 @@ HELD = 1.0
 """Weight, in log-odds, of a fix that held for a cause and touched one side only. Not measured."""
 SIDES: dict[OriginType, str] = {"RTL_BUG": "the design", "TB_BUG": "the testbench"}
 MAYBE_LATER = "or a later commit, since its first passes may be chance"
-"""The last part of the note of a row of `fixes` if a later commit may have been the fix."""
+"""How the note on a fix ends if a later commit may have been the fix."""
 WOULD_DECIDE = "what would decide: "
 """The beginning of the last reason for an unknown origin."""
 _PROSE = re.compile(
@@ -177,7 +177,7 @@ def of_held_fix(fix: Fix, side: OriginType, reads: Collection[str]) -> str:
     counted = _counted(fix, reads)
     if _side(counted, reads) is None:
         files = few(_restored(fix, counted), 1)
-        return f"with a fix that held, {SIDES[side]} alone is again as it was before the cause came: {files}"
+        return f"a fix that held restored only {SIDES[side]} to its state before the cause came: {files}"
     beside = any(file not in counted and not is_prose(file, reads) for file in fix.files)
     of_read = ", of the files that its simulation reads" if beside else ""
     return f"a fix that held for this cause touched only {SIDES[side]}: {few(counted, 1)}{of_read}"

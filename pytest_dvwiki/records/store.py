@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 SUITES = "suites"
 MARK = 3
-"""Number of hex digits in the mark of a test's seed; two seeds get the same mark in one of 4,096 cases."""
+"""Number of hex digits in a seed hash; two seeds get the same hash in one of 4,096 cases."""
 NO_MARK = "-"
-"""Stands in a mark for each digit if the seed is not on record."""
+"""Stands for each digit of a seed hash if the seed is not on record."""
 _FIRST_YEAR = 1970
 _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\dZ")
 _TIME_FORM = "write it as YYYY-MM-DDThh:mm:ssZ"
@@ -99,7 +99,7 @@ def seed_mark(seed: str | None) -> str | None:
 
 
 def seed_marks(seeds: Iterable[tuple[str, str | None]]) -> str:
-    """Return the seed marks of tests, in the order of their list: one mark per test, for all its seeds.
+    """Return the seed hashes of tests, joined in the order of their list: one hash per test, for all its seeds.
 
     Args:
         seeds: The tests with their seeds.
@@ -108,8 +108,8 @@ def seed_marks(seeds: Iterable[tuple[str, str | None]]) -> str:
     for name, seed in seeds:
         found.setdefault(_listed(name), set()).add(seed)
     several = (found[name] for name in sorted(found))
-    marks = (seed_mark(None if None in each else " ".join(sorted(filter(None, each)))) for each in several)
-    return "".join(mark or NO_MARK * MARK for mark in marks)
+    hashes = (seed_mark(None if None in each else " ".join(sorted(filter(None, each)))) for each in several)
+    return "".join(each or NO_MARK * MARK for each in hashes)
 
 
 def write_suite(tasks: Path, names: Iterable[str]) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 REPORTED = 2
 """The value of `without_fix` for a failure that only a report mentions: it is not evidence about fixes."""
 SLASH = "/"
-"""Separates check and run in the name of a check's second or later cause: `fingerprint/task_id`, of its first run."""
+"""Separates a check from the run that opened its second or later cause, in the cause's name: `fingerprint/task_id`."""
 _NAMES = 3
 _SEEDS = 20
 # A run counts once in each row, however many of its causes have the label.
@@ -90,7 +90,7 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, stored: RunReco
     db.executemany(
         "INSERT OR IGNORE INTO suites VALUES (?, ?, ?, ?, ?, ?, ?)",
         [
-            (run, moment, each.simulator or "", each.config or "", each.seed, _marks(each), each.suite)
+            (run, moment, each.simulator or "", each.config or "", each.seed, _seed_hashes(each), each.suite)
             for each in suites_of(record)
         ],
     )
@@ -219,7 +219,7 @@ def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> No
 
 
 def names_of(record: RunRecord) -> set[str]:
-    """Return the causes that a record mentions besides the causes that occurred in its run."""
+    """Return the causes named in a record's passes, ranges of commits and fixes, whether or not they occurred."""
     return {
         *(row.fingerprint for row in record.passed_again),
         *(row.fingerprint for row in record.first_bad),
@@ -228,14 +228,14 @@ def names_of(record: RunRecord) -> set[str]:
 
 
 def suites_of(record: RunRecord) -> tuple[Suite, ...]:
-    """Return the lists of tests of a run; a record of schema 1 has one list, on its simulator if it names just one."""
+    """Return the lists of tests of a run; for a record of schema 1 its one list, with its simulator if it names one."""
     if record.suite is None:
         return record.suites
     return tuple(Suite(suite=record.suite, simulator=simulator) for simulator in _assumed_simulators(record) or ("",))
 
 
-def _marks(suite: Suite) -> str:
-    """Return the mark of a list's only seed, or a mark for each of its tests; empty if no seed is on record."""
+def _seed_hashes(suite: Suite) -> str:
+    """Return the hash of a list's only seed, or a hash for each of its tests; empty if no seed is on record."""
     return (suite.seeds or "") if suite.seed is None else str(seed_mark(suite.seed))
 
 

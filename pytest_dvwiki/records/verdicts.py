@@ -120,8 +120,8 @@ class Rulings:
     apart: tuple[Apart, ...] = ()
     schema: int = _PLAIN
 
-    def names(self, record: RunRecord) -> bool:
-        """Tell whether this file relabels a run: one not after `newest` that another registry or version judged."""
+    def relabels(self, record: RunRecord) -> bool:
+        """Tell whether this file relabels a run: one up to `newest` that another registry or version had judged."""
         gave = (record.registry, record.fingerprint_version)
         return moment_of(record) <= self.newest and gave != (self.registry, self.fingerprint_version)
 
@@ -204,7 +204,7 @@ class Verdicts:
         named |= {name for each in self.apart for name in (*each.kept, *each.other)}
         return frozenset(named.difference(*self.groups))
 
-    def is_news(self, merge: Merge) -> bool:
+    def is_new(self, merge: Merge) -> bool:
         """Tell whether a merge joins causes that no file of verdicts joins yet."""
         extended = Verdicts((*self.files, Rulings(newest="", merges=(merge,))))
         return extended.groups != self.groups
@@ -228,7 +228,7 @@ class Verdicts:
             if ruling is None:
                 continue
             occurrence = replace(occurrence, fingerprint=ruling.becomes)
-            if one.names(record):
+            if one.relabels(record):
                 occurrence = replace(
                     occurrence,
                     error_class=ruling.error_class,

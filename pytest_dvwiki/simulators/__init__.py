@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def tools() -> tuple[Tool, ...]:
-    """Return all tools, sorted by name; tools whose messages bear no mark of the tool come last."""
+    """Return all tools, sorted by name; tools whose messages do not show which tool wrote them come last."""
     files = Path(__file__).parent.glob("[a-z]*.py")
     modules = (importlib.import_module(f"{__name__}.{file.stem}") for file in files)
     found: Iterable[Tool | None] = (getattr(module, "TOOL", None) for module in modules)
@@ -30,7 +30,7 @@ def tools() -> tuple[Tool, ...]:
 
 @functools.cache
 def owners() -> Mapping[str, str]:
-    """Return the short name of the tool for each program, including the programs that tools make."""
+    """Map each program, including those that tools make, to the short name of its tool."""
     return {program: tool.name for tool in tools() for program in (*tool.programs, *tool.binaries)}
 
 
@@ -42,7 +42,7 @@ def binaries() -> tuple[str, ...]:
 
 @functools.cache
 def programs() -> Mapping[str, Program]:
-    """Return the syntax of each program whose command line is read, by the name of the program."""
+    """Map the name of each program whose command line is read to the syntax of that command line."""
     return {name: program for tool in tools() for name, program in tool.programs.items() if program is not None}
 
 

@@ -22,7 +22,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     separate: Mapping[str, Kind] = {}
     """Options with their argument in the next word."""
     joined: Mapping[str, Kind] = {}
-    """Options with their argument joined to them."""
+    """Options with their argument attached, as in `-Ifolder`."""
     decided_by: Mapping[str, Does] = {}
     """Options that decide what the program does; of several on a command line, the first in this mapping counts."""
     subcommands: Mapping[str, Does] = {}
@@ -75,7 +75,7 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
     """A replacement in lines that lost characters on a web page or in an email."""
 
     starts: tuple[str, ...]
-    """Beginnings of the lines to repair."""
+    """Prefixes of the lines to repair."""
     expression: str
     replacement: str
 
@@ -101,12 +101,12 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     plus_options: str = ""
     """Expression for words after a plus that are options of the tool and not plusargs."""
     banners: tuple[str, ...] = ()
-    """Lower-case texts, parts of the product name, by which the tool is recognised in a log."""
+    """Lower-case parts of the product name by which the tool is recognised in a log."""
 
     prefix: str = ""
     """Expression for the prefix of each line of the tool's transcript."""
     begins_with_file: bool = False
-    """Whether messages are plain `file:line: text` without a mark of the tool; then other tools' patterns go first."""
+    """Whether messages are plain `file:line: text` and could be any tool's; then other tools' patterns go first."""
     head: str = ""
     """Expression for the beginning of a message, narrow enough to find a message inside a line."""
     summary: str = ""
@@ -157,7 +157,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     """Expression for the line of a log that names the version that ran, with the group `version`."""
     seed_options: tuple[str, ...] = ()
-    """Options for a run's seed: the value is joined to an option that ends with `=`, and otherwise is the next word."""
+    """Options for a run's seed; the value directly follows an option that ends with `=`, else it is the next word."""
     seed_line: str = ""
     """Expression for a line of a log with the seed that the tool chose, with the group `seed`."""
     run_ends: tuple[str, ...] = ()
@@ -165,10 +165,10 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     start_time: str = ""
     """Expression for a line of a log with the start time of the run."""
     scan_words: tuple[str, ...] = ()
-    """Lower-case words of the tool's messages that every log is searched for; patterns can use them for free."""
+    """Lower-case words of the tool's messages that every log is searched for; patterns can use them at no cost."""
     folders: tuple[str, ...] = ()
     """Names of the folders in which the tool puts the files that it makes."""
     log_names: tuple[str, ...] = ()
     """Names of the logs that the tool writes by default; a name with a leading dot is a suffix."""
     dependencies: str = ""
-    """Suffix of the file beside the tool's output whose make rules list the files that the tool read."""
+    """Suffix of the dependency file (rules for make) beside the tool's output, which lists the files that it read."""

@@ -7,7 +7,7 @@ _ANALYSER = Program(does="build", separate=COMPILER)
 
 _HEAD = r"(?:Error|Warning|Lint|Info|Note|Fatal)-\[[\w-]+\]"
 _REPORT = r'(?:Error|Fatal): "[^"]{1,300}", \d+: .{1,300}: at time \d+(?: [munpf]?s)?$'
-"""The head of a $error or $fatal; its text is on the next line."""
+"""The first line of a $error or $fatal; its text is on the next line."""
 
 TOOL = Tool(
     name="vcs",

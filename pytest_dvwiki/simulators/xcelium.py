@@ -23,7 +23,7 @@ SIMULATOR = Program(does="run", separate=_OPTIONS, names_top=True)
 
 _HEAD = r"\w+: \*\S*,\w+|TOOL:|(?:xcelium|ncsim)> |Simulation |\S{1,300}:\d+\s|\s*\|\s*$"
 _VHDL_REPORT = r"(?i:(?:ASSERT|Report)/(?:NOTE|WARNING|ERROR|FAILURE) \(time )"
-"""The head of a VHDL assertion or report; its text is on the next line."""
+"""The first line of a VHDL assertion or report; its text is on the next line."""
 
 TOOL = Tool(
     name="xcelium",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import Pattern, RegistryEntry
 
 _VALUE = re.compile(r"(?<=[ =])(0x[0-9a-fA-F]{2,}|[1-9][0-9]+)(?![^\s,;)])")
-"""A number after a blank or an equals sign; a number within a name, a place, a date or a code is a word."""
+"""A number after a space or an equals sign; a number within a name, a place, a date or a code is a word."""
 _PART = re.compile(r"\\(?P<escaped>.)|\{\d+(?:,\d*)?\}|(?P<any>\[\^?\]?(?:\\.|[^\]\\])*\])")
 """The parts of an expression whose digits need not be in a text: escapes, repetitions, sets of characters."""
 _ALL_DIGITS = re.compile(r"0-9|\\d")

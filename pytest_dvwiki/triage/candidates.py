@@ -98,11 +98,11 @@ def candidates_in(
 
 
 def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matcher) -> Hit:
-    """Return the exception that the last frame of a cut-off traceback raises; the head if that exception is unknown.
+    """Return the exception that the last frame of a cut-off traceback raises; `head` if that exception is unknown.
 
     Args:
-        head: The head of the traceback.
-        lines: The lines from the head on.
+        head: The line that announces the traceback.
+        lines: The lines from there on.
         matcher: The patterns.
     """
     raised = cut_off([strip_line(line) for line in lines], 0)
@@ -115,8 +115,8 @@ def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matche
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
     """Return the numbers of the lines in tracebacks that cannot name the cause.
 
-    These are heads, frames, source lines, and each exception that is not the cause of its chain. The head and frames of
-    a traceback are not returned if it is cut off, or if no pattern matches its exception.
+    These are announcements of tracebacks, frames, source lines, and each exception that is not the cause of its chain.
+    Announcement and frames are not returned if the traceback is cut off, or if no pattern matches its exception.
 
     Args:
         text: Consecutive lines.

@@ -83,7 +83,7 @@ class Classifier:
     """Names failures by the patterns of a registry and the history of an archive."""
 
     watched: Callable[[], Sequence[str]] = tuple
-    """Returns the literals whose lines the matcher has to find in addition to messages."""
+    """Returns the literals whose lines the matcher has to find besides messages."""
 
     def __init__(
         self,
@@ -273,7 +273,7 @@ def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, st
 
 
 def _primary_text(finding: FirstCause, parts: ReportParts) -> str:
-    """Return the text of the first cause, with its place if the text is vague, or the time if a time limit ended it."""
+    """Return the text of the first cause, with its place if it is vague, or with the time if it is a time limit."""
     text = with_place(finding.text, parts, finding.frame)
     for more in (finding.values, finding.difference):
         if more and more not in text:
@@ -347,7 +347,7 @@ def _runners_up(choice: Choice | None) -> tuple[RunnerUp, ...]:
 
 
 def _excerpt(excerpts: Sequence[Excerpt], choice: Choice | None) -> str:
-    """Return the lines around the chosen line; if the capture itself worded the cause, the last lines of the logs."""
+    """Return the lines around the chosen line; if the plugin itself worded the cause, the last lines of the logs."""
     quoted = [excerpt for excerpt in excerpts if excerpt.source != "run" and excerpt.lines]
     if choice is None:
         return excerpt_around(quoted[0].lines, quoted[0].lines[0][0]) if quoted else ""

@@ -1,4 +1,4 @@
-"""Read what a check compared: whether an assertion compares, which values are unknown, where two first differ."""
+"""Read what a check compared: whether it compares at all, which values are unknown, where two values first differ."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The news in the coverage of a run: new holes and filled bins.
+"""What is new in the coverage of a run: new holes and filled bins.
 
-A row of a record is written when something changes, not in every run. A hole that stays open is not news, and a bin
+A row of a record is written when something changes, not in every run. A hole that stays open is not new, and a bin
 that was always covered never gets a row or a page. A coverage point with many open bins is one hole, `all bins` in
 records, until few bins are open: nobody reads a thousand pages of one cross.
 """
@@ -32,7 +32,7 @@ _SHORT = re.compile(r"[\w ,.-]{1,16}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageNews:
-    """The news in the coverage of a run, as rows of a record."""
+    """What is new in the coverage of a run, as rows of a record."""
 
     bins: int = 0
     covered: int = 0
@@ -62,7 +62,7 @@ def coverage_news(bins: Iterable[CoverBin], known: Mapping[tuple[str, str], Know
     Args:
         bins: The bins of the run, each once.
         known: Maps covergroup and bin to the record of the bin.
-        whole: Whether all tests ran; if not, only filled bins are news.
+        whole: Whether all tests ran; if not, only filled bins count as new.
     """
     points = _points(bins)
     ranks = _ranks(bin_.weight for members in points.values() for bin_ in members.values())
@@ -176,4 +176,4 @@ def _ranks(weights: Iterable[int]) -> dict[int, int]:
 
 def _open_names(names: Sequence[str]) -> str:
     """Return the names of the first holes of a point as a text."""
-    return f"open: {few(names, _NAMED, joint='; ')}" if names else ""
+    return f"open: {few(names, _NAMED, separator='; ')}" if names else ""

@@ -84,12 +84,12 @@ def _severity(text: str, default: str) -> str:
 
 @functools.cache
 def _at_run() -> re.Pattern[str]:
-    """Return the expression for the beginnings of a simulator's run-time messages, which no compiler writes."""
+    """Return the expression for the prefixes of a simulator's run-time messages, which no compiler writes."""
     return re.compile(rf"(?:.{{0,80}}\W)?{simulators.either(lambda tool: tool.run_head)}", re.ASCII)
 
 
 @functools.cache
 def _at_elaboration() -> re.Pattern[str]:
-    """Return the expression for the beginnings of messages about elaborating or loading a design."""
+    """Return the expression for the prefixes of messages about elaborating or loading a design."""
     beginnings = simulators.either(lambda tool: tool.elaboration_head)
     return re.compile(rf"(?:.{{0,80}}\W)?{beginnings}|{beginnings}", re.ASCII)

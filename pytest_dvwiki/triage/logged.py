@@ -27,7 +27,7 @@ _DEEP = re.compile(r"\s{16}")
 def with_logged(text: str, frame: Frame | None, lines: Sequence[tuple[int, str]], end: int | None = None) -> str:
     """Return the text of an exception; if it is an assertion that says nothing, add the error that the test logged.
 
-    The error is directly above cocotb's line that says that the test failed. Of several errors, the first counts.
+    The error is directly above the line in which cocotb reports the failed test. Of several errors, the first counts.
 
     Args:
         text: The exception.

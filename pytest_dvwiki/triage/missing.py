@@ -30,14 +30,14 @@ _SYNTAX = re.compile(r"syntax error(?:,|$)")
 
 @functools.cache
 def _named() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return expressions for messages that keep their file, about missing names, each with the kind of name."""
+    """Return expressions for messages about missing names in a file, each with the kind of name."""
     return tuple(
         (f"missing {kind}", re.compile(text)) for tool in simulators.tools() for kind, text in tool.missing.items()
     )
 
 
 def of_any_tool(parts: ReportParts) -> ReportParts:
-    """Return the parts of a message that identify it whichever tool reports it; other messages are unchanged."""
+    """Return the parts of a message, the same for every tool that reports it; other messages are unchanged."""
     if " contains no " in parts.text and (handle := _HANDLE.search(parts.text)):
         # A component that caught the exception may add words of its own.
         return replace(parts, report_class="missing handle", file=None, message_id=handle["name"], text=handle["owner"])

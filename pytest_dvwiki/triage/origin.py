@@ -64,7 +64,7 @@ This weight equals that of a change on one side, so that a change to the design 
 the design may have lost a port, or the testbench may not have followed a new name.
 """
 _PRIOR = 2.0
-"""Number of assumed decisions that each side gets in addition to those people made about a pattern's causes."""
+"""Number of assumed decisions for each side, added to those that people made about the causes of a pattern."""
 FEWEST_SEEDS = 2
 """Minimum number of seeds that show how a fault depends on the stimulus."""
 
@@ -412,8 +412,8 @@ def _of_pattern(pattern: Pattern | None, decided: Mapping[OriginType, int]) -> t
     best = max(SIDES, key=lambda side: decided.get(side, 0))
     number = decided.get(best, 0)
     weight = math.log((number + _PRIOR) / (total - number + _PRIOR))
-    share = f"people attributed {number} of {count(total, 'other cause')} of {pattern.id}"
-    return (Clue("pattern", best, f"{share} to {SIDES[best]}", weight),)
+    share = f"{number} of {count(total, 'other cause')} with the pattern {pattern.id}"
+    return (Clue("pattern", best, f"people blamed {SIDES[best]} for {share}", weight),)
 
 
 def _build(failure_subtype: str, file: str | None, place: OriginType | None, prior: Clue | None) -> Clue | None:

@@ -80,7 +80,7 @@ class Frames:
     """The user's innermost frames of the exceptions in a text, whose tracebacks are read once.
 
     Args:
-        lines: Line numbers and lines of a log or a results entry; a traceback ends where a number jumps.
+        lines: Line numbers and lines of a log or a results entry; a traceback ends where the line numbers jump.
     """
 
     def __init__(self, lines: Sequence[tuple[int, str]]) -> None:
@@ -94,7 +94,7 @@ class Frames:
 
     @functools.cached_property
     def _raised(self) -> list[tuple[int, int, Frame | None]]:
-        """Return the line number of each exception, the first line number of the unbroken part, and the frame."""
+        """Return, for each exception, its line number, the first line number of its unbroken part, and its frame."""
         return [
             (first + one.line, first, one.frame) for first, lines in unbroken(self._lines) for one in innermost(lines)
         ]

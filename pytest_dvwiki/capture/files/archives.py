@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     Member = tuple[str, float | None, Callable[[], IO[bytes] | None]]
-    """Name, time of modification if known, and a function that opens the member."""
+    """Name, modification time if known, and a function that opens the member."""
 
 _TARS = (
     ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tzst",
@@ -37,7 +37,7 @@ _BYTES_LIMIT = 8 << 30
 _FILES_LIMIT = 100_000
 _BROKEN = (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError, OSError)
 _UNUSABLE = (*_BROKEN, RuntimeError, NotImplementedError, ValueError, LookupError, OverflowError, struct.error)
-"""Errors that mean that an archive cannot be used.
+"""Errors that an unusable archive raises.
 
 A zip with a password raises RuntimeError, and an unknown compression NotImplementedError. The other errors come from
 malformed bytes that the libraries do not check for.
@@ -46,7 +46,7 @@ malformed bytes that the libraries do not check for.
 
 @dataclass(slots=True)
 class Budget:
-    """The bytes and files that an archive, with all archives inside it, may still expand to."""
+    """How many more bytes and files may come out of an archive, including the archives inside it."""
 
     bytes: int = _BYTES_LIMIT
     files: int = _FILES_LIMIT
@@ -61,7 +61,7 @@ class _LimitError(ArchiveError):
 
 
 def is_archive(name: str) -> bool:
-    """Tell by the name whether a file is an archive or a single compressed file."""
+    """Tell whether a file has the name of an archive or of a single compressed file."""
     return name.lower().endswith((".zip", *_TARS, *_COMPRESSED))
 
 
@@ -94,7 +94,7 @@ def unpack(
         archive: The archive, or one compressed file.
         wanted: Tells, by the name inside the archive, whether to extract a file.
         target: An empty folder.
-        budget: The budget that the archive around this one has left; None if there is no archive around it.
+        budget: What is left of the enclosing archive's budget; None if no archive encloses this one.
         broken: Called for a file that cannot be read to its end; then its readable part and the other files are
             yielded. If None, `ArchiveError` is raised.
 
@@ -140,7 +140,7 @@ def streams(
         name: The archive's name, which determines its kind.
         file: The archive's bytes.
         wanted: Tells, by the name inside the archive, whether to open a file.
-        budget: The budget that the archive around this one has left; None if there is no archive around it.
+        budget: What is left of the enclosing archive's budget; None if no archive encloses this one.
         broken: Called for a file that cannot be opened; if None, `ArchiveError` is raised.
 
     Yields:

@@ -43,10 +43,10 @@ _JOURNAL = ".jsonl"
 _DATA = frozenset({".xml", ".json", _JOURNAL})
 """Suffixes of files whose content decides whether they are artefacts."""
 _REPORTS = frozenset({".md", ".markdown", ".json"})
-"""Suffixes of reports that agents and people write on a session; only files that the user names count as reports."""
+"""Suffixes of reports that agents and people write about a session; only files that the user names are reports."""
 _JOURNAL_HEAD = b'{"event":"start"'
 _SPOOLS = frozenset({".out", ".err"})
-"""Suffixes of files with the output of a run's children; they are read with the journal beside them."""
+"""Suffixes of files with the output of a run's child processes; they are read along with the journal beside them."""
 _RUN_FOLDER = re.compile(r"[\w.-]+_\d{8}T\d{6}Z_[0-9a-f]{6}")
 _RECORD_KEYS = (re.compile(rb"^schema: \d", re.MULTILINE), re.compile(rb"^task_id: ", re.MULTILINE))
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -66,11 +66,11 @@ class Artefact:
     lasting: bool = True
     """False for a file extracted from an archive."""
     only_beside: bool = False
-    """True for a log that comes with another file: with a results file beside it, or with its runner's results."""
+    """True for a log that is not read on its own, only for the results file beside it or of its runner."""
     searched: Path | None = None
     """The searched folder that the file was found in; None for a file given by name, or from an archive."""
     of_folder: str | None = None
-    """Displayed folder of the runner's file that lists the test of this log; None for any other log."""
+    """For the log of a runner's test: displayed folder of the runner's results file; otherwise None."""
 
     @property
     def folder(self) -> str:
@@ -103,8 +103,8 @@ def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> FoundA
     """Find artefacts, each once, sorted by name.
 
     In folders and archives, a file counts only if it looks like a results file or a coverage report, or has the name of
-    a log; hidden folders are skipped. A file given by name is a report on a session if it is Markdown or JSON, and a
-    log unless it is XML or YAML. With a results file given by name, the logs beside it are found too.
+    a log; hidden folders are skipped. Among files given by name, Markdown and JSON count as reports on a session, and
+    everything else except XML and YAML as logs. With a results file given by name, the logs beside it are found too.
 
     Args:
         paths: Files, folders, archives, or globs with `*`, `**`, `?` and `[…]`.
@@ -146,7 +146,7 @@ def _digest(stream: BufferedReader, path: Path) -> str:
 
 
 def log_at(path: Path, root: Path) -> Artefact | None:
-    """Return the log at a path, as an artefact that comes with another file; None if there is no log."""
+    """Return the log at a path as an artefact that is not read on its own; None if there is no log."""
     try:
         if not may_be_log(path.name) or not path.is_file() or _kind(path, named=False) != "log":
             return None
@@ -174,7 +174,7 @@ class _Search:
         return self.found
 
     def take(self, given: str) -> None:
-        """Search the files that one word of the command line names."""
+        """Search the files that one command-line argument names."""
         if is_url(given):
             self._take_url(given)
             return
@@ -312,7 +312,7 @@ class _Search:
 
 
 def _with_owners(artefacts: Sequence[Artefact]) -> Iterator[Artefact]:
-    """Yield the artefacts; logs of a runner's tests get the folder of the runner's file that lists the tests."""
+    """Yield the artefacts, with `of_folder` set for the logs of a runner's tests."""
     owners: dict[tuple[Path, str], str] = {}
     for artefact in artefacts:
         for pattern in artefact.runner.logs if artefact.runner is not None else ():
@@ -327,14 +327,14 @@ def _with_owners(artefacts: Sequence[Artefact]) -> Iterator[Artefact]:
 
 
 def _owner(artefact: Artefact, pattern: str, owners: Mapping[tuple[Path, str], str]) -> str | None:
-    """Return the folder of the runner's file that a log belongs to; None if the pattern does not match the log."""
+    """Return the folder of the runner's results file for a log; None if the pattern does not match the log."""
     below = artefact.path.parts[-pattern.count("/") - 1 :]
     is_log = artefact.kind == "log" and fnmatch.fnmatchcase("/".join(below), pattern)
     return owners.get((Path(*artefact.path.parts[: -len(below)]), pattern)) if is_log else None
 
 
 def expanded(given: str) -> list[Path]:
-    """Return the paths for a word of the command line: the word as a path or, if there is no such file, as a glob."""
+    """Return the paths that a command-line argument names: the argument or, if it is no file, its matches as a glob."""
     path = Path(given)
     if path.exists() or not glob.has_magic(given):
         return [path]
@@ -352,7 +352,7 @@ def walk(folder: Path) -> Iterator[Path]:
 
 
 def _may_be_one(name: str) -> bool:
-    """Tell by the name whether a file found in a folder can be an artefact."""
+    """Tell whether a file found in a folder may be an artefact, judged by its name."""
     path = PurePosixPath(name)
     hidden = any(part.startswith(".") for part in path.parts)
     if hidden:
@@ -399,7 +399,7 @@ def _kind(path: Path, *, named: bool) -> Kind | None:
 
 
 def _kind_of_content(path: Path, head: bytes) -> Kind | None:
-    """Return the kind of a file by its first bytes and its name; None if they do not show the kind."""
+    """Return a file's kind, judged by its first bytes and its name; None if these do not show it."""
     if path.suffix == _JOURNAL and head.startswith(_JOURNAL_HEAD):
         return "journal"
     if is_coverage(path.name, head):

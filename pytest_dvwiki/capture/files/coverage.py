@@ -41,7 +41,7 @@ class CoverageError(FileError):
 
 
 def is_coverage(name: str, head: bytes) -> bool:
-    """Tell whether a file is a coverage report, by its name and its first bytes."""
+    """Tell whether a file is a coverage report, judged by its name and its first bytes."""
     if name.lower().endswith(".xml"):
         # Only the first element identifies the format: UCIS by its name, cocotb-coverage by its attribute.
         first = re.search(rb"<[A-Za-z_]", head)

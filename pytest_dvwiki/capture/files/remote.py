@@ -43,7 +43,7 @@ class RemoteFile:
 
 
 def is_url(given: str) -> bool:
-    """Tell whether a word of the command line is a URL."""
+    """Tell whether a command-line argument is a URL."""
     return _URL.match(given) is not None
 
 
@@ -52,7 +52,7 @@ def find(given: str, is_wanted: Callable[[str], bool]) -> list[RemoteFile]:
 
     Args:
         given: The URL; `zip://*.log::https://host/nightly.zip` names files in an archive.
-        is_wanted: Tells by its name whether a file below a folder is wanted.
+        is_wanted: Tells, by a file's name, whether a file below a folder is wanted.
 
     Raises:
         RemoteError: The URL cannot be read.

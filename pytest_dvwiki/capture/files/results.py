@@ -86,7 +86,7 @@ class Case:
     command: tuple[str, ...] = ()
     """Words of the command that reruns the test; empty if the test's runner does not give the command."""
     of_cocotb: bool = False
-    """Whether the test has at least one mark that only cocotb writes; a converter may have removed the others."""
+    """Whether anything about the test can only come from cocotb; a converter may have removed the rest."""
 
     @property
     def fullname(self) -> str:

@@ -23,7 +23,7 @@ PATCH = (*DIFF, "--full-index", "--unified=0", "--src-prefix=a/", "--dst-prefix=
 
 
 class Git:
-    """Queries to git about a repository's history; together they have one time limit.
+    """Queries to git about a repository's history, which share one time limit.
 
     Args:
         root: A folder in the repository.

@@ -70,7 +70,7 @@ class Branch:
 
     Args:
         folder: A folder in the work tree.
-        name: The branch; `HEAD` for the one that is checked out. A new branch begins at the remote branch of its name
+        name: The branch; `HEAD` for the one that is checked out. A new branch begins at the remote branch of that name
             if there is exactly one, and otherwise at HEAD.
         forward: Whether to begin at HEAD if HEAD already contains the branch.
 
@@ -142,7 +142,7 @@ class Branch:
         return self._git("cat-file", "--filters", name) if self._answer("cat-file", "-e", name) is not None else None
 
     def commit(self, paths: Iterable[str], message: str, removed: Iterable[str] = ()) -> str:
-        """Commit the current content of files, and return the commit's name.
+        """Commit the current content of files, and return the commit's hash.
 
         Args:
             paths: The files, relative to the top.

@@ -31,7 +31,7 @@ _COMMENT = {
         ("v", "vh", "sv", "svh"), re.compile(r"\s*//(?!\s*(?:pragma|synthesis|synopsys|verilator|cadence|psl)\b)")
     ),
 }
-"""Maps the suffix of a source to an expression for a line with nothing but a comment that no tool reads."""
+"""Maps the suffix of a source to an expression for a line that is only a comment, and no pragma for a tool."""
 
 _SUFFIX = r"\.(?:s?vh?|vhdl?)\b"
 _IN_PYTHON = rf"(?<!\w)(NAMES)(?={_SUFFIX}|[\"'/]|(?<=\.py)\b)"
@@ -111,7 +111,7 @@ class Listing:
         return {name for each in self.commits for name, letter in each.touched.items() if letter in how}
 
     def only_of(self, lines: Collection[str]) -> set[str]:
-        """Return the files that only the commits with the given lines touch."""
+        """Return the files that no commit touches except those with the given lines."""
         others = {name for each in self.commits if each.line not in lines for name in each.touched}
         return {*self.files} - others
 
@@ -127,9 +127,9 @@ class Listing:
     def unread(self, known: Collection[str], absent: str, edited: Collection[str]) -> set[str]:
         """Return the lines of the commits that are known to change no code that the failing simulation read.
 
-        A commit does not count if it touches a file that may have been read, such as a data file, or a file that the
-        failing run did not have but might have read. Nothing is returned if all commits would be. Nothing is returned
-        either if it is known what was read, and neither a commit nor an edit changes the code of a known file.
+        A commit that touches a file which may have been read is not among them. That may be a data file, or a file that
+        the failing run lacked. Nothing is returned if all commits would be. Nothing is returned either if it is known
+        what was read, and neither a commit nor an edit changes the code of a file in `known`.
 
         Args:
             known: Files that were read, and files that the evidence names.
@@ -145,7 +145,7 @@ class Listing:
         return found if is_known and len(found) < len(code) else set()
 
     def has_unread_only(self, files: Collection[str], named: Collection[str]) -> bool:
-        """Tell whether some files are known to be unread by the failing simulation, and no commit adds or removes any.
+        """Tell whether the failing simulation read none of these files, and no commit adds or removes any of them.
 
         Args:
             files: Files that the commits touch.
@@ -198,8 +198,8 @@ def _scripts(git: Git, names: Collection[str], commit: str) -> set[str]:
 def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
     """Return the files whose names occur in a file that was read, such as a library's module or a Makefile's script.
 
-    A Python file that names HDL which was read, such as a runner of several designs, chooses the sources of builds: its
-    other HDL is not mentioned for this build.
+    A Python file that names HDL which was read, such as a runner of several designs, chooses the sources of each build.
+    The other HDL that it names belongs to other builds, so it does not count as mentioned.
     """
     known = {_called(name).lower() for name in reads}
     words = {_called(name) for name in names if _called(name).lower() not in known}  # another file of the same name
@@ -231,7 +231,7 @@ def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed:
 
 
 def _parts(text: str) -> Iterable[tuple[str, str, str]]:
-    """Yield each commit in git's output: its name, its subject, and what it changed."""
+    """Yield each commit in git's output: its hash, its subject, and what it changed."""
     heads = list(_HEAD.finditer(text))
     starts = [*(head.start() for head in heads), len(text)]
     for head, end in zip(heads, starts[1:], strict=True):

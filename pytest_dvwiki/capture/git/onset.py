@@ -1,8 +1,8 @@
 """The commits that introduced a cause: records say where a test passed and failed, and git lists what lies between.
 
 Two runs of a test bracket the onset: the last that passed and the first that failed, where the passing commit is an
-ancestor of the failing one. Later runs between the two, passing or failing, narrow the range. If the sources of a
-later failure have none of the range's changes, another fault made that run fail, and the range ends at that run.
+ancestor of the failing one. Later runs between the two, passing or failing, narrow the range. If the test fails again
+on sources that have none of the range's changes, another change made it fail, and the range is extended to that run.
 
 For a build that fails, each run whose build passed counts as a pass.
 
@@ -58,7 +58,7 @@ def known_or_new(
         history: The archive before the run.
         repository: Lists the commits between two runs.
         in_place: Whether the changes of each cause's newest fix are still in the sources; None if unknown. If they are,
-            the new failure may be another fault, which passes after the fix do not rule out.
+            the new failure may be another fault, and passes after the fix do not show that it was absent then.
 
     Returns:
         The known ranges by fingerprint, and those among them that this run adds or narrows.
@@ -85,7 +85,7 @@ def known_or_new(
 def _of_failure(
     occurrence: Occurrence, vcs: Vcs, onset: Onset, history: History, repository: Repository
 ) -> tuple[FirstBad | None, bool]:
-    """Return the range of a cause that fails now, and whether this run adds or narrows it."""
+    """Return the range of a cause that occurs now, and whether this run adds or narrows the range."""
     known = onset.first_bad
     if vcs.commit is None or not occurrence.tests or (vcs.dirty and onset.moment is not None):
         return known, False
@@ -136,9 +136,9 @@ def _of_failure(
 
 
 def _suspected(text: str, occurrence: Occurrence) -> str:
-    """Return a failure's text without the Python files that only report what a simulation did wrong.
+    """Return a failure's text, without the names of Python files if the failure is what a simulation reports.
 
-    The file of a check is no more suspect than the others that the simulation read.
+    The file with the check is then no more suspect than the other files that the simulation read.
     """
     is_report = occurrence.error_class in _REPORTS and not is_deterministic(occurrence)
     is_report = is_report and any(map(HDL.search, occurrence.reads))
@@ -239,7 +239,7 @@ def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
 
 
 def _independent(passes: Sequence[Pass], *, comes_and_goes: bool) -> list[Pass]:
-    """Return one pass per run; passes with one seed at one commit count once, unless the cause comes and goes."""
+    """Return one pass per run; repeated passes of a seed at a commit count once, unless the cause comes and goes."""
     runs = {one.moment: one for one in passes}.values()
     if comes_and_goes:
         return list(runs)
@@ -297,9 +297,9 @@ def narrowed(
 
 
 def evidence(nodeid: str, text: str, reads: Sequence[str]) -> str:
-    """Return the text in which files are looked for that a failure names.
+    """Return the text in which to look for names of suspect files: a failure's text and the test's node id.
 
-    The test's own file counts only if it is not known to be read: a runner is not more suspect than what it builds.
+    The node id is left out if the test's file is known to be read: a runner is no more suspect than what it builds.
     """
     return text if is_among(nodeid.partition("::")[0], reads) else f"{nodeid}\n{text}"
 

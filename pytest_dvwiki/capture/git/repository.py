@@ -62,7 +62,7 @@ _LACKS = re.compile(
     r"(?i)no such file|no rule to make|file.* not found|not found.* file|does not exist|filenotfound"
     r"|(?:cannot|can't|could not|unable to) (?:be )?(?:open|find|found|read)"
 )
-"""Words of a line that says that a file is missing."""
+"""Words in a line that reports a missing file."""
 _FILE = re.compile(r"(?<![\w.-])[A-Za-z_][\w-]*\.[A-Za-z]\w{0,7}(?![\w.])")
 _MOST_LACKING = 3
 _SHORT = 12
@@ -75,7 +75,7 @@ class Difference(ListedCommits):
 
     change: Change
     log: tuple[str, ...] = ()
-    """The newest commits, as in `git log --oneline`; commits that touch files of the evidence may come first."""
+    """The newest commits, as in `git log --oneline`; those that touch files named in the evidence may come first."""
     log_count: int = 0
     unread_count: int = 0
     """Number of commits known to change no code that the failing simulation read; these commits are last in `log`."""
@@ -83,7 +83,7 @@ class Difference(ListedCommits):
     """Names of the files, relative to the repository's top."""
     file_count: int = 0
     all_files: tuple[str, ...] = field(default=(), repr=False)
-    """Names of all files that differ, as in git; empty if unknown.
+    """Names, as in git, of all files whose difference may matter; empty if unknown.
 
     Sources that differ only in comments, or that the failing simulation is known not to have read, are left out unless
     no other files remain.
@@ -160,7 +160,7 @@ class Repository:
         return tuple(map(clean_text, names)) if len(names) <= _MOST_EDITED else ()
 
     def commit(self, name: str) -> str | None:
-        """Return the full name of a commit; None if git does not know it."""
+        """Return the full hash of a commit; None if git does not know it."""
         return git(self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
     def last_change(self, commit: str) -> str:
@@ -202,17 +202,14 @@ class Repository:
         return Difference(change="older") if is_older else self._commits(before, now, files or (), suspects)
 
     def _has_unread_edits_only(self, before: Vcs, now: Vcs, reads: Sequence[str]) -> bool:
-        """Tell whether two states are known to have uncommitted changes only in files the simulation did not read.
-
-        States without uncommitted changes count as known.
-        """
+        """Tell whether any uncommitted changes of two states are known to be in files the simulation did not read."""
         is_known = all(state.edited for state in (before, now) if state.dirty)
         return is_known and self._are_unread((*before.edited, *now.edited), reads, str(before.commit))
 
     def _are_beside(self, failed: str, files: Sequence[str], edited: Sequence[str], reads: Sequence[str]) -> bool:
-        """Tell whether commits cannot matter because the simulation read no file that they touch.
+        """Tell whether commits cannot matter, so that only uncommitted changes can.
 
-        That counts only if the simulation read edited files, or if the commits touch nothing but prose.
+        They cannot if they touch only prose, or if the simulation read none of their files but read an edited file.
 
         Args:
             failed: The commit of the failing run.
@@ -280,7 +277,7 @@ class Repository:
         """Return the files that differ between a commit and the state of a later run.
 
         Args:
-            commit: Full name.
+            commit: Full hash.
             now: The state of the run; if it has uncommitted changes, it must be the current state.
 
         Returns:
@@ -299,7 +296,7 @@ class Repository:
 
         Args:
             files: The files.
-            commit: Full name of the earlier commit.
+            commit: Full hash of the earlier commit.
             now: The current state.
         """
         changed = self.changed(commit, now)
@@ -313,7 +310,7 @@ class Repository:
         """Return the difference between a commit at which a test passed and the state in which it failed.
 
         Args:
-            passed: Full name of a commit.
+            passed: Full hash of a commit.
             failed: The repository when the test failed; if it has uncommitted changes, it must be the current state,
                 and only these changes are returned.
             named: Evidence; files that it names come first, and commits that touch these files are always included.
@@ -340,7 +337,7 @@ class Repository:
         return commit != than and self._is_ancestor(commit, than)
 
     def lacks(self, fix: Fix, commit: str | None) -> bool:
-        """Tell whether a commit's history lacks a likely commit of a fix and any copy of it; False if git fails."""
+        """Tell whether a commit's history lacks one of a fix's likely commits, even as a copy; False if git fails."""
         if commit is not None and fix.commits is not None and is_revision(commit, *fix.commits):
             return self.is_older(commit, fix.commits[-1])
         if commit is None or fix.commits is None or not fix.log:
@@ -351,7 +348,7 @@ class Repository:
         return any(line.partition(" ")[0][:_SHORT] in names for line in fix.likely)
 
     def keeps(self, fix: Fix, now: Vcs) -> bool | None:
-        """Tell whether the current sources have the changes of a fix.
+        """Tell whether the current sources still have the changes of a fix.
 
         Args:
             fix: The fix.
@@ -398,7 +395,7 @@ class Repository:
         return changed == () and self.keeps(fix, now) is False
 
     def between(self, first: str, last: str) -> Difference:
-        """Return the difference between two commits, given by their full names."""
+        """Return the difference between two commits, given by their full hashes."""
         return self._commits(Vcs(commit=first), Vcs(commit=last), self._files(first, last) or (), _Suspects())
 
     def only_commit(self, files: Sequence[str], before: Vcs, now: Vcs) -> tuple[tuple[str, str], Difference] | None:
@@ -536,9 +533,9 @@ class Repository:
 
         If the evidence says that a file is missing, the commits that removed the file or wrote its name come first.
         Then come commits that touch files named in the evidence, then those that touch files which the failing
-        simulation read, then those that added or removed files in the same folders so that the failing run lacked them.
-        If it is unknown what was read, commits that touch files named in the evidence are only among the first few,
-        which are shown. Commits that change no code that was read come last.
+        simulation read, then those that added or removed a file which the failing run lacked in the same folders. If it
+        is unknown what was read, the newest commits stay first, but the first few, which are shown, include those that
+        touch files named in the evidence. Commits that change no code that was read come last.
         """
         newest = [each.line for each in listing.commits]
         if len(newest) < 2:  # noqa: PLR2004  # there is nothing to order
@@ -622,7 +619,7 @@ class _Suspects:
     def named(self, files: Iterable[str]) -> list[str]:
         """Return the files that the evidence names, by their base names or, in quotes, as units or modules.
 
-        A base name that the text gives with the folder of another file does not count, nor does one without a folder
+        A base name does not count if the text puts another file's folder before it. Without a folder, it does not count
         if the failing simulation read another file of that name.
         """
         known = {PurePosixPath(name).name for name in self.reads}

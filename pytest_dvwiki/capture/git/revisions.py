@@ -1,6 +1,6 @@
-"""Revisions of sources outside git, such as changelists; they are named `@` and the name that the caller gives.
+"""Revisions of sources outside git, such as changelists; their names are `@` followed by the name that the user gives.
 
-Numbers give the order themselves. Other names are ordered by a list of changes: one line for each change, the newest
+Numbers are ordered by value. Other names are ordered by a list of changes: one line for each change, the newest
 first, with its name and then its subject, as `p4 changes` and `hg log` print them. Without numbers and without a list,
 the order is unknown.
 """

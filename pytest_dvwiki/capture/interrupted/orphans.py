@@ -114,7 +114,7 @@ def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None
 
 
 def moved(orphan: Orphan) -> Orphan:
-    """Return a journal that was moved here, without the names of files outside its folder."""
+    """Return a journal that was copied from elsewhere, without the names of files outside its folder."""
     return replace(orphan, running=tuple(replace(begin, opened=()) for begin in orphan.running))
 
 

@@ -142,9 +142,9 @@ def _cut_short(begin: Begin) -> Failure:
 class _OwnTexts:
     """The texts of a run that its journal names: the output of its children, and logs of the project.
 
-    A journal may name any file, but only the run's own files are read: files beside the journal or below the root that
-    the user of the run owns and that are no links. The total number of bytes is limited; if a text is too long, only
-    its end is read.
+    A journal may name any file, but only the run's own files are read: they are beside the journal or below the root,
+    belong to the user who started the run, and are not links. The total number of bytes is limited; if a text is too
+    long, only its end is read.
     """
 
     def __init__(self, orphan: Orphan, root: Path) -> None:

@@ -1,1 +1,1 @@
-"""Processes that a test starts: their commands, output and ends."""
+"""Processes that a test starts: their commands, their output, and how they end."""

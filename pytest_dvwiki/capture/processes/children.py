@@ -1,7 +1,7 @@
 """Detection of the child processes that a test starts, and of the log files opened for them.
 
-Python raises an audit event before each `subprocess.Popen`, whoever calls it: the runner of cocotb, cocotb-test, a
-test's own `subprocess.run(["make"])`. The event gives the folder of a possible simulation, and its environment, which
+Python raises an audit event before each `subprocess.Popen`, whoever calls it: cocotb's runner, cocotb-test, a test's
+own `subprocess.run(["make"])`. The event gives the folder of a possible simulation, and its environment, which
 names cocotb's results file; the files opened for writing show where its output goes. An audit hook cannot be removed,
 and it costs a microsecond for every event of the process (attribute look-ups, `id`), so it is added only with the first
 child that starts while a test runs.

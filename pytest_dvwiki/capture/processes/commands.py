@@ -26,7 +26,7 @@ _WRAPPERS = {
     "time": ("fo", 0),
     "timeout": ("ks", 1),
 }
-"""Maps a program that runs another one to its options with a value, and the number of its own arguments."""
+"""Maps a program that runs another one to its options that take a value, and the number of its own arguments."""
 _KEYWORDS = frozenset({"!", "{", "}", "command", "do", "done", "else", "exec", "fi", "if", "then", "until", "while"})
 _UTILITIES = frozenset(
     {

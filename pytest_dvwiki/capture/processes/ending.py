@@ -1,4 +1,4 @@
-"""The end of a simulation's processes, and the sentence that describes it."""
+"""How a simulation's processes ended, and the sentence that says so."""
 
 from __future__ import annotations
 

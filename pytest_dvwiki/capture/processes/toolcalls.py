@@ -79,7 +79,7 @@ def read_call(
         words: The command line.
         folder: Absolute path of the folder in which the command starts.
         variables: Environment variables of the command.
-        runs: Whether the line is known to run a simulation; then an unknown program counts as made by a tool.
+        runs: Whether the line is known to run a simulation; then an unknown program counts as one that a tool built.
     """
     name, arguments = _program(words)
     reader = _CallReader(folder, variables or {})
@@ -238,7 +238,7 @@ class _CallReader:
         )
 
     def _take(self, program: Program, words: Sequence[str]) -> None:
-        """Process the words in order; the words of a file list take the place of its option."""
+        """Process the words in order; the option for a file list is replaced by the words in the list."""
         # Each word with the folder that its path is relative to, and its depth in file lists.
         waiting = [(word, self._folder, 0) for word in reversed(words)]
         for _ in range(_WORD_LIMIT):
@@ -336,7 +336,7 @@ def _does(program: Program, words: Sequence[str]) -> Does | None:
 
 
 def _joined(program: Program, word: str) -> tuple[Kind | None, str]:
-    """Return the kind of an option and the value that is joined to it."""
+    """Return the kind of an option and the value attached to it, as in `-Ifolder`."""
     for prefix, kind in program.joined.items():
         if word.startswith(prefix) and (kind != "parameter" or "=" in word):
             return kind, word[len(prefix) :]

@@ -204,7 +204,7 @@ class Watch:
         """Whether no simulation has run since the last build."""
 
     def next_item(self) -> None:
-        """Start another item; a build that failed in an earlier item does not count for its runs."""
+        """Start another item, whose runs do not use a build that failed in an earlier item."""
         self._of_item = len(self._open)
         self._merging = False
 
@@ -251,7 +251,7 @@ class Watch:
         return found
 
     def _ready(self, call: ToolCall) -> Build | None:
-        """Return the latest build at the run's place; one of an earlier item counts only if it wrote its file."""
+        """Return the latest build at the run's place; an earlier item's build counts only if it wrote its output."""
         for number in range(len(self._open) - 1, -1, -1):
             build, before = self._open[number]
             if set(build.places) & set(call.places):

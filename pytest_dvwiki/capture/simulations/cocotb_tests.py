@@ -152,7 +152,7 @@ def _test(case: Case | None, block: LoggedTest | None, *, several: bool, taken: 
 
 
 def _mark_not_started(tests: list[CocotbTest]) -> list[CocotbTest]:
-    """Tell the test during which the simulation ended from tests that never began; cocotb reports both alike."""
+    """Mark the test during which the simulation ended, and those that never began; cocotb reports both alike."""
     ended = [test for test in tests if test.failed and test.exception == _SIMULATION_ENDED]
     began = (
         [test for test in ended if test.block is not None and test.block.began]

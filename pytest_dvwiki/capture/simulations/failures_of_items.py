@@ -91,7 +91,7 @@ def _no_results(run: SimulationRun) -> str:
 
 
 def _ended_unseeded(run: SimulationRun) -> bool:
-    """Tell whether a simulation loaded cocotb but ended before cocotb drew its seed: no seed decided that."""
+    """Tell whether a simulation loaded cocotb but ended before cocotb drew a seed, so that no seed made it end."""
     parts = (run.main, *run.sides)
     return any(one.started for one in parts) and not any(one.seed or one.cocotb or one.blocks for one in parts)
 
@@ -125,7 +125,7 @@ def _own_failure(run: SimulationRun, sentence: str | None, trace: Trace | None, 
 
 
 def refused_item(run: SimulationRun, errors: ErrorLines) -> Failure:
-    """Return the failure, under strict logs, of an item without tests that passed with error lines."""
+    """Return the failure of an item without tests that passed, but has error lines while logs are strict."""
     one = next((one for one in (run.main, *run.sides) if one.errors.count), run.main)
     return run.failure(
         nodeid=run.sim.nodeid,

@@ -58,7 +58,7 @@ def failure_of(run: SimulationRun, test: CocotbTest) -> Failure:
 
 
 def refused_test(run: SimulationRun, test: CocotbTest, errors: ErrorLines) -> Failure:
-    """Return the failure, under strict logs, of a test that passed with error lines."""
+    """Return the failure of a test that passed, but has error lines while logs are strict."""
     return run.failure(
         nodeid=run.nodeid_of(test),
         message=errors.text,

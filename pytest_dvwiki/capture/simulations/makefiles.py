@@ -198,7 +198,7 @@ def _called(log: str, folder: Path, text: str, modules: Collection[str]) -> tupl
         modules: Names of the test modules that the call ran, if known.
 
     Returns:
-        The words, none if they are unknown, and the part of the log from that call; the whole log if that is unknown.
+        The words (none if unknown), and the part of the log that begins with that call (the whole log if unknown).
     """
     lines = log.replace("\\\n", " ").split("\n")
     entries = [(number, found[1]) for number, line in enumerate(lines) if (found := _ENTERED.match(line))]
@@ -216,7 +216,7 @@ def _called(log: str, folder: Path, text: str, modules: Collection[str]) -> tupl
 
 
 def _is_same_folder(name: str, folder: Path) -> bool:
-    """Tell whether a folder named in a log is this one; on another machine, only its last name has to agree."""
+    """Tell whether a folder named in a log is this one; on another machine, the last part of the path is enough."""
     return Path(os.path.realpath(name)) == Path(os.path.realpath(folder)) or Path(name).name == folder.name
 
 
@@ -265,7 +265,7 @@ def _given(words: Sequence[str]) -> dict[str, str]:
 
 
 def _placed_word(word: str, top: Path, folder: Path) -> str:
-    """Return a word with a path below the top made relative to the folder where the command runs."""
+    """Return a word of a command; if it is a path below the top, make it relative to the folder of the command."""
     name, separator, value = word.rpartition("=")
     inside = value.startswith("/") and Path(value).is_relative_to(top)
     return f"{name}{separator}{relative(value, folder)}" if inside else word
@@ -307,7 +307,7 @@ def _top_options(program: str) -> list[str]:
 
 
 def _follows(value: str, known: Collection[str]) -> bool:
-    """Tell whether a value in the Makefile consists of variables that are passed to the Makefile."""
+    """Tell whether all variables that a value in the Makefile refers to are known; False if it refers to none."""
     names = set(_REFERENCE.findall(value))
     return bool(names) and names <= set(known)
 

@@ -68,7 +68,7 @@ class PathTemplate:
         """Read a template.
 
         Raises:
-            ValueError: The template does not have exactly one `{test}`, or has several `{seed}` or another field.
+            ValueError: The template does not have exactly one `{test}`, has more than one `{seed}`, or another field.
         """
         fields = _FIELD.findall(text)
         if fields.count("test") != 1 or fields.count("seed") > 1 or not {*fields} <= {"test", "seed"}:
@@ -103,7 +103,7 @@ def named_run(log: LogText, shown: str, templates: Iterable[PathTemplate] = ()) 
         test, of_path = by_path
         seed = of_path or facts.seed
         return replace(facts, test=test, seed=seed, words=_seeded(facts.words, seed))
-    return replace(facts, test=_behind_folders(shown, facts.test, facts.seed))
+    return replace(facts, test=_with_folders(shown, facts.test, facts.seed))
 
 
 def command_of(run: NamedRun, folder: Path, root: Path) -> Command | None:
@@ -157,7 +157,7 @@ def _read(log: LogText) -> NamedRun | None:
 
 
 def _telling_lines(text: str) -> list[str]:
-    """Return the lines that may name a command, a seed or a version, with the lines on which a command continues."""
+    """Return the lines that may name a command, a seed or a version; a command comes with its continuation lines."""
     literals = (
         _TEST_OPTION,
         *(option for option, _ in _seed_options()),
@@ -231,7 +231,7 @@ def _simulator(lines: Sequence[str], words: Sequence[str]) -> Simulator | None:
     return Simulator(name=name) if name else None
 
 
-def _behind_folders(shown: str, test: str, seed: str | None) -> str:
+def _with_folders(shown: str, test: str, seed: str | None) -> str:
     """Return a node id: the test, preceded by the part of a log's path that is the same for all runs of the test."""
     path = PurePosixPath(shown)
     parts = [*path.parent.parts, path.name.partition(".")[0]]
@@ -270,7 +270,7 @@ def _called() -> re.Pattern[str]:
 
 @functools.cache
 def _seed_options() -> tuple[tuple[str, bool], ...]:
-    """Return each option that sets a seed, and True if the seed is joined to the option."""
+    """Return each option that sets a seed, and whether the seed follows in the same word, as in `+seed=7`."""
     options = dict.fromkeys(option for tool in simulators.tools() for option in tool.seed_options)
     return tuple((option, option.endswith("=")) for option in options)
 

@@ -1,4 +1,4 @@
-"""Error lines in the logs of tests that pass: they are counted, and with strict logs they make the test fail.
+"""Error lines in the logs of passing tests: they are counted, and with strict logs they make the test fail.
 
 An error line is a UVM or pyuvm report of severity error or fatal, an HDL message of severity error or above, or a line
 that a logger of the testbench wrote with level ERROR or above. A line that matches a benign pattern is not an error

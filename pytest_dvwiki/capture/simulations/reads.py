@@ -135,7 +135,7 @@ def _directives(text: str) -> tuple[list[_Include], set[str]]:
 
 
 def _dependencies(setup: Setup, folder: str) -> Iterator[str]:
-    """Yield the files that a tool lists as read, in the make rules beside its output."""
+    """Yield the files that a tool lists as read in the dependency files (rules for make) beside its output."""
     ending = next((tool.dependencies for tool in simulators.tools() if tool.name == setup.simulator), "")
     if not ending or setup.artefact is None:
         return

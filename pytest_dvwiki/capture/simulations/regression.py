@@ -2,7 +2,7 @@
 
 This works for cocotb 1.9 and 2.x with any level and prefix: `running X (i/n)` begins a test, `X passed` or `X failed`
 is its verdict, and the next `running` ends it. At level WARNING there is only `X failed`: then a test extends from the
-end of the test before to the end of the traceback under its verdict.
+end of the previous test to the end of the traceback under its own verdict.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BY_WORDS = (
     "Using Python ",
     "*** [",
 )
-"""Words that mark the manager's lines if they lack its name (COCOTB_LOG_PREFIX), and the lines above the first one."""
+"""Words that mark all lines to examine if the manager's lines lack its name (because of COCOTB_LOG_PREFIX)."""
 _FOLDER = re.compile(r"(?:^|\s)(?:g?make(?:\[\d+\])?: )?(?P<word>Entering|Leaving) directory '(?P<folder>[^']+)'")
 _RUNNER_SAYS = re.compile(r".*?\bRunning command:? (?P<command>.+?)(?: in directory (?P<folder>\S+))?$")
 _SHOWN_UNTIL = 100_000
@@ -64,10 +64,10 @@ _COCOTB = re.compile(r"(?:Initialized|tests with) cocotb v(?P<version>\d[\w.+-]*
 _PYTHON = re.compile(r"Using Python (?P<version>\d[\w.+-]*) interpreter at ")
 _COMMAND = re.compile(r"Running command (?:\S*/)?(?P<program>[\w.-]+)")
 _RULE = re.compile(r"\*\*\* \[(?:\S*/)?Makefile\.(?P<simulator>\w+):\d+: ")
-"""Make's line on a failed rule in cocotb's Makefile for a simulator; it names the simulator even under `make -s`."""
+"""Make's message that a rule of cocotb's Makefile failed; it names the simulator even under `make -s`."""
 _TIME = re.compile(r"\s*(?P<value>\d+(?:\.\d+)?)(?P<unit>fs|ps|ns|us|ms|s|sec|step)\s")
 _CONTINUATION = re.compile(r"\s{8}|$")
-"""A line under a verdict; a log line of cocotb begins with at most 5 blanks, Icarus's `Time:` with 7."""
+"""A line under a verdict; a log line of cocotb begins with at most 5 spaces, Icarus's `Time:` with 7."""
 
 _LIMITS = Limits()
 _SMALL = Limits(chars=4096, head=4, tail=16, candidates=3, after_mark=20)

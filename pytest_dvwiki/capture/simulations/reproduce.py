@@ -307,7 +307,7 @@ def options_of(words: Sequence[str], items: Sequence[str] = ()) -> list[str]:
 def with_places(variables: Mapping[str, str], top: Path, here: Path) -> dict[str, str]:
     """Return variables with the paths below a folder written with `$PWD`, so that they are valid on every machine.
 
-    Parts of PYTHONPATH outside that folder are left out: they differ on the reader's machine.
+    Parts of PYTHONPATH outside that folder are left out, because they differ from machine to machine.
 
     Args:
         variables: Variables by name.

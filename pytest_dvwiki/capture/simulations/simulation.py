@@ -53,12 +53,12 @@ class Simulation:
     status: int | None = None
     """Exit status of the simulator, negative for a signal; if None, it is read from `error`."""
     started: float | None = None
-    """Start of the item, seconds since the epoch; an older results file is another run's."""
+    """Start of the item, seconds since the epoch; an older results file belongs to another run."""
     phase: Phase = "call"
     error: str = ""
     """Exception that ended the item, such as 'SystemExit: 1'; empty if the item passed."""
     longrepr: str = ""
-    """pytest's own text of the item's failure."""
+    """pytest's own report of the item's failure."""
     cut_short: bool = False
     """Whether the process that ran the item was killed before the item ended."""
     strict_logs: bool = False
@@ -103,7 +103,7 @@ class SimulationOutcome:
     reads: tuple[str, ...] = ()
     """Files that the simulation read; empty unless the simulation failed."""
     noise_errors: int = 0
-    """Number of error lines of tests that passed; without tests, of the item."""
+    """Number of error lines of tests that passed; if there are no tests, of the item."""
     refused: tuple[Failure, ...] = ()
     """With strict logs, failures of the tests that passed with error lines; not in `failures`."""
     is_one_of_several: bool = False
@@ -156,7 +156,7 @@ def _result_of(
 
 
 def _errors(run: SimulationRun) -> dict[str, ErrorLines]:
-    """Return a map from each test that passed with error lines to these lines; without tests, the name is empty.
+    """Return a map from each test that passed to its error lines, if any; if there are no tests, the key is empty.
 
     Error lines outside the tests, as at time 0 or from a final block, count for the last test that passed.
     """

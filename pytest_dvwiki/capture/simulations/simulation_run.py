@@ -144,7 +144,7 @@ class SimulationRun:
         return sentence(self.ending, simulator=name, test=test, time=time, finished=finished)
 
     def run_excerpt(self, sentence: str | None) -> list[Excerpt]:
-        """Return the capture's own sentence about a simulation as an excerpt, in a list."""
+        """Return the plugin's own sentence about a simulation as an excerpt, in a list."""
         return [Excerpt(source="run", lines=((1, redact(sentence)),))] if sentence else []
 
     def texts(self) -> list[Excerpt]:

@@ -1,4 +1,4 @@
-"""Tests of cocotb's own pytest plugin during which the simulation ended.
+"""Tests under cocotb's own pytest plugin that were running when the simulation ended.
 
 Such a test reports only that it began; only the process that ran the simulator saw how it ended.
 """
@@ -22,7 +22,7 @@ _PROGRESS = re.compile(
     r"^[.FEsxXRu]{1,200}(?=(?:ERROR|FATAL|WARNING|INFO): |%(?:Error|Warning)| +-?[\d.-]+[munpf]?s |UVM_)"
 )
 _NO_RESULTS = "no results file was written"
-"""Start of the capture's sentence about a simulation that ended early without an error."""
+"""Start of the plugin's own sentence about a simulation that ended early without an error."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ _READ_LIMIT = 1 << 20
 _TAKES_SEED = frozenset(
     {"default_rng", "RandomState", "SeedSequence", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"}
 )
-"""Functions that draw from the system if called without a seed."""
+"""Functions that take a seed from the operating system if the caller gives none."""
 _STATE = frozenset({"seed", "set_state"})
 """Functions that set the state shared by the module's functions."""
 _OWN_SEED = re.compile(r"""(?:environ\.get\(|environ\[|getenv\()\s*["'](?!(?:COCOTB_)?RANDOM_SEED["'])\w*SEED""")

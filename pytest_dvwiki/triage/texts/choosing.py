@@ -1,6 +1,6 @@
 """Choose the first cause in a bare text.
 
-A text whose messages all prove little has no first cause if it also reports a good end (`good_end`).
+A text whose messages all prove little has no first cause if it also reports success (`success`).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.triage.candidates import NEVER_AWAITED, Candidate, candidates_in, unbroken
 from pytest_dvwiki.triage.primary import Choice, decide, ranked
-from pytest_dvwiki.triage.texts.good_end import is_cancelled
 from pytest_dvwiki.triage.texts.sections import sections_of
+from pytest_dvwiki.triage.texts.success import is_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -29,14 +29,14 @@ def choose_in_text(
         among: Numbers of the lines whose messages count; None for all lines. These messages were found in the whole
             text; in `lines`, a message next to a gap may be incomplete.
     """
-    marks = sections_of(lines)
+    found = sections_of(lines)
     whole = "\n".join(line for _, line in lines)
     candidates = [
         candidate
         for first, part in unbroken(lines)
-        for candidate in candidates_in(first, "\n".join(part), "log", matcher, cocotb=marks.cocotb, whole=whole)
+        for candidate in candidates_in(first, "\n".join(part), "log", matcher, cocotb=found.cocotb, whole=whole)
         if (among is None or candidate.line in among)
-        and not (marks.in_passed(candidate.line) and (candidate.noise or candidate.exception or _is_warning(candidate)))
+        and not (found.in_passed(candidate.line) and (candidate.noise or candidate.exception or _is_warning(candidate)))
     ]
     if all(map(_is_warning, candidates)):
         return None

@@ -1,6 +1,6 @@
 """Texts that were written into one line: a log as a JSON string or in source code, a CI annotation.
 
-An escaped line feed in such a line begins a line of its own. Line numbers still count the lines of the original text.
+An escaped line feed in such a line starts a new line. Line numbers still count the lines of the original text.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Folds:
         return lines
 
     def line(self, number: int) -> int:
-        """Return the number in the original text of a line of the unfolded and split text."""
+        """Return the number that a line of the unfolded and split text has in the original text."""
         if self._numbers:
             number = self._numbers[number - 1]
         before = bisect_right(self._starts, number) - 1

@@ -12,7 +12,7 @@ _FEW_LINES = 3
 """Maximum number of non-empty lines of a text that lost its line feeds."""
 _LONG = 80
 _MESSAGES = 2
-"""Minimum number of message heads in a line that shows that the line was several lines."""
+"""Minimum number of messages that begin within one line if it was several lines."""
 _HEADS = (
     r"(?:-\.--|\d+(?:\.\d+)?)[munpf]?s\s+(?:INFO|WARNING|ERROR|CRITICAL|DEBUG)\s"
     r"|UVM_(?:INFO|WARNING|ERROR|FATAL)\s[@\w/.]|make(?:\[\d+\])?:\s(?:\*\*\*|Entering|Leaving)"
@@ -24,7 +24,7 @@ _LAST = r"make(?:\[\d+\])?:\s\*\*\*"
 
 
 def split_run_together(lines: list[str]) -> tuple[list[str], list[int]] | None:
-    """Split a text that lost its line feeds: start a new line at each head of a message.
+    """Split a text that lost its line feeds: start a new line wherever a message begins.
 
     Returns:
         The lines, and for each line the number, from 1, of the line that held it; None if no line feed was lost.
@@ -50,5 +50,5 @@ def _head() -> re.Pattern[str]:
 
 @functools.cache
 def _last() -> re.Pattern[str]:
-    """Return the expression for a tool's final summary: one such head shows that a line was several lines."""
+    """Return the expression for the start of a tool's final summary, which alone shows that a line was several."""
     return re.compile(simulators.either(lambda tool: tool.summary, _LAST))

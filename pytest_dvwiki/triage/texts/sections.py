@@ -50,7 +50,7 @@ def has_word(lowered: str) -> bool:
     return _WORD.search(lowered) is not None
 
 
-def is_mark(line: str) -> bool:
+def is_boundary(line: str) -> bool:
     """Tell whether a line marks the beginning or end of a test, or sums up all tests."""
     return _MARK.match(line) is not None or is_summary(line)
 

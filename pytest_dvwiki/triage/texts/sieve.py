@@ -1,8 +1,9 @@
 """Keep the lines of a text that a verdict needs: all lines of a small text, few of a huge one.
 
-A sieve keeps the lines around the first few messages of each kind in each test; the neighbouring marks of cocotb's log,
-which show whether a message belongs to a test that passed; the last line that reports a good end; and the first lines,
-which show what kind of log it is. Lines left out leave a gap in the numbers, and their messages are counted.
+A sieve keeps the lines around the first few messages of each kind in each test; the nearest lines with which cocotb
+begins or ends a test (boundaries), which show whether a message belongs to a test that passed; the last line that
+reports success; and the first lines, which show what kind of log it is. Lines left out leave a gap in the numbers, and
+their messages are counted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pytest_dvwiki.logtext.messages import LONGEST
 from pytest_dvwiki.patterns.kinds import KindCounts
 from pytest_dvwiki.patterns.matcher import DEEPEST_BLOCK, decoded
 from pytest_dvwiki.redact import two_ends
-from pytest_dvwiki.triage.texts import good_end, sections
+from pytest_dvwiki.triage.texts import sections, success
 from pytest_dvwiki.triage.texts.escaped_lines import Folds
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _TRACEBACK = b"Traceback (most recent call last)"
 
 def watched() -> tuple[str, ...]:
     """Return lower-case words; every line that may show the outcome of a test or a run contains one of them."""
-    return (*sections.WORDS, *good_end.words())
+    return (*sections.WORDS, *success.words())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +128,7 @@ class _Kinds(KindCounts):
         self._fresh.append(kind)
 
     def kept(self, line: int) -> None:
-        """Note that the message whose kinds were noted last was kept, at this line number."""
+        """Record that the message noted last was kept, at this line number."""
         self.hits[line] += 1
         # The other lines of a message are not messages of their own.
         for kind in self._fresh[:1]:
@@ -137,7 +138,7 @@ class _Kinds(KindCounts):
         self._fresh.clear()
 
     def lost(self) -> None:
-        """Note that the message whose kinds were noted last was not kept."""
+        """Record that the message noted last was not kept."""
         self._fresh.clear()
 
     def forget(self) -> None:
@@ -155,12 +156,12 @@ class _Scan:
         self._room: dict[Tier, int] = {"cause": ROOM, "symptom": ROOM, "rollup": ROOM}
         self._left_out = 0
         self._summaries = 0
-        self._mark: tuple[int, str] | None = None
-        """The last mark before the current line: number and text."""
-        self._wants_mark = False
-        """Whether a message was kept since the last mark."""
+        self._boundary: tuple[int, str] | None = None
+        """The last boundary of tests before the current line: number and text."""
+        self._wants_boundary = False
+        """Whether a message was kept since the last boundary."""
         self._ends: dict[Canceller, tuple[int, str]] = {}
-        """The last line that reports the good end of a test, and the last one that reports that of a run."""
+        """The last line that reports the success of a test, and the last one that reports that of a run."""
         self._carry = b""
         self._settled = 0
         """Offset, in the lines carried over to the next block, at which the search goes on."""
@@ -173,7 +174,7 @@ class _Scan:
         numbered = _Numbers(block, 1)
         self._keep(numbered, 0, numbered.down(0, _HEAD))
         text = block[:WHOLE].decode("latin-1")
-        for offset in (*sections.signs(text), *good_end.signs(text)):
+        for offset in (*sections.signs(text), *success.signs(text)):
             start = numbered.up(offset, 0)
             self._keep(numbered, start, numbered.down(start, 1))
         self._cocotb = sections.is_cocotb(text)
@@ -202,20 +203,20 @@ class _Scan:
         end = len(block)
         oldest = numbered.down(end - _CARRY, 1) if end > _CARRY else 0
         stop = end if final else max(numbered.up(end, _HELD), oldest)
-        marks: list[int] = []
+        boundaries: list[int] = []
         ends: dict[Canceller, int] = {}
 
         def watch(offset: int, lowered: str) -> None:
-            if good_end.has_word(lowered) and (ended := good_end.good_end(numbered.line(offset))):
+            if success.has_word(lowered) and (ended := success.success_of(numbered.line(offset))):
                 ends[ended] = offset
-            self._watch(numbered, offset, lowered, marks)
+            self._watch(numbered, offset, lowered, boundaries)
 
         found = self._matcher.search(block, self._kinds, company=_assumed, span=(self._settled, stop), watch=watch)
         for offset, hit in found:
-            self._pass_marks(numbered, marks, offset)
+            self._pass_boundaries(numbered, boundaries, offset)
             if hit.pattern.tier != "benign":
                 self._keep_message(numbered, offset, hit.pattern.tier)
-        self._pass_marks(numbered, marks, end)
+        self._pass_boundaries(numbered, boundaries, end)
         for ended, offset in ends.items():
             self._ends[ended] = (numbered.of(offset), numbered.line(offset))
         back = min(max(numbered.up(stop, DEEPEST_BLOCK), oldest), stop)
@@ -223,9 +224,9 @@ class _Scan:
         self._carry = block[back:]
         self._settled = stop - back
 
-    def _watch(self, numbered: _Numbers, offset: int, lowered: str, marks: list[int]) -> None:
-        if self._cocotb and sections.has_word(lowered) and sections.is_mark(numbered.line(offset)):
-            marks.append(offset)
+    def _watch(self, numbered: _Numbers, offset: int, lowered: str, boundaries: list[int]) -> None:
+        if self._cocotb and sections.has_word(lowered) and sections.is_boundary(numbered.line(offset)):
+            boundaries.append(offset)
             self._kinds.forget()
         elif (
             self._matcher.may_be_company(lowered)
@@ -235,16 +236,16 @@ class _Scan:
             self._summaries += 1
             self._keep(numbered, offset, numbered.down(offset, 1))
 
-    def _pass_marks(self, numbered: _Numbers, marks: list[int], until: int) -> None:
-        """Process the marks before an offset: the mark after a kept message is kept, and so are summaries."""
-        while marks and marks[0] < until:
-            offset = marks.pop(0)
-            self._mark = (numbered.of(offset), numbered.line(offset))
-            summary = sections.is_summary(self._mark[1]) and self._summaries < MOST_SUMMARIES
+    def _pass_boundaries(self, numbered: _Numbers, boundaries: list[int], until: int) -> None:
+        """Process the boundaries before an offset; keep the one after a kept message, and summaries."""
+        while boundaries and boundaries[0] < until:
+            offset = boundaries.pop(0)
+            self._boundary = (numbered.of(offset), numbered.line(offset))
+            summary = sections.is_summary(self._boundary[1]) and self._summaries < MOST_SUMMARIES
             self._summaries += summary
-            if self._wants_mark or summary:
-                self._kept[self._mark[0]] = self._mark[1]
-            self._wants_mark = False
+            if self._wants_boundary or summary:
+                self._kept[self._boundary[0]] = self._boundary[1]
+            self._wants_boundary = False
 
     def _keep_message(self, numbered: _Numbers, offset: int, tier: Tier) -> None:
         if self._room[tier] <= 0:
@@ -256,9 +257,9 @@ class _Scan:
         if traceback >= 0:
             start = min(start, numbered.up(traceback, 1))
         self._room[tier] -= self._keep(numbered, start, numbered.down(offset, _AFTER))
-        if self._mark is not None:
-            self._kept[self._mark[0]] = self._mark[1]
-        self._wants_mark = True
+        if self._boundary is not None:
+            self._kept[self._boundary[0]] = self._boundary[1]
+        self._wants_boundary = True
         self._kinds.kept(numbered.of(offset))
 
     def _keep(self, numbered: _Numbers, start: int, end: int) -> int:

@@ -201,7 +201,7 @@ def _reproduce(history: CauseHistory, stated: Sequence[tuple[Statement, str]], s
 
 
 def _shell(command: Command) -> str:
-    return fence(from_anywhere(command, joint=" &&\n  "), "sh", _LONGEST_COMMAND)
+    return fence(from_anywhere(command, separator=" &&\n  "), "sh", _LONGEST_COMMAND)
 
 
 def _occurrences(history: CauseHistory) -> str:

@@ -343,7 +343,7 @@ def test_every_seed_that_failed_since_the_last_fix_proves_one(archive: Archive, 
     def asked(seed: str) -> tuple[str | None, Vcs]:
         archive.refresh()
         (found,) = failing.still_failing(archive, [now_passing(seed=seed)])
-        return found.seed, found.drawn
+        return found.seed, found.seed_vcs
 
     runs = [record(number, occurrence(tests=(failed(seed=str(number)),))) for number in (1, 2)]
     for run in runs:

@@ -198,7 +198,7 @@ def test_a_fix_of_both_sides_decides_by_the_files_that_it_restored() -> None:
     fix = Fix(text="", result="held", files=files, file_count=2, restored=files[:1])
     assert side_of_fix(fix, reads) == "RTL_BUG"
     said = of_held_fix(fix, "RTL_BUG", reads)
-    assert said.endswith("the design alone is again as it was before the cause came: rtl/fifo.vhd")
+    assert said.endswith("restored only the design to its state before the cause came: rtl/fifo.vhd")
     assert side_of_fix(replace(fix, restored=files), reads) is None
     assert side_of_fix(replace(fix, restored=()), reads) is None
 
@@ -212,7 +212,7 @@ def test_what_people_decided_of_a_pattern_counts_for_its_other_causes() -> None:
     many, few = said({"RTL_BUG": 9}), said({"RTL_BUG": 3})
     assert many.type == few.type == "RTL_BUG"
     assert many.confidence > few.confidence >= CLEAR
-    assert "people attributed 3 of 3 other causes of uvm.scoreboard_mismatch to the design" in few.reasons
+    assert "people blamed the design for 3 of 3 other causes with the pattern uvm.scoreboard_mismatch" in few.reasons
     assert said({"TB_BUG": 9}).type == "TB_BUG"
 
 

@@ -1,4 +1,4 @@
-"""Cancel messages that prove little on their own, if the run itself reports a good end.
+"""Cancel messages that prove little on their own, if the run itself reports success.
 
 Words that belong to no tool ("ERROR: …", "timed out") also occur in tests that pass, and a tool goes on if an optional
 library or licence is missing. If a log holds no stronger message, its end decides. In the log of a place-and-route
@@ -80,17 +80,17 @@ def _simulation() -> re.Pattern[str]:
 
 
 def has_word(lowered: str) -> bool:
-    """Tell whether a line, in lower case, may report a successful end."""
+    """Tell whether a line, in lower case, may report success."""
     return _word().search(lowered) is not None
 
 
-def good_end(line: str) -> Canceller | None:
-    """Return `run` or `test` if a line reports that a run or a test ended well; None for any other line."""
-    return _good_end(line.translate(_DIGITS))
+def success_of(line: str) -> Canceller | None:
+    """Return `run` or `test` if a line reports that a run or a test succeeded; None for any other line."""
+    return _success_of(line.translate(_DIGITS))
 
 
 @functools.lru_cache(maxsize=4096)
-def _good_end(line: str) -> Canceller | None:
+def _success_of(line: str) -> Canceller | None:
     line = strip_line(line)
     if _TEST.search(line):
         return "test"
@@ -120,7 +120,7 @@ def is_cancelled(patterns: Collection[Pattern], last: int, lines: Sequence[tuple
     if not all(pattern.cancelled_by for pattern in patterns):
         return False
     needed = {pattern.cancelled_by for pattern in patterns}
-    ends = (good_end(line) for number, line in lines if number > last and has_word(line.lower()))
+    ends = (success_of(line) for number, line in lines if number > last and has_word(line.lower()))
     return any(end == "test" or (end == "run" and "test" not in needed) for end in ends)
 
 
