@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = 4096
-"""Maximum number of characters that count in a text; in a longer text, only the two ends, each half this long."""
+"""Maximum number of characters of a text that are hashed; of a longer text, only the two ends, each half this long."""
 DIGITS = 12
 
 UNIT = r"(?:fs|ps|ns|us|ms|s|sec|step|steps)\b"
@@ -162,7 +162,7 @@ def mask(text: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return the part of a text that counts for the fingerprint, on one line."""
+    """Return the part of a text that goes into the fingerprint, on one line."""
     return clean(two_ends(text, LONGEST)).replace("\n", " ")
 
 

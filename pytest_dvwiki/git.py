@@ -1,4 +1,4 @@
-"""Calls of the git command; none waits for input, fetches anything, or runs longer than its time limit."""
+"""Runs git; no call waits for input, fetches anything, or runs longer than its time limit."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ def pytest_dvwiki_redact(text: str) -> str | None:
     Called with each text of a failure: its message, the source line of the failing check, and each line of its
     excerpts. The built-in masks are already applied, and nothing is written to the journal, a record or a page yet.
     Several hooks are called in turn, each with the result of the one before; the same text can come more than once.
-    Node ids and file names are not passed. If a hook raises, the text is dropped, and the end of the run reports it.
-    `dvwiki ingest` calls this hook only in packages of the entry-point group `dvwiki`, and in no conftest.py.
+    Node ids and file names are not passed. If a hook raises, the text is dropped, and this is reported at the end of
+    the run. `dvwiki ingest` calls this hook only in packages of the entry-point group `dvwiki`, and in no conftest.py.
 
     Returns:
         The masked text, or None if there was nothing to mask.

@@ -1,4 +1,4 @@
-"""Reading of files that come from people or git: regular files of bounded size only.
+"""Reads files that come from people or git: regular files of bounded size only.
 
 A pull request can replace any file by a FIFO, a device or a link to one, and reading those never ends.
 """

@@ -1,4 +1,4 @@
-"""Removal of what must not be stored: secrets, escape sequences, control and bidirectional characters.
+"""Removes what must not be stored: secrets, escape sequences, control and bidirectional characters.
 
 Everything that leaves a process (journal, record, page, terminal, prompt) goes through `redact` first.
 """

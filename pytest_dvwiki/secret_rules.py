@@ -254,7 +254,7 @@ class _Compared:
         return [start for start, _ in spans], [end for _, end in spans]
 
     def beside(self, span: tuple[int, int]) -> bool:
-        """Tell whether a comparing word is in the line of a value, before or after it."""
+        """Tell whether a comparing word is in the same line as a value, before or after it."""
         starts, ends = self._places
         before = bisect.bisect_right(ends, span[0]) - 1
         if before >= 0 and starts[before] > self._text.rfind("\n", 0, span[0]):

@@ -197,7 +197,7 @@ _Loader.yaml_implicit_resolvers = {
 
 @lru_cache(maxsize=4096)
 def _tag_of_plain(value: str) -> str:
-    """Return the tag of a scalar without quotes."""
+    """Return the YAML tag of an unquoted scalar."""
     resolvers = _Loader.yaml_implicit_resolvers
     candidates = (*resolvers.get(value[:1], ()), *resolvers.get(None, ()))
     return next((tag for tag, expression in candidates if expression.match(value)), _STR)
@@ -451,13 +451,13 @@ def _node(value: Any, *, top: bool = False) -> yaml.Node:
 
 
 def _plain(value: Any) -> yaml.ScalarNode:
-    """Return the node of a scalar that is not a text."""
+    """Return the node of a scalar that is not a string."""
     kind, text = _bare(value)
     return yaml.ScalarNode(f"{_TAG}{kind}", text)
 
 
 def _bare(value: Any) -> tuple[str, str]:
-    """Return the kind of a scalar that is not a text, and how it is written."""
+    """Return the kind of a scalar that is not a string, and how it is written."""
     if value is None:
         return "null", "null"
     if isinstance(value, bool):
@@ -491,7 +491,7 @@ def _number(number: float) -> str:
 
 
 def _is_line(value: Any) -> bool:
-    """Tell whether a value is written on one line: a text without line feeds, or a mapping or list of such values."""
+    """Tell whether a value is written on one line: a string without line feeds, or a mapping or list of such values."""
     if isinstance(value, str):
         return "\n" not in value
     if isinstance(value, dict):

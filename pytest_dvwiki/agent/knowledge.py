@@ -38,7 +38,7 @@ class Knowledge:
     Args:
         layout: Where the wiki is.
         backend: How its pages are searched.
-        today: The day from which ages count; today if None.
+        today: The day that ages are counted from; today if None.
         history: The records and pages, which the caller closes; opened here if None.
         index: The search index; made here, with the backend, if None.
     """
@@ -135,7 +135,7 @@ class Knowledge:
         Args:
             query: The words.
             categories: The categories of the pages.
-            among: The only paths that count; all paths if None.
+            among: The only paths to consider; all paths if None.
         """
         ranking = (path for path, _ in self.index.ranking(query) if path.partition("/")[0] in categories)
         hits = list(itertools.islice(ranking, _RANKED if among is None else None))

@@ -77,7 +77,7 @@ class PageBlocks:
     Args:
         layout: Where the wiki is.
         history: The records and pages of the wiki.
-        today: The day from which ages count.
+        today: The day that ages are counted from.
     """
 
     def __init__(self, layout: Layout, history: WikiHistory, today: date) -> None:
@@ -281,7 +281,7 @@ def family(history: WikiHistory, page: PageSummary) -> list[PageSummary]:
 
 
 def _outdated(page: PageSummary) -> tuple[str, ...]:
-    """Return a line about cited code that no longer exists; nothing if all of it does."""
+    """Return a line about cited code that no longer exists; nothing if none is missing."""
     reason = drifted(page)
     return (f"Out of date in part: {prose(reason, _TITLE_LENGTH)}.",) if reason else ()
 

@@ -1,4 +1,4 @@
-"""Queries of the wiki, each answered with text for a prompt within its budget."""
+"""Answers queries about the wiki, each with text for a prompt within its budget."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class WikiQueryService:
         Args:
             ip_type: Only bugs in this kind of design.
             status: Only bugs with this status; `open` includes confirmed bugs, and closed ones that came back.
-            top_k: Maximum number of bugs of each kind.
+            top_k: Maximum number of bugs in each of these two groups.
         """
         stati = OPEN if status == "open" else {status}
         return self._answer(
@@ -147,7 +147,7 @@ class WikiQueryService:
         budget: int,
         comes_last: Callable[[PageSummary], bool] = lambda _: False,
     ) -> str:
-        """Return, as text, the best pages of a category among those with the given values that pass a filter.
+        """Return, as text, the best pages of a category whose keys match `wanted` and that `is_wanted` accepts.
 
         Pages for which `comes_last` is true follow the others; `top_k` applies to each of the two groups.
         """

@@ -1,4 +1,4 @@
-"""Evaluation of a check: what was found, what is missing or extra, and what is waived."""
+"""Evaluates a check: what was found, what is missing or extra, and what is waived."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class CheckResult:
     is_empty: bool
     """True if the check names neither items nor input files."""
     expected: tuple[Expected, ...] = ()
-    """The results that count as right; if empty, a result is right if it has no violations."""
+    """The results that are accepted as right; if empty, a result is right if it has no violations."""
 
     @property
     def status(self) -> Literal["PASS", "FAIL"]:
@@ -257,7 +257,7 @@ class _Extraction:
                 yield next((path for path in there if os.path.isfile(path)), folders[0] / named)  # noqa: PTH113
 
     def _read(self, file: Path, items: Sequence[Expectation]) -> bool:
-        """Search a file for items; for each item, the first match counts. Return whether the file can be read."""
+        """Search a file for items, and keep the first match of each; return whether the file can be read."""
         left = list(items)
         try:
             for number, line in lines_of(file):

@@ -1,4 +1,4 @@
-"""Comparison of extracted values with the patterns and waivers of a check."""
+"""Compares extracted values with the patterns and waivers of a check."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _search(alternative: str) -> Expression | str:
 
 
 def search_for(waiver: str) -> Expression:
-    """Return the expression of a waiver: a glob for the whole text, or after `regex:` one for the start of the text.
+    """Return the expression of a waiver: a glob for the whole text, or, after `regex:`, one for the text's start.
 
     Raises:
         ExpressionError: RE2 does not accept the expression.

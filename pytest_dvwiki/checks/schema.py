@@ -49,7 +49,7 @@ class Expectation:
     required: tuple[str, ...] = ()
     """The fields that must not be empty."""
     source: str | None = None
-    """The item whose field `path`, or else value, names the file to read; None if the input files are read."""
+    """The item whose field `path` (else its value) names the file to read; None if the input files are read."""
     pattern: ValuePattern | None = None
     """The pattern that the value must match; None if the item only has to be found."""
 
@@ -91,7 +91,7 @@ class Check(Outline):
 
     items: tuple[Expectation, ...]
     expected: tuple[Expected, ...] = ()
-    """The results that count as right; if empty, a result is right if it has no violations."""
+    """The results that are accepted as right; if empty, a result is right if it has no violations."""
 
 
 def load_check(path: Path) -> Check:

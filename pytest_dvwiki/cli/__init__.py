@@ -42,7 +42,7 @@ COMMANDS = {
     "lint": "check the wiki: pages, links, sources, history, derived content",
     "list": "list the pages of the wiki, without their text",
     "maintain": "do the upkeep of the wiki, in one commit on its own branch; for cron",
-    "mcp": "serve the wiki to agents, as a server of the Model Context Protocol",
+    "mcp": "serve the wiki to agents over the Model Context Protocol",
     "merge": "merge two bug pages that describe the same cause",
     "patterns": "list, explain, check and propose the patterns that name failures",
     "report": "make a report: a static site, or the morning summary",

@@ -260,7 +260,7 @@ class _Ingest:
         print(redact(f"dvwiki ingest: {text}"), file=sys.stderr)
 
     def _ingest_run(self, group: Group, logs: Sequence[Artefact]) -> None:
-        """Archive one run; skip it if a file cannot be read, because the complete run would count again later."""
+        """Archive one run; skip it if a file cannot be read, because the complete run would later be counted again."""
         # Empty files are all equal, so they cannot identify a run. Logs that were only found beside results identify
         # a run only if there is nothing else.
         filled = [artefact for artefact in (*group.artefacts, *logs) if artefact.path.stat().st_size]

@@ -30,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=_DEPTHS,
         default="full",
         help="quick: the index and the frontmatter of pages; full: also text, links, sources, cited code,"
-        " git's history, derived content, and whether the confidence of verdicts proved right (default: full)",
+        " git's history, derived content, and whether verdicts prove right as often as their confidence says"
+        " (default: full)",
     )
     parser.add_argument(
         "--format",

@@ -1,4 +1,4 @@
-"""`dvwiki mcp`: serves the wiki to agents, as a server of the Model Context Protocol."""
+"""`dvwiki mcp`: serves the wiki to agents over the Model Context Protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options --root and --wiki-dir, what they select, and the conversion of write errors to usage errors."""
+"""The options --root and --wiki-dir and what they select; also turns write errors into usage errors."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if args.per_cause < 1:
         raise UsageError(f"--per-cause {args.per_cause}: give 1 or more")
     if args.cause and args.since:
-        raise UsageError("--since is for --new and --regressed; for a single cause, the day of its last failure counts")
+        raise UsageError("--since is for --new and --regressed; a single cause is rerun as it last failed")
     layout = layout_of(args)
     require_content(layout)
     name = cause_called(layout, args.cause)[0] if args.cause else None

@@ -1,4 +1,4 @@
-"""Archiving of session reports, for `dvwiki ingest`."""
+"""Archives session reports, for `dvwiki ingest`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands that read and write single pages share: the store of a role, input texts, and answers."""
+"""Shared by the commands that read and write single pages: the store of a role, input texts, and answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shortening of topics: how a model's answers about the lessons of a page are checked and applied.
+"""Shortens topics: checks and applies a model's answers about the lessons of a page.
 
 The model says which lessons are the same, contradict each other, or belong together. It also writes texts that can each
 replace several lessons. Everything else is done by code: sources are joined, a text that names nothing of the project

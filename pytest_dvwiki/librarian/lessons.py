@@ -1,4 +1,4 @@
-"""Lessons of a session: a model or rules take them, compare them with known lessons, and put them on pages."""
+"""Lessons of a session: a model or rules extract them, compare them with known lessons, and put them on pages."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def _page(layout: Layout, name: str, subtype: str) -> str:
     kind, given = subtype.strip().lower(), name.strip().lower()
     if kind in _subtypes(layout):
         return f"patterns/{kind}.md"
-    return f"topics/{file_name(given if given in topics(layout) else topic.OTHERWISE)}.md"
+    return f"topics/{file_name(given if given in topics(layout) else topic.DEFAULT_TOPIC)}.md"
 
 
 def learn(

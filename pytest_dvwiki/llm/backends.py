@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _LONGEST_REASON = 200
 _PLACE = re.compile(r"\{(?:root|model)\}")
-_AGAIN = frozenset({408, 409, 425, 429, *range(500, 600)})
+_RETRYABLE = frozenset({408, 409, 425, 429, *range(500, 600)})
 """HTTP statuses after which the same call can succeed if it is repeated."""
 
 
@@ -30,12 +30,12 @@ class CallError(Exception):
 
     Args:
         reason: Why the call failed.
-        again: Whether repeating the call can succeed.
+        retryable: Whether repeating the call can succeed.
     """
 
-    def __init__(self, reason: str, *, again: bool) -> None:
+    def __init__(self, reason: str, *, retryable: bool) -> None:
         super().__init__(reason)
-        self.again = again
+        self.retryable = retryable
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,9 @@ def call(backend: Backend, layout: Layout, client: Any, request: Request) -> Ans
     except Exception as error:  # the libraries also raise errors of the libraries that they use
         raise _explained(error) from error
     if not is_whole:
-        raise CallError(f"the answer was cut off after {request.limit} tokens", again=False)
+        raise CallError(f"the answer was cut off after {request.limit} tokens", retryable=False)
     if not isinstance(text, str) or not text.strip():
-        raise CallError("the answer is empty", again=True)
+        raise CallError("the answer is empty", retryable=True)
     tokens_in, tokens_out = used
     return Answer(
         text,
@@ -98,20 +98,20 @@ def client_of(backend: Backend) -> Any:
             from anthropic import Anthropic as Client  # type: ignore[assignment]  # noqa: PLC0415
     except ImportError:
         raise CallError(
-            f"the package {backend.kind} is not installed: pip install 'pytest-dvwiki[llm]'", again=False
+            f"the package {backend.kind} is not installed: pip install 'pytest-dvwiki[llm]'", retryable=False
         ) from None
     given: dict[str, Any] = {"base_url": backend.url} if backend.url else {}
     if backend.key:
         given["api_key"] = os.environ.get(backend.key)
         if not given["api_key"]:
-            raise CallError(f"the variable {backend.key}, which should hold the key, is not set", again=False)
+            raise CallError(f"the variable {backend.key}, which should hold the key, is not set", retryable=False)
     elif backend.url:
         # The library's default key is for its vendor's server: another server gets only the key that the entry names.
         given["api_key"] = "none"
     try:
         return Client(max_retries=0, timeout=backend.timeout, **given)
     except Exception as error:
-        raise CallError(_short(error), again=False) from error
+        raise CallError(_short(error), retryable=False) from error
 
 
 def _openai(client: Any, backend: Backend, request: Request) -> tuple[Any, bool, tuple[int, int]]:
@@ -136,11 +136,11 @@ def _anthropic(client: Any, _: Backend, request: Request) -> tuple[Any, bool, tu
 def _explained(error: Exception) -> CallError:
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
-        return CallError(f"status {status}: {_short(error)}", again=status in _AGAIN)
+        return CallError(f"status {status}: {_short(error)}", retryable=status in _RETRYABLE)
     if "APIError" in {each.__name__ for each in type(error).__mro__}:
         cause = error.__cause__
-        return CallError(f"{_short(error)}{f' ({_short(cause)})' if cause else ''}", again=True)
-    return CallError(f"the answer cannot be read: {type(error).__name__}: {_short(error)}", again=True)
+        return CallError(f"{_short(error)}{f' ({_short(cause)})' if cause else ''}", retryable=True)
+    return CallError(f"the answer cannot be read: {type(error).__name__}: {_short(error)}", retryable=True)
 
 
 def _short(error: BaseException) -> str:
@@ -169,19 +169,19 @@ def _run(backend: Backend, layout: Layout, request: Request) -> Answer:
                 start_new_session=True,
             )
         except OSError as error:
-            raise CallError(f"{words[0]} cannot be run: {error.strerror}", again=False) from error
+            raise CallError(f"{words[0]} cannot be run: {error.strerror}", retryable=False) from error
         try:
             out, problems = process.communicate(text.encode("utf-8", "replace"), timeout=backend.timeout)
         except subprocess.TimeoutExpired:
-            raise CallError(f"{words[0]} gave no answer within {backend.timeout:g} s", again=True) from None
+            raise CallError(f"{words[0]} gave no answer within {backend.timeout:g} s", retryable=True) from None
         finally:
             _end(process)
     if process.returncode:
         last = (redact(problems.decode("utf-8", "replace")).strip().splitlines() or ["it printed no reason"])[-1]
-        raise CallError(f"{words[0]} ended with status {process.returncode}: {last[:_LONGEST_REASON]}", again=True)
+        raise CallError(f"{words[0]} ended with status {process.returncode}: {last[:_LONGEST_REASON]}", retryable=True)
     answer = out.decode("utf-8", "replace").strip()
     if not answer:
-        raise CallError(f"{words[0]} printed nothing", again=True)
+        raise CallError(f"{words[0]} printed nothing", retryable=True)
     return Answer(answer, backend.kind, request.model, by_rule(text), by_rule(answer))
 
 

@@ -138,7 +138,7 @@ class Client:
                 answer = backends.call(backend, self._settings.layout, self._client(backend), request)
                 used = answer.tokens_in + answer.tokens_out
             except backends.CallError as error:
-                if wait is None or not error.again:
+                if wait is None or not error.retryable:
                     raise
                 self.report("warning", step, f"{error}; next attempt in {wait:g} s", backend=name)
                 self._clock.sleep(wait)

@@ -1,1 +1,1 @@
-"""The wiki for agents and other programs, as a server of the Model Context Protocol: `dvwiki mcp`."""
+"""The wiki for agents and other programs over the Model Context Protocol: `dvwiki mcp`."""

@@ -28,7 +28,7 @@ class ToolAnswer:
     """The result of a tool."""
 
     data: dict[str, Any] = field(default_factory=dict)
-    """The keys and values of this answer, without the list and without the keys that every answer has."""
+    """The keys and values of this answer, without the list and without the keys common to all answers."""
     text: str = ""
     """The rendering of `data`."""
     status: str = "done"

@@ -21,7 +21,7 @@ class McpTool(NamedTuple):
     arguments: Schema
     required: tuple[str, ...]
     answer: Schema
-    """The keys of the tool's answer, without those that every answer has."""
+    """The keys of the tool's answer, without those common to all answers."""
     writes: bool = False
 
     def input_schema(self, projects: list[str]) -> Schema:

@@ -43,7 +43,7 @@ class _Part(msgspec.Struct, frozen=True):
 
 
 Needs = tuple[tuple[str, ...], ...]
-"""Sets of literals in lower case, the most telling first: every match contains at least one literal of each set."""
+"""Sets of literals in lower case, the most selective first: every match contains at least one literal of each set."""
 
 
 def check(source: str, *, needs_literal: bool = True, of_people: bool = True) -> Needs:

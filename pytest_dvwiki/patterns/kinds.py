@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"([0-9a-f](?:(?<=[1-9])[0-9a-f]*+|(?<=0)x0*+[1-9a-f][0-9a-
 
 
 def kind(line: str) -> str:
-    """Return the kind of a line in lower case: the text around its numbers, and which of these are equal."""
+    """Return the kind of a line in lower case: the text around its numbers, and which of the numbers are equal."""
     parts = _NUMBER.split(line)
     numbers = [number.removeprefix("0x").lstrip("0") for number in parts[1::2]]
     return "\x00".join(parts[::2]) + "\n" + "".join(map(chr, map(numbers.index, numbers)))

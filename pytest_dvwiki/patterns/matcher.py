@@ -107,7 +107,7 @@ class Rule:
         return without_names == text or self._expression(number).search(without_names) is not None
 
     def company(self, text: str) -> bool:
-        """Tell whether the text has a line that `together_with` asks for, if the pattern has that field."""
+        """Tell whether the text has a line that `together_with` asks for; True if the pattern has no such field."""
         if self._together is None:
             self._together = tuple(map(self._compiled, self.pattern.together_with))
         # RE2 reads a limited part of a text, so it gets single lines. `re` gets the whole text: no match spans lines.

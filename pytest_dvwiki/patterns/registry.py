@@ -123,7 +123,7 @@ class Registry:
 def builtin_files() -> Mapping[str, Tool | None]:
     """Return the names of the built-in files in order, each with its tool.
 
-    The code of a message decides before the words of any tool; catch-alls come last.
+    Patterns that match a message's code come before those that match its words; catch-alls come last.
     """
     tools = simulators.tools()
     return {

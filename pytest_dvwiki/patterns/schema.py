@@ -53,22 +53,24 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     match: tuple[str, ...]
     """Expressions; one of them must match the message.
 
-    An expression with groups `expected` and `actual` does not count if both hold the same text.
+    A match is ignored if its groups `expected` and `actual` hold the same text.
     """
     description: str
     error_class: str = UNKNOWN
     failure_subtype: str = UNKNOWN
     tools: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
-    """Expressions; if one of them matches the same message, the pattern does not count."""
+    """Expressions; if one of them matches the same message, the pattern does not apply."""
     together_with: tuple[str, ...] = ()
-    """Expressions; the pattern counts only if one of them matches some line of the same text, such as the line that
-    says that the tool turned a warning into an error."""
+    """Expressions; the pattern applies only if one of them matches some line of the same text, for example the line in
+    which the tool says that it turned a warning into an error.
+    """
     noise: bool = False
     """Whether such a line also occurs in tests that pass, and alone therefore does not prove a failure."""
     cancelled_by: Canceller | None = None
-    """What cancels the message by ending well, if nothing else failed. `run`: the run, which could not have got that
-    far after a real error, or the test. `test`: only the test, which checks its own results."""
+    """What cancels the message by completing successfully, if nothing else failed. `run`: the run, which would not get
+    that far after a real error, or the test. `test`: only the test, because it checks its own results.
+    """
     origin: OriginType | None = None
     fix: str = ""
     """What to do; `{name}` stands for the group of that name."""

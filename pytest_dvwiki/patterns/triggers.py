@@ -2,7 +2,7 @@
 
 Every message that an expression matches holds one literal of each of the expression's sets (`expression.Needs`). One
 set is chosen for each expression; the literals of these sets are the triggers. Engines only find the lines that hold a
-trigger; other lines are no candidates.
+trigger; other lines are not candidates.
 """
 
 from __future__ import annotations

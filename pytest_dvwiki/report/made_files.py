@@ -1,4 +1,4 @@
-"""Folders of generated files: a file is written if it differs, and removed if it is no longer generated."""
+"""Keeps folders of generated files: a file is written if it differs, and removed if it is no longer generated."""
 
 from __future__ import annotations
 

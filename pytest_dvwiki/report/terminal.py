@@ -251,7 +251,7 @@ def _next_steps(
 
 
 def _pages(cause: Cause) -> Iterator[Line]:
-    """Yield lines for the page to read, for the fingerprint if that is not a bug page, and for a similar page."""
+    """Yield lines for the page to read (and the fingerprint, unless it is a bug page), and for a similar page."""
     page = cause.page_to_read
     if page is not None:
         yield Line(f"  page   {page}")

@@ -1,7 +1,7 @@
-"""The roles of the plugin by process: main, xdist worker, the pytest inside a simulator.
+"""The plugin's role in each process: main, xdist worker, the pytest inside a simulator.
 
-A test that passes must cost next to nothing. Therefore the modules of this package import what only a failure, a
-simulation or an option needs inside the function that needs it.
+A test that passes must cost next to nothing. Therefore, whatever only a failure, a simulation or an option needs is
+imported inside the function that uses it.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class ProcessContext:
         )
 
     def _further_patterns(self) -> Sequence[Path]:
-        """Return the pattern files that plugins give."""
+        """Return the pattern files that plugins add."""
         self._register_extensions()
         answers = self.config.hook.pytest_dvwiki_patterns(settings=self.settings)
         return [path for given in answers for path in extensions.files_of(given)]

@@ -1,4 +1,4 @@
-"""Archiving of a session's results, and of what killed runs left behind."""
+"""Archives a session's results, and what killed runs left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collects the evidence for each phase of a test, in the process that runs the test, before it is gone."""
+"""Collects the evidence for each phase of a test, in the process that runs it, before files and output are gone."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _PHASES = frozenset({"setup", "call", "teardown"})
 
 
 class GateRole:
-    """Watches the session of the main process for everything that a gate cannot judge.
+    """Watches the session of the main process for events that a gate cannot judge.
 
     Args:
         config: pytest's configuration.

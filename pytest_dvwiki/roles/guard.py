@@ -1,4 +1,4 @@
-"""Protection of the run from errors of the plugin and of the machine."""
+"""Protects the run from errors of the plugin and of the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collection of a session's reports: an outcome for each test, and the failures of each test that failed.
+"""Collects a session's reports: an outcome for each test, and the failures of each test that failed.
 
 A test may report up to three phases, several attempts, subtests, and cocotb tests of its own. The outcomes are settled
 at the end of the session, because a runner of cocotb's own plugin reports after, and sometimes instead of, its tests.

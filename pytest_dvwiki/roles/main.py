@@ -227,7 +227,7 @@ class MainRole:
 
     @property
     def _words(self) -> tuple[str, ...]:
-        """Return the words that started this session; `addopts` is left out, because it applies to all sessions."""
+        """Return the words of this session's command line, without `addopts`, which applies to all sessions."""
         return *self._config.invocation_params.args, *os.environ.get("PYTEST_ADDOPTS", "").split()
 
     def _commit(self) -> None:

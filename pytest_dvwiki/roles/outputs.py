@@ -1,7 +1,7 @@
 """Outputs of a session for other tools, rendered by the modules of `report/` from the statements about the causes.
 
 pytest-html, JUnit XML and Allure show tests before the run is archived. A failed test gets its label and fingerprint
-when its report is made; what only the whole run shows is added at its end.
+when its report is made; what only the whole run shows is added at the end of the run.
 """
 
 from __future__ import annotations

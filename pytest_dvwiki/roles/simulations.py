@@ -1,4 +1,4 @@
-"""Conversion of a test's child processes and output into the evidence that its report carries."""
+"""Turns a test's child processes and output into the evidence that its report carries."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Ranking of documents by BM25; the only module that uses the library `bm25s`, and numpy with it.
+"""Ranks documents by BM25; the only module that uses the library `bm25s`, and numpy with it.
 
 When an index is made, the library computes the score of each word in each document. A query only adds up the scores of
-its words, so it need not load the library, which would take as long as loading numpy. An index on disk is mapped: a
-query loads only the parts with its words. Besides the scores, an index holds the sorted vocabulary and the word counts
-of each document, so that the next index can be made without reading unchanged documents again.
+its words, so it need not load the library, which would take as long as loading numpy. An index on disk is
+memory-mapped: a query loads only the parts with its words. Besides the scores, an index holds the sorted vocabulary and
+the word counts of each document, so that the next index can be made without reading unchanged documents again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Search without an index or the library bm25s: the ranking is the same, but computed anew for each query."""
+"""Searches without an index or the library bm25s: the ranking is the same, but computed anew for each query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parsing of a specification: its sections, fields, items, waivers, scenarios, expressions and blocks of code."""
+"""Parses a specification: its sections, fields, items, waivers, scenarios, expressions and blocks of code."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def sections_of(text: str) -> dict[str, str]:
 
 
 def by_heading(pieces: Sequence[str]) -> dict[str, str]:
-    """Return the text below each heading, given a text split at headings; of identical headings, the first counts."""
+    """Return the text below each heading, given a text split at headings; of identical headings, the first is used."""
     found: dict[str, str] = {}
     for heading, body in zip(pieces[1::2], pieces[2::2], strict=True):
         found.setdefault(heading, body)

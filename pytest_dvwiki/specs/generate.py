@@ -1,4 +1,4 @@
-"""Generation of specifications: five rounds for each item, the gate, and the resulting files."""
+"""Generates specifications: five rounds for each item, the gate, and the resulting files."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ class Texts:
 
 
 def _parts(text: str) -> dict[str, str]:
-    """Return the text of each part by its heading; of identical headings, the first counts."""
+    """Return the text of each part by its heading; of identical headings, the first is used."""
     return document.by_heading(_PART.split(text))
 
 
@@ -230,5 +230,5 @@ def extracted(text: str, tag: str) -> tuple[str, str]:
     found = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
     if not found:
         return text.strip(), f"no tags <{tag}> in the answer; all of it is used"
-    several = f"{len(found)} pairs of tags <{tag}> in the answer; the first counts" if len(found) > 1 else ""
+    several = f"{len(found)} pairs of tags <{tag}> in the answer; the first is used" if len(found) > 1 else ""
     return found[0].strip(), several

@@ -1,1 +1,1 @@
-"""Upkeep of a wiki: checks of pages, history and derived content, and decisions that people make."""
+"""Upkeep of a wiki: checks pages, history and derived content, and carries out people's decisions."""

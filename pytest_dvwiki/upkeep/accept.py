@@ -1,4 +1,4 @@
-"""Decisions of a person: accepting or rejecting proposals, confirming RTL bugs, and accepting agents' text."""
+"""Carries out a person's decisions: to accept or reject proposals, confirm RTL bugs, and accept agents' text."""
 
 from __future__ import annotations
 

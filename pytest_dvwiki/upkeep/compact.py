@@ -1,4 +1,4 @@
-"""Roll-up of old records: one file per month with the same records, byte for byte, sorted by id.
+"""Rolls up old records: one file per month with the same records, byte for byte, sorted by id.
 
 The monthly file is on disk before the first single file is removed. If the process is killed in between, some records
 exist twice but still count once. A file that is not a readable record stays where it is.

@@ -1,4 +1,4 @@
-"""Acceptance of text that a model wrote: a lesson on a page, or the shortened lessons of a page."""
+"""Accepts text that a model wrote: a lesson on a page, or the shortened lessons of a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of files that people write beside the pages: `schema.yaml`, `waivers.yaml` and pattern files."""
+"""Checks the files that people write beside the pages: `schema.yaml`, `waivers.yaml` and pattern files."""
 
 from __future__ import annotations
 

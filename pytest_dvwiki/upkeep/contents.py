@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _INDEXED = re.compile(r"^\| \[[^\]]*\]\(([^)]+\.md)\)", re.MULTILINE)
 _ROW = re.compile(r"\| \[[^\]]*\]\((?P<file>[^)]+\.md)\) \| (?P<cells>.*) \|")
-_PEOPLE_S = {"bugs": {0, 1, 4}, "patterns": set[int](), "coverage": {0, 1, 2}, "specs": {0, 1}, "topics": {0, 1}}
+_PEOPLES_COLUMNS = {"bugs": {0, 1, 4}, "patterns": set[int](), "coverage": {0, 1, 2}, "specs": {0, 1}, "topics": {0, 1}}
 """Maps each category to the table columns that depend on keys people edit; column 0 is the one after the page name."""
 
 
@@ -61,7 +61,7 @@ def rows_behind(wiki: Path, path: str, expected: bytes) -> list[Finding]:
         page = f"{folder}{new['file']}"
         cells = enumerate(zip_longest(old["cells"].split(" | "), new["cells"].split(" | "), fillvalue=""))
         others = {column: pair for column, pair in cells if pair[0] != pair[1]}
-        if not others.keys() <= _PEOPLE_S[page.partition("/")[0]]:
+        if not others.keys() <= _PEOPLES_COLUMNS[page.partition("/")[0]]:
             return []
         differences = ", ".join(f"{was!r} for {now!r}" for was, now in others.values())
         found.append(Finding(page, 0, "index_behind", f"the index files still have {differences}"))

@@ -1,4 +1,4 @@
-"""Acceptance of a draft check, which turns the draft into a check."""
+"""Accepts a draft check, and so turns the draft into a check."""
 
 from __future__ import annotations
 

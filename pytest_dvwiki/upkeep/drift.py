@@ -1,6 +1,6 @@
 """Drift: citations of code, `rtl/fifo.sv:sync_fifo` or `tb/test_fifo.py:Scoreboard.check`, whose target is gone.
 
-Only certain cases count as drift: the file does not exist, or it does not declare the name.
+Only cases that leave no doubt count as drift: the file does not exist, or it does not declare the name.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def check_drift(root: Path, text: PageText) -> Iterator[Finding]:
 def check_hints(root: Path, text: PageText) -> Iterator[Finding]:
     """Yield names and files in people's prose that may be gone; these are guesses, and so only warnings.
 
-    A file in backticks counts if it is written with a folder and does not exist. A name in backticks counts if files
-    are mentioned near it, and all of them lack the name but have a similar one.
+    A file in backticks is reported if it is written with a folder and does not exist. A name in backticks is reported
+    if files are mentioned near it, and all of them lack the name but have a similar one.
     """
     for line in text.people:
         files = [(found.start(), found[1]) for found in _FILE.finditer(line.text) if ".." not in found[1].split("/")]
@@ -105,7 +105,7 @@ def _problem(root: Path, path: str, name: str) -> str | None:
 
 
 def _like(file: Path, name: str) -> str:
-    """Return a file's name most similar to a missing one; empty if the file has that very name, or none similar."""
+    """Return the word in a file that is most similar to a missing name; empty if the name is there, or none similar."""
     words = set(_WORD.findall(_source(file)))
     if name in words:
         return ""

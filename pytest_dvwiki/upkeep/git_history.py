@@ -1,4 +1,4 @@
-"""Checks of git's history: lines of `log.md` and records must never be changed."""
+"""Checks git's history: lines of `log.md` and records must never be changed."""
 
 from __future__ import annotations
 

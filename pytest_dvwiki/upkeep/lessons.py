@@ -1,4 +1,4 @@
-"""Checks of the lessons on topic and pattern pages: their ids, and the links from replaced to replacing lessons."""
+"""Checks the lessons on topic and pattern pages: their ids, and the links between a lesson and its replacement."""
 
 from __future__ import annotations
 

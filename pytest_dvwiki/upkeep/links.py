@@ -1,4 +1,4 @@
-"""Checks of the links on pages: to other pages, to headings, and to files."""
+"""Checks the links on pages: to other pages, to headings, and to files."""
 
 from __future__ import annotations
 

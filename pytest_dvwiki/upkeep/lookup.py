@@ -1,4 +1,4 @@
-"""Look-up of pages and causes by names that people type, with errors that suggest similar names."""
+"""Looks up pages and causes by names that people type; its errors suggest similar names."""
 
 from __future__ import annotations
 

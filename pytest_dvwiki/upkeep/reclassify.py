@@ -1,4 +1,4 @@
-"""Reclassification of the archive with the current patterns: `triage` judges, and `wiki` writes the verdicts."""
+"""Reclassifies the archive with the current patterns: `triage` judges, and `wiki` writes the verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check of the wiki in each test session: usually a quick one, and at intervals a full one."""
+"""Checks the wiki in test sessions: usually with a quick check, and at intervals with a full one."""
 
 from __future__ import annotations
 

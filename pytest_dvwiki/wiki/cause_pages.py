@@ -39,7 +39,7 @@ class CausePages:
         """Cached answers of `_current_name`: maps each name asked for so far to the current name of its cause."""
 
     def forget_paths(self) -> None:
-        """Forget all cached answers, because bug pages have changed or are about to change."""
+        """Forget which pages causes have, because bug pages have changed or are about to change."""
         self._paths.clear()
         self._of_runs = None
 
@@ -134,7 +134,7 @@ class CausePages:
         return list(self._cache.select("WHERE leads_to > '' ORDER BY path"))
 
     def still_open(self, fingerprints: Sequence[str]) -> list[str]:
-        """Return, sorted, the given causes that have an open page that is not stale."""
+        """Return, sorted, those given causes whose page is open and not stale."""
         query = (
             "SELECT DISTINCT fingerprint FROM causes JOIN pages USING (path)"
             " WHERE is_open AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY fingerprint"

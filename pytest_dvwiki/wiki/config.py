@@ -15,7 +15,7 @@ _SHARES = ("pattern_context_tokens", "bug_context_tokens", "coverage_context_tok
 
 @dataclass(frozen=True)
 class WikiConfig:
-    """Where a wiki is, and its share of a prompt: the block `wiki:` of project.yaml.
+    """Where a wiki is, and how many tokens of a prompt it may fill: the block `wiki:` of project.yaml.
 
     `WikiQueryService` and `PromptLoader` answer only if `enabled` is true. The other services ignore this field: the
     caller of `WikiIngestService` has to check `enabled` and `auto_ingest`.

@@ -86,8 +86,8 @@ def first_seen(archive: Archive, page: PageSummary) -> str:
 def _candidates(archive: Archive, occurrence: Occurrence, mine: Sequence[str]) -> list[str]:
     """Return up to `_MOST` causes to compare: of the same subtype, and seen in one of the same tests, newest first.
 
-    If the occurrence has no test, all causes of its subtype count. Causes that ever failed in the same run as the
-    causes in `mine` are left out.
+    If the occurrence has no test, all causes of its subtype are considered. Causes that ever failed in the same run as
+    the causes in `mine` are left out.
     """
     tests = sorted({test.nodeid for test in occurrence.tests})[:_TESTS]
     # The plus disables the index by subtype, which would read all its occurrences, not only those of a few tests.

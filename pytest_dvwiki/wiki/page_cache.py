@@ -138,7 +138,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             return None
 
     def look_at(self, paths: Iterable[str]) -> bool:
-        """Read again those of the given pages that were changed in place; return whether there were any."""
+        """Reread those given pages that were changed in place; return whether there were any."""
         changed = False
         for path in paths:
             row = self.db.execute("SELECT size, mtime_ns FROM pages WHERE path = ?", (path,)).fetchone()
@@ -219,7 +219,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return found[0] if len(found) == 1 else None
 
     def standing(self, categories: Sequence[str], paths: Collection[str]) -> set[str]:
-        """Return the given pages that are readable, and not stale for any reason other than citing missing code."""
+        """Return the paths of those given pages that are readable and not stale, or stale only by missing code."""
         query = (
             "SELECT path FROM pages WHERE path IN (SELECT value FROM json_each(?)) AND stands"
             " AND +category IN (SELECT value FROM json_each(?))"  # the plus disables the index of categories

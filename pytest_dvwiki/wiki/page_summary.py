@@ -15,7 +15,7 @@ REQUIRED: Mapping[str, tuple[str, ...]] = {
     "specs": ("type", "feature"),
     "topics": ("type", "topic"),
 }
-"""The keys that every page of a category has."""
+"""Maps each category to the keys that all its pages must have."""
 CATEGORIES = tuple(REQUIRED)
 
 

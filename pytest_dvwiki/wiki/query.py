@@ -1,4 +1,4 @@
-"""Queries of the archive for triage and reports, answered from the caches."""
+"""Answers queries about the archive for triage and reports, from the caches."""
 
 from __future__ import annotations
 
@@ -297,7 +297,8 @@ class WikiHistory:
     def regressed(self, occurrence: Occurrence, *, fix_in_place: bool = False) -> bool:
         """Tell whether an occurrence is the cause's first one since its page was closed, or since a fix that held.
 
-        If that fix is still in the sources, the check may report another fault: only a closed page counts then.
+        If that fix is still in the sources, the check may report another fault; then only a closed page makes this a
+        regression.
         """
         known = self.cause(occurrence.fingerprint)
         undone = self.undone_fix(occurrence) if known is not None and known.newest_fix is not None else None

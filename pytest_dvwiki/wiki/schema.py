@@ -322,7 +322,7 @@ class _SchemaReader:
         for key in ("title", "description"):
             text = values.get(key, "")
             if not isinstance(text, str) or len(text.splitlines()) > 1:
-                raise self._error(f"{key} {text!r:.60} is not a text; write one line", (*place, key))
+                raise self._error(f"{key} {text!r:.60} is not text; write one line", (*place, key))
         return Section(address, mode, tuple(writers), cap, values.get("title", ""), values.get("description", ""))
 
     def _reject_unknown(self, values: Mapping[str, Any], keys: tuple[str, ...], place: tuple[str, ...] = ()) -> None:

@@ -106,7 +106,7 @@ class HandedOff:
     """Number of handoffs of the task, this one included."""
     max_steps: int = 0
     reason: str = ""
-    """Why the work went to another role than the one asked for, or why it stays; and what to do."""
+    """Why the work went to a role other than the one asked for, or why it stays; and what to do."""
 
 
 class Turn:

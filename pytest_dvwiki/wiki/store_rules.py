@@ -127,7 +127,7 @@ class CheckedStore(abc.ABC):
         """Put a proposal into the review queue, and return its id."""
 
     def _keeper(self, place: Address) -> Address | None:  # noqa: ARG002 (where pages are merged)
-        """Return the same place on the page that now keeps a bug page's cause; None if that is the page itself."""
+        """Return the same place on the page that now keeps a bug page's cause; None if the bug page keeps it itself."""
         return None
 
     # Reading

@@ -1,7 +1,7 @@
 """Pages and parts that an agent wrote last and no person has accepted: their text stays out of prompts.
 
-The log says who last wrote a page or a part of a page. In a part that notes are only added to, each note has its own
-mark instead.
+The log says who last wrote a page or a part of a page. Where notes can only be added, each note carries its own mark
+instead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading of the text given to a command: a file, or standard input."""
+"""Reads the text given to a command: a file, or standard input."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class MatchedLine:
     """Id of the winning pattern, by the order of precedence."""
     tier: str
     note: str = ""
-    """How the line counts: as the first cause, as no failure, or in a passed test; empty otherwise."""
+    """Why the line stands out: it decides the verdict, is no failure, or is in a test that passed; empty otherwise."""
     further: tuple[str, ...] = ()
     """Ids of the other patterns that match the line, in order of precedence."""
 

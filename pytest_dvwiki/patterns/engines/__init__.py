@@ -31,7 +31,7 @@ class Engine(Protocol):
     def offsets(self, block: bytes) -> Iterable[int]:
         """Return offsets, ascending: at least one inside each line that holds a literal, and none in any other line.
 
-        The case of ASCII letters does not count.
+        The case of ASCII letters is ignored.
         """
         ...
 

@@ -167,7 +167,7 @@ class Data:
 
     @cached_property
     def by_fingerprint(self) -> dict[str, Known]:
-        """Return the cause of each fingerprint."""
+        """Map each fingerprint to its cause."""
         return {name: each for each in self.causes for name in each.fingerprints}
 
     def known_of(self, cause: Cause) -> Known | None:

@@ -1,4 +1,4 @@
-"""Rendering of the site, which opens from any folder: no server, no network, nothing loaded from elsewhere.
+"""Renders the site, which opens from any folder: no server, no network, nothing loaded from elsewhere.
 
 A second call renders only what changed: each page of a cause or of the wiki has a key in `.dvwiki-report.json`, made
 from everything that the page shows. The other pages are few; they are rendered again, and written if they differ.

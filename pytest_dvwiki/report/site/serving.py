@@ -41,7 +41,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self, folder: Path, port: int) -> None:
         super().__init__((HOST, port), partial(_SiteHandler, directory=os.fspath(folder)))
         self.version = 0
-        """Incremented when the report has changed; open pages ask for it."""
+        """Incremented when the report has changed; open pages poll it."""
 
     @property
     def url(self) -> str:

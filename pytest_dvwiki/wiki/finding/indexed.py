@@ -233,7 +233,7 @@ class _Bm25Index(WikiSearchIndex):
         return self.wiki_dir / self.INDEX_DIR
 
     def _bring_up_to_date(self) -> _Index | None:
-        """Return the index of the current pages; None if there are no pages."""
+        """Bring the index up to date and return it; None if there are no pages."""
         with self._writing:
             self._index = self._current()
             return self._index
@@ -418,7 +418,7 @@ class _Bm25Index(WikiSearchIndex):
 
 
 def _digest_of(path: str, data: bytes) -> str:
-    """Return the hash of a page and its path; the path counts because the page's name is indexed, too."""
+    """Return a hash of a page and its path; the path is included because the page's name is indexed, too."""
     return hashlib.sha256(path.encode() + b"\0" + data).hexdigest()
 
 

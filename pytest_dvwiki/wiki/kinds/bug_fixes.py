@@ -157,7 +157,7 @@ def _reckoning(state: FixState) -> str:
         else f"A single pass with {seed} proves the fix, unless the change altered what that seed draws."
     )
     return (
-        f"Passes of the newest fix may be chance: its tests failed in {failed} of {count(known, 'run')}{counted}"
+        f"Passes after the newest fix may be chance: its tests failed in {failed} of {count(known, 'run')}{counted}"
         f"{taken}.{once} {needed} runs would all pass by chance in {chance} of cases: (1 - {failed}/{runs})^{needed}."
         f" {settles}"
     )

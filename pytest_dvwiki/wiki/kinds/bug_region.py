@@ -56,7 +56,7 @@ class _Sources(NamedTuple):
     tasks: frozenset[str]
 
     def cite(self, task: str) -> str:
-        """Return the citation of a claim, after a space; empty if the whole page has one source."""
+        """Return the citation of a claim, with a leading space; empty if the whole page has one source."""
         return f" {cite(task)}" if len(self.tasks) > 1 else ""
 
 
@@ -113,7 +113,7 @@ def why(page: PageSummary) -> str:
 
 
 def _taken_in(other: PageSummary) -> str:
-    """Return the line about a merged page that the kept page shows."""
+    """Return the line that the kept page shows about another page of its cause."""
     reason = f"merged into this page: {why(other)}" if why(other) else "has the same cause"
     return f"- [{other.name}]({other.place}.md): {reason}; what people wrote on that page stays"
 

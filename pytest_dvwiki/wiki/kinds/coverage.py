@@ -32,7 +32,7 @@ def paths(covergroup: str, bin_name: str) -> tuple[str, str]:
 
 
 def is_of(page: PageSummary, covergroup: str, bin_name: str) -> bool:
-    """Tell whether a page is the page of a bin."""
+    """Tell whether a page belongs to a bin."""
     return (page.text("covergroup"), page.text("bin")) == (one_line(covergroup, _NAME), one_line(bin_name, _NAME))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 TOPICS = ("architecture", "dependencies", "gotchas", "testing")
-OTHERWISE = "gotchas"
+DEFAULT_TOPIC = "gotchas"
 """The topic for lessons that do not name one."""
 LESSONS, GENERAL, SUPERSEDED = "Lessons", "General", "Superseded"
 SECTIONS = (LESSONS, GENERAL, SUPERSEDED)
@@ -275,7 +275,7 @@ def with_summary(data: bytes, listed: Iterable[Lesson]) -> bytes:
 
 
 def _with_status(data: bytes, listed: Iterable[Lesson]) -> bytes:
-    """Set the status of a topic page to `unreviewed` if a lesson awaits review, else clear it; other pages stay."""
+    """Set a topic page's status to `unreviewed` if a lesson awaits review, else clear it; leave other pages alone."""
     metadata = pages.read(data).metadata
     wanted = UNREVIEWED if any(each.unreviewed for each in listed) else None
     if metadata.get("type") != "topic" or metadata.get("status") == wanted:

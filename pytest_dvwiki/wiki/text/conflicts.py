@@ -32,7 +32,7 @@ def settle(data: bytes, owned: Collection[str]) -> Settled | None:
 
     Args:
         data: The page.
-        owned: Keys that the tool owns on the page.
+        owned: Keys that dvwiki owns on the page.
 
     Returns:
         The page without these conflicts; None if the page has no conflict.
@@ -59,7 +59,7 @@ def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
 
     Args:
         data: The page.
-        owned: Keys that the tool owns on the page.
+        owned: Keys that dvwiki owns on the page.
     """
     text = data.decode("utf-8", "replace")
     if not _MARKER.search(text):

@@ -1,4 +1,4 @@
-"""Conversion of bug pages from the earlier layout, which has a region for each section, to pages with one region.
+"""Converts bug pages from the earlier layout, which has a region for each section, to the one with a single region.
 
 What people wrote stays byte for byte. People's sections stay where they are, and the new region takes the place of the
 first old region. What people wrote in one of dvwiki's sections moves to Notes, under that section's heading.

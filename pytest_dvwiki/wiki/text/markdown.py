@@ -1,4 +1,4 @@
-"""Escaping of outside text for Markdown.
+"""Escapes outside text for Markdown.
 
 A log can contain anything: backticks, pipes, HTML comments, headings, conflict markers, region markers. None of these
 may end the code span, table cell or fenced block that quotes the log.

@@ -29,7 +29,7 @@ def file_name(name: str) -> str:
 
 
 def is_file_name(name: str) -> bool:
-    """Tell whether `file_name` could have returned a name."""
+    """Tell whether a name could be a result of `file_name`."""
     return file_name(_LENGTHENED.sub("", name)) == _LENGTHENED.sub("", name)
 
 
@@ -40,7 +40,7 @@ def bug_name(origin: str, date: str, fingerprint: str, is_taken: Callable[[str],
         origin: RTL_BUG, TB_BUG or UNKNOWN.
         date: Date of the first occurrence, `YYYY-MM-DD…`.
         fingerprint: The fingerprint of the cause.
-        is_taken: Tells whether another cause's page already has a name.
+        is_taken: Tells whether a name is already that of another cause's page.
     """
     number = number_of(fingerprint)
     while True:

@@ -1,4 +1,4 @@
-"""Edits of dvwiki's keys in a page's frontmatter: all other bytes of the frontmatter stay."""
+"""Edits dvwiki's keys in a page's frontmatter, and leaves all its other bytes alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading and editing of a page: an edit changes the keys and regions that dvwiki owns, and no other byte.
+"""Reads and edits a page: an edit changes the keys and regions that dvwiki owns, and no other byte.
 
 A page is frontmatter between two lines of three dashes, then Markdown. libyaml parses the frontmatter, and only the
 values of owned keys are replaced, at the offsets that the parser gives. A region is enclosed by two comments:

@@ -33,7 +33,7 @@ def heading_of(line: str) -> Heading | None:
 def unfenced(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     """Yield the lines outside fenced blocks, without their line ends, each with its index.
 
-    A fence that is still open at the next region mark, or at the end, does not count: it would hide all later headings.
+    A fence that is still open at the next region mark, or at the end, is ignored: it would hide all later headings.
     """
     fence = ""
     inside: list[tuple[int, str]] = []
@@ -61,7 +61,7 @@ def part(text: str, heading: str) -> tuple[int, int] | None:
 
     Args:
         text: The whole page.
-        heading: The words of the heading; if several headings have these words, the first one counts.
+        heading: The words of the heading; if several headings have these words, the first one is used.
     """
     start: int | None = None
     own_level = 0

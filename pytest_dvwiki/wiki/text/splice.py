@@ -1,4 +1,4 @@
-"""Insertion of new text into a page: the old text keeps every byte, line ends included, and new text is redacted."""
+"""Inserts new text into a page: the old text keeps every byte, line ends included, and new text is redacted."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Writing of the wiki: archiving of runs, and rebuilding of all derived content."""
+"""Writes the wiki: archives runs, and rebuilds all derived content."""

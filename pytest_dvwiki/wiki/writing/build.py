@@ -1,4 +1,4 @@
-"""Writes to the wiki: archiving runs, changing pages, and rebuilding all derived content."""
+"""The calls that write to the wiki: archive a run, change pages, rebuild all derived content."""
 
 from __future__ import annotations
 
@@ -320,7 +320,7 @@ def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeo
 
 
 def leave_out(layout: Layout, days: int, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
-    """Take bug pages out of the index if they have been stale for `days` days and no fix of theirs ever held.
+    """Take bug pages out of the index if they have been stale for `days` days and none of their fixes ever held.
 
     The mark is stored only on the page. It is removed when the cause comes back, or when people set another status.
 

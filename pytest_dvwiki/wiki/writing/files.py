@@ -1,4 +1,4 @@
-"""Writes to the files of a wiki, with a list of what was written."""
+"""Writes the files of a wiki, and keeps a list of what was written."""
 
 from __future__ import annotations
 

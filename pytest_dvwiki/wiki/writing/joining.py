@@ -1,4 +1,4 @@
-"""Merging and separating causes: how these decisions, made by people, change the pages."""
+"""Merges and separates causes: changes the pages as people decided."""
 
 from __future__ import annotations
 

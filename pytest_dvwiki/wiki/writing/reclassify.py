@@ -1,4 +1,4 @@
-"""Reclassification of the archive with another registry or fingerprint version; the result is a file of verdicts.
+"""Reclassifies the archive with another registry or fingerprint version; the result is a file of verdicts.
 
 A cause's newest occurrences with an excerpt are judged again, and their verdict then holds for all its occurrences. If
 these occurrences lead to different causes, or if none can be judged, the cause keeps its old verdict.

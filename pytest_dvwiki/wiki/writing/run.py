@@ -1,4 +1,4 @@
-"""Archiving of one run: the changes to pages, and the line in the log."""
+"""Archives one run: changes its pages, and adds a line to the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Git merges of a bug page with the earlier layout on one side: both sides are converted, and then git merges them."""
+"""Lets git merge a bug page that has the earlier layout on one side, by converting both sides first."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Views:
             self.update_bug(self.pages(fingerprint))
 
     def part(self, formers: Iterable[str]) -> None:
-        """Give separate pages to causes that version 1 took for one cause; the old page keeps the earlier history.
+        """Give separate pages to causes that share a version 1 fingerprint; the old page keeps the earlier history.
 
         If people merged the old page with another one, all these causes are counted on the page that was kept.
 

@@ -238,7 +238,7 @@ CLIENT = {
     ),
     "what cannot pass is not repeated": Guard(
         client,
-        "if wait is None or not error.again:",
+        "if wait is None or not error.retryable:",
         "if wait is None:",
         test_client.test_what_cannot_pass_is_tried_once,
         {"status": 401},

@@ -136,7 +136,7 @@ def test_a_missing_tag_and_several() -> None:
     assert extracted(" all of it ", "analysis") == (
         "all of it", "no tags <analysis> in the answer; all of it is used"
     )  # fmt: skip
-    assert extracted("<a>1</a> <a>2</a>", "a") == ("1", "2 pairs of tags <a> in the answer; the first counts")
+    assert extracted("<a>1</a> <a>2</a>", "a") == ("1", "2 pairs of tags <a> in the answer; the first is used")
     assert extracted("<a>not closed", "a")[0] == "<a>not closed"
 
 
