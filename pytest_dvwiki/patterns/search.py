@@ -117,8 +117,8 @@ class _Gap(msgspec.Struct, frozen=True):
 def _gap(source: str, at: int) -> _Gap | None:
     """Return the first gap of an expression, at which it can be split.
 
-    Return None if the expression is a choice between alternatives, or if its first part that can repeat `WIDE` times is
-    not a `.` between two other parts, outside groups.
+    Return None if the expression is a choice between alternatives. Also return None unless the first part that can
+    repeat `WIDE` times is a `.` outside groups, with a part before and after it.
     """
     depth = 0
     gap: _Gap | None = None

@@ -99,7 +99,7 @@ def check_causes(page_cache: PageCache) -> Iterator[Finding]:
 
 
 def check_likeness(page_cache: PageCache, archive: Archive) -> Iterator[Finding]:
-    """Yield each bug page whose cause is similar to that of an older page, with the oldest such page."""
+    """Yield each bug page whose cause is similar to that of an older page; the finding names the oldest such page."""
     for page in list(page_cache.all("bugs")):
         if page.problem or is_pointer(page) or not page.fingerprints():
             continue

@@ -144,7 +144,7 @@ def _came_together(commit: str, names: Sequence[str]) -> str:
 
 
 def commit_of(page: PageSummary) -> str:
-    """Return the commit or range that introduced an open bug; empty if uncertain, stale, or if its tests pass."""
+    """Return the commit or range that introduced an open bug; empty if uncertain, or if the bug is stale or passing."""
     is_open = page.category == "bugs" and not page.problem and page.status not in ENDED
     is_gone = page.metadata.get("stale") is True or bool(page.text("passes_since"))
     return page.text("came_with") if is_open and not is_gone else ""
