@@ -43,9 +43,9 @@ class Passed:
     cause: Cause | None
     """The cause, as known at the end of the run."""
     tests: tuple[str, ...] = ()
-    """The tests that pass again; empty if only the number of passes is news."""
+    """The tests that pass again; empty if only the number of passes is new."""
     fails_inside: tuple[str, ...] = ()
-    """Those of `tests` that contain a test which fails in the run: they are only built or imported again."""
+    """Those of `tests` that can be built or imported again, although a test inside them fails."""
     fix: Fix | None = None
     """The newest fix if only the number of passes is new; else the possible fix between failure and pass."""
     no_proof: NoProof | None = None

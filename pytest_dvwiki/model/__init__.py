@@ -1,4 +1,4 @@
-"""Frozen data classes for failures, runs and history, and the protocol that decouples captures from patterns.
+"""Frozen data classes for failures, runs and history, and the protocol between capture and patterns.
 
 The classes import nothing heavy, and `msgspec` converts them to JSON and back.
 Paths are relative to the root with `/`; times are UTC in the form `2026-11-21T20:27:30Z`; durations are seconds.

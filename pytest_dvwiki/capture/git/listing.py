@@ -42,11 +42,11 @@ _IN_HDL = rf"""
     ) (NAMES)\b"""
 """Matches one of `NAMES` where HDL or a Makefile can name a module or file; a signal of that name does not match."""
 _IN_MAKEFILE = rf"(?:{_IN_HDL})(?!{_SUFFIX})"
-"""Matches like `_IN_HDL`, but no path of a source: a source that a Makefile lists and the build lacks is not read."""
+"""Matches like `_IN_HDL`, except for paths of sources: a Makefile may list sources that this build did not read."""
 _CHOSEN = re.compile(r"TOPLEVEL\s*[:?]?=\s*\S+|^\s*(?:(?:export\s+)?\w+\s*[:?+]{0,3}=)?[\w\s]*\\?\s*(?:\#.*)?$")
-"""The top that a Makefile gives a simulation, or a line that is a bare list of names, such as the sources of designs.
+"""The setting of the top in a Makefile, or a line that is a bare list of names, such as the sources of designs.
 
-The sources and the top that were simulated are known to be read.
+Such text is ignored, because the simulated top and its sources are known to be read.
 """
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _HDL_COMMENT = re.compile(r"(?://|--\s).*")
