@@ -21,9 +21,10 @@ _TIMEOUT = re.compile(
 _LIMIT_PROGRAM = re.compile(r"Command '(?:\['|\S*/)?timeout\b.* returned non-zero exit status 124\b")
 """Message that shows that the program `timeout` reached its limit."""
 _SAID_BY_MAKE = re.compile(
-    r"^make(?:\[\d+\])?: \*\*\* \[.{1,400}\] "
-    r"(?:Error (?P<status>\d{3})|(?P<words>[A-Z][\w/ ]+?)(?:: \d+)?)(?: \(core dumped\))?$"
+    r"^make(?:\[\d+\])?: (?:\*\*\* )?\[.{1,400}\] "
+    r"(?:Error (?P<status>\d{3})|(?P<words>[A-Z][\w/ ]+?)(?:: \d+)?)(?: \(core dumped\))?(?: \(ignored\))?$"
 )
+"""Message of make; it ignores the status of a command after `-`, as cocotb's Makefile has it for Verilator."""
 _SIGNALS = {(signal.strsignal(number) or "").partition(":")[0]: number for number in signal.valid_signals()}
 """Maps the C library's words for a signal to its number; macOS adds the number to the words."""
 _SENT = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})

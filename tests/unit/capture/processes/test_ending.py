@@ -71,6 +71,9 @@ def test_the_sentence_names_cause_test_and_time(ending: Ending, said: str | None
     ("line", "status"),
     [
         ("make: *** [Makefile.icarus:68: results.xml] Terminated", -15),
+        ("make: [Makefile.verilator:73: results.xml] Terminated (ignored)", -15),
+        ("make[1]: [Makefile.verilator:73: results.xml] Error 137 (ignored)", 137),
+        ("make: [Makefile.verilator:73: results.xml] Error 1 (ignored)", None),
         ("make[2]: *** [sim.mk:12: sim] Killed", -9),
         ("make: *** [sim.mk:12: sim] Killed: 9", -9),
         ("make: *** [sim.mk:12: sim] Alarm clock", -14),
