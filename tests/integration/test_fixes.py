@@ -160,6 +160,18 @@ def test_the_files_of_a_fix_are_told_apart_from_those_with_uncommitted_changes(d
     assert "| design: right value; uncommitted changes in test_it.py | `design.txt` |" in page(design)
 
 
+def test_a_fix_beside_edits_for_people_to_read_is_reported_once(design: Project) -> None:
+    (design.path / "README.md").write_text("one")
+    git(design.path, "add", "README.md")
+    commit(design, "design: right value", 1)
+    (design.path / "README.md").write_text("two")
+    assert f"FIXED      python_error / assertion_error\n  1 test passes again: test_value\n  by     {head(design)[:7]}" in run(design)
+    git(design.path, "checkout", "-q", "README.md")
+    text = run(design)
+    assert "archived as" in text
+    assert "FIXED" not in text
+
+
 def test_a_cause_that_returns_at_another_commit_leaves_its_fix_open(design: Project) -> None:
     commit(design, "design: right value", 1)
     run(design)

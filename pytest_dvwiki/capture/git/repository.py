@@ -506,9 +506,11 @@ class Repository:
         # Files that only the unread commits touch are not part of what the other commits did.
         theirs = listing.only_of(unread)
         kept = [name for name in (*code, *same) if name not in prose and name not in theirs]
-        # Edits of files that the simulation did not read say nothing about its passes and failures.
-        unread_edits = unread_files(self._git, (*before.edited, *edited), suspects.reads, failed)
-        left, made = ([name for name in names if name not in unread_edits] for names in (before.edited, edited))
+        # Edits of files that the simulation did not read, or of prose, say nothing about its passes and failures.
+        edits = (*before.edited, *edited)
+        beside = unread_files(self._git, edits, suspects.reads, failed)
+        beside |= {name for name in edits if is_prose(name, suspects.reads)}
+        left, made = ([name for name in names if name not in beside] for names in (before.edited, edited))
         note = ""
         if now.dirty and (made or not edited):
             note = _edits(suspects.first(made), len(made))
