@@ -602,6 +602,12 @@ def _quoted(text: str) -> frozenset[str]:
     return frozenset(_IN_QUOTES.findall(text))
 
 
+def _folders(before: str) -> list[str]:
+    """Return the folders with which a text ends that is followed by a base name; none for `./`."""
+    found = _FOLDER.search(before)
+    return [part for part in found[0].split("/") if part not in {"", ".", ".."}] if found else []
+
+
 def _edits(files: Sequence[str], count: int) -> str:
     """Return uncommitted changes in words, with the first few of `count` files."""
     return f"uncommitted changes in {few(files, _IN_TEXT, of=count)}" if files else "uncommitted changes"
@@ -632,7 +638,7 @@ class _Suspects:
             befores = (text[max(each.start() - _LONGEST, 0) : each.start()] for each in found)
             is_other = path.name in known and str(path) not in self.reads
             return any(
-                not self._is_elsewhere(before, path) and not (is_other and _FOLDER.search(before) is None)
+                not self._is_elsewhere(before, path) and not (is_other and not _folders(before))
                 for before in befores
             )
 
@@ -646,7 +652,7 @@ class _Suspects:
         found = _FOLDER.search(before)
         if found is None or self.root is None:
             return False
-        parts = [part for part in found[0].split("/") if part not in {"", ".", ".."}]
+        parts = _folders(before)
         agrees = all(one == other for one, other in zip(reversed(parts), reversed(path.parts[:-1]), strict=False))
         # A folder that is unknown here may hold a copy of the file, for example a build folder.
         folders = found[0], "/".join(parts)  # as seen from a build folder, or from the root
