@@ -7,6 +7,7 @@ is unknown; the verdict then gives both readings and what would decide between t
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from dataclasses import replace
@@ -274,8 +275,9 @@ def of_changes(
 ) -> tuple[Clue, ...]:
     """Return the clues of the changes since the test last passed.
 
-    If only one side changed, and no file in C, the clue points to that side. Other clues say that no HDL
-    file changed, or that a list of sources or a Makefile changed.
+    If only one side changed, and no file in C, the clue points to that side, provided that one of the files is known to
+    have been read, or that none is. Other clues say that no HDL file changed, or that a list of sources or a Makefile
+    changed.
 
     Args:
         files: Names of the changed files; only sources of design and testbench count.
@@ -309,9 +311,10 @@ def of_changes(
     runners = [file for file in choosing if file in sources]
     runners = runners if lacking is not None and any(map(HDL.search, matters)) else []
     in_doubt = runners or any(map(_IN_C.search, files)) or (failures and any(map(_BUILD_FILES.search, files)))
-    if len(sides) == 1 and matters == files and not in_doubt:
-        ((side, changed),) = sides.items()
-        text = f"of its sources only {SIDES[side].removeprefix('the ')} files changed {span}: {few(changed, 1)}"
+    known = [file for file in itertools.chain(*sides.values()) if not sources or _was_read(file, sources)]
+    if len(sides) == 1 and known and matters == files and not in_doubt:
+        (side,) = sides
+        text = f"of its sources only {SIDES[side].removeprefix('the ')} files changed {span}: {few(known, 1)}"
         clues.append(Clue("likely changes" if failures else "changes", side, text))
     if any(_LISTS.search(file) and not TESTBENCH.search(own_name(file)) for file in files):
         clues.append(_undecided(_LIST))
@@ -330,6 +333,10 @@ def of_changes(
     elif runners:
         clues.append(Clue(_SAME_HDL, "UNKNOWN", f"{few(runners, 1)}, which chooses the sources, also changed {span}"))
     return tuple(clues)
+
+
+def _was_read(file: str, sources: Collection[str]) -> bool:
+    return is_among(file, sources) or file.endswith("conftest.py")
 
 
 def _may_call(file: str, sources: Collection[str]) -> bool:

@@ -327,6 +327,13 @@ def test_a_changed_file_that_the_simulation_did_not_read_says_nothing() -> None:
     assert clue.side == "RTL_BUG"
 
 
+def test_files_that_may_not_have_been_read_are_not_called_sources() -> None:
+    read = {"rtl/fifo.sv", "tests/fifo/Makefile"}  # no Python is known to have been read
+    clues = of_changes(["tests/uart/test_dut.py"], COMMIT, sources=read)
+    assert [each.side for each in clues] == ["UNKNOWN"]
+    assert of_changes(["rtl/fifo.sv", "tests/uart/test_dut.py"], COMMIT, sources=read) == ()
+
+
 def test_seeds_say_whether_a_fault_depends_on_the_stimulus() -> None:
     assert [clue.text for clue in of_seeds(1, 2)] == ["fails with 1 of 3 seeds: it depends on the stimulus"]
     assert of_seeds(3, 0) == of_seeds(0, 3)[1:] == ()
