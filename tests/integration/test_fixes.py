@@ -165,7 +165,10 @@ def test_a_fix_beside_edits_for_people_to_read_is_reported_once(design: Project)
     git(design.path, "add", "README.md")
     commit(design, "design: right value", 1)
     (design.path / "README.md").write_text("two")
-    assert f"FIXED      python_error / assertion_error\n  1 test passes again: test_value\n  by     {head(design)[:7]}" in run(design)
+    assert (
+        f"FIXED      python_error / assertion_error\n  1 test passes again: test_value\n  by     {head(design)[:7]}"
+        in run(design)
+    )
     git(design.path, "checkout", "-q", "README.md")
     text = run(design)
     assert "archived as" in text

@@ -638,8 +638,7 @@ class _Suspects:
             befores = (text[max(each.start() - _LONGEST, 0) : each.start()] for each in found)
             is_other = path.name in known and str(path) not in self.reads
             return any(
-                not self._is_elsewhere(before, path) and not (is_other and not _folders(before))
-                for before in befores
+                not self._is_elsewhere(before, path) and not (is_other and not _folders(before)) for before in befores
             )
 
         paths = {name: PurePosixPath(name) for name in files}
