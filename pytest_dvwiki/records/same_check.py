@@ -5,7 +5,7 @@ A fingerprint names a check. If a cause of the check was fixed and the check fai
 cause if all of this is on record:
 
 * passes prove the fix, and the cause has not returned since;
-* other tests fail, with other seeds only;
+* other tests fail, with other seeds only, or with a seed with which they passed while the cause failed others;
 * files were changed since the fix, and none of them was changed by the fix;
 * the tests that had failed before the fix pass in the run that fails now.
 
@@ -29,7 +29,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_dvwiki.records import fixes
+from pytest_dvwiki.records import fixes, store
 from pytest_dvwiki.records.cause_records import CauseRecords
 from pytest_dvwiki.records.chance import FEWEST_RUNS
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
@@ -178,7 +178,7 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Che
         *still_open,
         *(name for name in same_test if name in fixed and _is_undone(fixed[name], seen)),
         *same_test,
-        *(name for name, each in fixed.items() if name not in ended and not _is_another(each, before[name], seen)),
+        *(name for name in fixed if name not in ended and not _is_another(fixed[name], before[name], seen, db, passes)),
     )
     return first[0] if first else f"{fingerprint}{SLASH}{seen.task_id}"
 
@@ -203,17 +203,28 @@ def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[Failing
     return frozenset(FailingTest(Target(*on), seed) for *on, seed in rows)
 
 
-def _is_another(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure) -> bool:
-    """Tell whether a failure is another fault than a cause that was fixed."""
+def _is_another(
+    fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, db: sqlite3.Connection, passes: Passes
+) -> bool:
+    """Tell whether a failure of other tests is another fault than a cause that was fixed."""
     seeds, theirs = {each.seed for each in seen.failing}, {each.seed for each in before}
-    if not {"", UNKNOWN_SEED}.isdisjoint(seeds | theirs) or seeds & theirs or not seeds:
+    if not {"", UNKNOWN_SEED}.isdisjoint(seeds | theirs) or not seeds:
         return False
     change = _since(fixed.state.moment, seen.changes)
     fix = fixed.state.fix
     knows_files = bool(change and change.is_whole and change.files and fix.files and fix.file_count == len(fix.files))
     if change is None or not knows_files or change.files & set(fix.files):
         return False
-    return {test.nodeid for test in fixed.tests} <= set[str]().union(*(each.passed for each in seen.changes))
+    if not {test.nodeid for test in fixed.tests} <= set[str]().union(*(each.passed for each in seen.changes)):
+        return False
+    return all(_passed_beside(each, fixed, db, passes) for each in seen.failing if each.seed in theirs)
+
+
+def _passed_beside(test: FailingTest, fixed: Standing, db: sqlite3.Connection, passes: Passes) -> bool:
+    """Tell whether a test passed with its seed in a run in which a cause failed others, before the cause was fixed."""
+    rows = db.execute("SELECT DISTINCT moment FROM occurrences WHERE fingerprint = ?", (fixed.name,))
+    moments, mark = {moment for (moment,) in rows}, store.seed_mark(test.seed)
+    return any(each.moment in moments and each.mark == mark for each in passes.before(test.target, fixed.state.moment))
 
 
 def _has_ended(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, passes: Passes) -> bool:

@@ -134,6 +134,14 @@ def kept_since(run: RunRecord, *sources: str) -> tuple[SinceFix, ...]:
     return tuple(replace(row, in_place=True, passed=()) for row in since(run, *sources))
 
 
+def test_other_tests_that_passed_with_the_seed_while_a_cause_failed_have_another_fault(tmp_path: Path) -> None:
+    passed = PassedAgain(nodeid=WRITE, fingerprint="0123456789ab", seed="1", changed="commit", simulator="icarus")
+    back = failing(3, WRITE, seed="1", since_fix=since(FIX, "rtl/write.sv"))
+    archived(tmp_path, replace(FIRST, passed_again=(passed,)), FIX, back)
+    assert set(keys(tmp_path)) == {CAUSE, f"{CAUSE}/{back.task_id}"}
+    assert build(layout(tmp_path), check=True).changed == []
+
+
 def nights(seeds: Iterable[str], first: int) -> list[RunRecord]:
     """Runs that pass the test with one seed each."""
     again = PassedAgain(nodeid=READ, fingerprint=CAUSE, changed="commit", simulator="icarus", failed_seed="1")
