@@ -181,7 +181,10 @@ def _onset(cause: Cause) -> tuple[str, ...]:
     if found.is_certain:
         return "came in the same range of commits", f"after {good}, up to {bad}"
     edits = " with uncommitted changes" if found.dirty else ""
-    return f"seen at the same commit{edits}", f"{bad}; passed before that at {good}"
+    # The test may have passed at an older commit that differs only in what it does not read.
+    is_same = found.dirty and found.passed_with == "same" and found.good == found.bad
+    before = "absent without them" if is_same else f"passed before that at {good}"
+    return f"seen at the same commit{edits}", f"{bad}; {before}"
 
 
 def _grouped(causes: Sequence[Cause], groups: Mapping[tuple[str, ...], int]) -> list[Cause]:

@@ -433,6 +433,10 @@ def test_causes_that_came_with_one_commit_stand_together() -> None:
             {"dirty": True},
             ("seen at the same commit with uncommitted changes: 2 causes, fffffff; passed before that at aaaaaaa"),
         ),
+        (
+            {"dirty": True, "good": CAME.bad},
+            "seen at the same commit with uncommitted changes: 2 causes, fffffff; absent without them",
+        ),
     ],
 )
 def test_causes_seen_first_at_one_commit_stand_together_though_no_commit_is_certain(
