@@ -106,7 +106,7 @@ class EvidenceReader:
             self._broken_fixtures.keep(call.excinfo, self.failures_of(report))
 
     def attach_to_collection(self, excinfo: pytest.ExceptionInfo[BaseException], report: pytest.CollectReport) -> None:
-        """Attach the files that a module read which could not be collected and, if pytest shows no place, its place."""
+        """Attach the files read by a module that could not be collected, and the error's place if pytest shows none."""
         error = excinfo.value
         if isinstance(error, pytest.Collector.CollectError) and error.__cause__ is not None:
             excinfo = pytest.ExceptionInfo.from_exception(error.__cause__)

@@ -100,7 +100,7 @@ class ItemRole:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Attach what the report of a module that could not be collected does not say."""
+        """Attach to the report of a module that could not be collected what pytest leaves out."""
         report = yield
         call: pytest.CallInfo[object] | None = vars(report).get("call")
         if report.failed and call is not None and call.excinfo is not None:

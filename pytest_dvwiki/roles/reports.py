@@ -57,7 +57,7 @@ class Evidence:
     config: str | None = None
     """The build configuration as 12 hex digits."""
     reads: tuple[str, ...] = ()
-    """The files that were read by the failed simulation of cocotb's own runner, or by a module not collected."""
+    """Files read by the failed simulation of cocotb's own runner, or by a module whose collection failed."""
     excerpts: tuple[Excerpt, ...] = ()
     """More excerpts for the report's own failure."""
     first_line: int | None = None
