@@ -17,7 +17,7 @@ class Pass(NamedTuple):
     commit: str
     seed: str | None
     """None if the test has no seed, or the seed is not on record."""
-    mark: str | None = None
+    seed_hash: str | None = None
     """Short hash of the seed; None if the seed is not on record."""
 
 

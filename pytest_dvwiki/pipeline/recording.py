@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_dvwiki.model import Attempt, OtherTest, RunRecord, Suite, Totals
 from pytest_dvwiki.records.kinds import is_infrastructure
-from pytest_dvwiki.records.store import seed_marks, suite_id
+from pytest_dvwiki.records.store import seed_hashes, suite_id
 from pytest_dvwiki.runs import seconds_between
 from pytest_dvwiki.version import FINGERPRINT_VERSION, TOOL
 
@@ -35,7 +35,7 @@ def _suites(run: Run) -> Iterator[Suite]:
             simulator=simulator,
             config=config,
             seed=seeds.pop() if is_one else None,
-            seeds=None if is_one else seed_marks((result.nodeid, result.seed) for result in results),
+            seeds=None if is_one else seed_hashes((result.nodeid, result.seed) for result in results),
         )
 
 

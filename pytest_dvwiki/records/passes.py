@@ -89,7 +89,7 @@ class Passes:
         # If it does not matter which test passed, one is enough.
         asked = [tests] if independent else [[test] for test in tests]
         rows = heapq.merge(
-            ((row[:4], [(*row[4:7], store.seed_mark(row[7]))]) for row in again),
+            ((row[:4], [(*row[4:7], store.seed_hash(row[7]))]) for row in again),
             ((row[:4], self._evidence(SuiteOfRun(*row[4:8]), row[8], asked)) for row in listed) if suites else (),
             key=lambda row: str(row[0][0]),
         )
@@ -112,9 +112,9 @@ class Passes:
 
     def _seed_hash(self, suite: str, hashes: str, name: str) -> str | None:
         """Return the seed hash of a test in a list; None if the seed is not on record."""
-        digits = store.MARK
+        digits = store.HASH_DIGITS
         place = bisect.bisect_left(self._names(suite), name) * digits if len(hashes) > digits else 0
-        return hashes[place : place + digits].strip(store.NO_MARK) or None
+        return hashes[place : place + digits].strip(store.NO_HASH) or None
 
     def _suites_having(self, test: str) -> list[str]:
         """Return the lists of tests that contain a test or, for a runner, one of the tests inside it."""
@@ -190,7 +190,7 @@ class Passes:
                 "any": test.simulator == targets.ANY,
             },
         )
-        yield from ((seed, store.seed_mark(seed)) for (seed,) in again.fetchall())
+        yield from ((seed, store.seed_hash(seed)) for (seed,) in again.fetchall())
         rows = self._db.execute("SELECT run, suite, simulator, config, seed, marks FROM suites WHERE run = ?", (run,))
         for *listed, seed, hashes in rows.fetchall():
             row = SuiteOfRun(*listed)

@@ -223,8 +223,9 @@ def _is_another(
 def _passed_beside(test: FailingTest, fixed: Standing, db: sqlite3.Connection, passes: Passes) -> bool:
     """Tell whether a test passed with its seed in a run in which a cause failed others, before the cause was fixed."""
     rows = db.execute("SELECT DISTINCT moment FROM occurrences WHERE fingerprint = ?", (fixed.name,))
-    moments, mark = {moment for (moment,) in rows}, store.seed_mark(test.seed)
-    return any(each.moment in moments and each.mark == mark for each in passes.before(test.target, fixed.state.moment))
+    moments, seed_hash = {moment for (moment,) in rows}, store.seed_hash(test.seed)
+    before = passes.before(test.target, fixed.state.moment)
+    return any(each.moment in moments and each.seed_hash == seed_hash for each in before)
 
 
 def _has_ended(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, passes: Passes) -> bool:

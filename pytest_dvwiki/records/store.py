@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import RunRecord
 
 SUITES = "suites"
-MARK = 3
+HASH_DIGITS = 3
 """Number of hex digits in a seed hash; two seeds get the same hash in one of 4,096 cases."""
-NO_MARK = "-"
+NO_HASH = "-"
 """Stands for each digit of a seed hash if the seed is not on record."""
 _FIRST_YEAR = 1970
 _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\dZ")
@@ -93,12 +93,12 @@ def _listed(name: str) -> str:
     return name.replace("\r", "\\r").replace("\n", "\\n")
 
 
-def seed_mark(seed: str | None) -> str | None:
+def seed_hash(seed: str | None) -> str | None:
     """Return a short hash of a seed; None for a seed that is not on record."""
-    return None if seed is None else hashlib.sha256(seed.encode("utf-8", "backslashreplace")).hexdigest()[:MARK]
+    return None if seed is None else hashlib.sha256(seed.encode("utf-8", "backslashreplace")).hexdigest()[:HASH_DIGITS]
 
 
-def seed_marks(seeds: Iterable[tuple[str, str | None]]) -> str:
+def seed_hashes(seeds: Iterable[tuple[str, str | None]]) -> str:
     """Return the seed hashes of tests, joined in the order of their list: one hash per test, for all its seeds.
 
     Args:
@@ -108,8 +108,8 @@ def seed_marks(seeds: Iterable[tuple[str, str | None]]) -> str:
     for name, seed in seeds:
         found.setdefault(_listed(name), set()).add(seed)
     several = (found[name] for name in sorted(found))
-    hashes = (seed_mark(None if None in each else " ".join(sorted(filter(None, each)))) for each in several)
-    return "".join(each or NO_MARK * MARK for each in hashes)
+    hashes = (seed_hash(None if None in each else " ".join(sorted(filter(None, each)))) for each in several)
+    return "".join(each or NO_HASH * HASH_DIGITS for each in hashes)
 
 
 def write_suite(tasks: Path, names: Iterable[str]) -> str:

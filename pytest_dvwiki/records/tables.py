@@ -13,7 +13,7 @@ from pytest_dvwiki.model import WRITTEN, Suite
 from pytest_dvwiki.records.checks import checked
 from pytest_dvwiki.records.fixes import proof, same_seed
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED, is_deterministic
-from pytest_dvwiki.records.store import seed_mark
+from pytest_dvwiki.records.store import seed_hash
 from pytest_dvwiki.records.targets import of_failure
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ def suites_of(record: RunRecord) -> tuple[Suite, ...]:
 
 def _seed_hashes(suite: Suite) -> str:
     """Return the hash of a list's only seed, or a hash for each of its tests; empty if no seed is on record."""
-    return (suite.seeds or "") if suite.seed is None else str(seed_mark(suite.seed))
+    return (suite.seeds or "") if suite.seed is None else str(seed_hash(suite.seed))
 
 
 def _assumed_simulators(record: RunRecord) -> tuple[str, ...]:

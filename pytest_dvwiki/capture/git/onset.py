@@ -243,7 +243,7 @@ def _independent(passes: Sequence[Pass], *, comes_and_goes: bool) -> list[Pass]:
     runs = {one.moment: one for one in passes}.values()
     if comes_and_goes:
         return list(runs)
-    return list({one.moment if one.mark is None else (one.mark, one.commit): one for one in runs}.values())
+    return list({one.moment if one.seed_hash is None else (one.seed_hash, one.commit): one for one in runs}.values())
 
 
 def _nearest(passes: Sequence[Pass], failed: Vcs, repository: Repository) -> Pass | None:

@@ -277,7 +277,7 @@ def test_a_list_that_ran_with_several_seeds_is_new_evidence_only_for_seeds_that_
     runs = [record(1, occurrence()), _other_seed(2, commit=f"{5:040x}")]
     for night in range(3, 9):
         listed = seeds(night)
-        hashes = store.seed_marks((name, seed) for name, several in listed.items() for seed in several)
+        hashes = store.seed_hashes((name, seed) for name, several in listed.items() for seed in several)
         suite = Suite(suite=store.write_suite(tmp_path, listed), simulator="icarus", seeds=hashes)
         runs.append(record(night, suites=(suite,), commit=f"{5:040x}"))
     (state,) = _judged(tmp_path, *runs)
