@@ -336,6 +336,8 @@ class SinceFix:
     """Tests that had failed before the fix and pass in this run."""
     in_place: bool | None = None
     """Whether the sources of this run have the changes of the fix; False if they were undone, None if unknown."""
+    same_stimulus: bool = False
+    """Whether none of the changed files can change the stimulus that a seed draws; False if that is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -226,11 +226,12 @@ def _draws_anew(failing: StillFailing, difference: Difference, simulators: Seque
         return True
     if not difference.all_files:
         return difference.change not in {"nothing", "unrecorded"}
-    return _touch_stimulus(difference.all_files, failing.reads)
+    return touch_stimulus(difference.all_files, failing.reads)
 
 
 @functools.lru_cache(maxsize=8)
-def _touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
+def touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
+    """Tell whether changes of files may change the stimulus that a seed draws in a simulation that reads `reads`."""
     # Where Python drives the design, HDL is the design even in a folder of tests, and so is a list of HDL files.
     in_python = any(name.endswith(".py") for name in reads)
     return any(

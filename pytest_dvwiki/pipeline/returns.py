@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.model import SinceFix
-from pytest_dvwiki.pipeline.passes import NO_STIMULUS, passing
+from pytest_dvwiki.pipeline.passes import NO_STIMULUS, passing, touch_stimulus
 from pytest_dvwiki.records.targets import Target
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ class Returns:
                     file_count=len(files),
                     passed=tuple(sorted({test for test, *on in each.tests if _is_among(test, on, self._passed)})),
                     in_place=in_place,
+                    same_stimulus=not touch_stimulus(tuple(files), occurrence.reads),
                 ),
             )
 

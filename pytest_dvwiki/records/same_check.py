@@ -9,10 +9,11 @@ cause if all of this is on record:
 * files were changed since the fix, and none of them was changed by the fix;
 * the tests that had failed before the fix pass in the run that fails now.
 
-It is another cause, too, if tests fail that the fix had made pass, the fix held and is still in the sources, other
-sources that may matter were changed since, and nothing suggests that the fix only made the failure rarer: no seed can
-change the cause, or the seed that fails now had passed with the fix, or the tests had failed in each of at least two
-runs before the fix.
+It is another cause, too, if tests fail that the fix had made pass, although the fix is still in the sources, other
+sources that may matter were changed since, and nothing suggests that the fix only made the failure rarer. So either a
+test fails with a seed that had failed before the fix and passed with it, and no change since can make this seed draw
+another stimulus; or the fix held, and no seed can change the cause, the seed that fails now had passed with the fix, or
+the tests had failed in each of at least two runs before the fix.
 
 Otherwise it is the same cause. It has returned if a test that the fix made pass fails again, with any parameters; else
 nothing shows that it returned, and the fix stays proven. The first cause of a fingerprint has the fingerprint as its
@@ -73,6 +74,8 @@ class Change:
     """Tests that had failed before the fix and pass now."""
     in_place: bool | None = None
     """Whether the sources still have the changes of the fix; None if unknown."""
+    same_stimulus: bool = False
+    """Whether no changed file can change the stimulus that a seed draws; False if that is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,14 +232,32 @@ def _passed_beside(test: FailingTest, fixed: Standing, db: sqlite3.Connection, p
 
 
 def _has_ended(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, passes: Passes) -> bool:
-    """Tell whether a cause is over although tests of its fix fail again: the fix held and is still in the sources."""
+    """Tell whether a cause is over although tests of its fix fail again: the fix repaired it, and is in the sources."""
     state = fixed.state
     change = _since(state.moment, seen.changes)
-    if change is None or not change.in_place or state.fix.result != "held" or not _is_complete(state, before, seen):
+    if change is None or not change.in_place:
+        return False
+    if change.same_stimulus and _repaired_stimulus(state, before, seen, passes):
+        return True
+    if state.fix.result != "held" or not _is_complete(state, before, seen):
         return False
     again = [each.target for each in seen.failing if each.target in fixed.tests]
     return bool(again) and all(
         next(passes.passing_runs([test], state.moment, seen.moment), None) is not None for test in again
+    )
+
+
+def _repaired_stimulus(
+    state: fixes.FixState, before: frozenset[FailingTest], seen: CheckFailure, passes: Passes
+) -> bool:
+    """Tell whether a test fails with the seed, or without any, that had failed before the fix and passed since."""
+    if state.past is not None:
+        return False
+    return any(
+        each.moment >= state.moment and (test.seed == "" or each.mark == store.seed_mark(test.seed))
+        for test in sorted(seen.seeded & before)
+        if test.target in state.tests
+        for each in passes.before(test.target, seen.moment)
     )
 
 
@@ -380,7 +401,7 @@ def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Ch
         "SELECT nodeid, simulator, config, seed FROM failed WHERE run = ? AND fingerprint = ?", (run, fingerprint)
     )
     changes = db.execute(
-        "SELECT COALESCE(s.moment, ''), c.files, c.file_count, c.passed, c.in_place FROM since_fix c"
+        "SELECT COALESCE(s.moment, ''), c.files, c.file_count, c.passed, c.in_place, c.same_stimulus FROM since_fix c"
         " LEFT JOIN runs s ON s.task_id = c.since WHERE c.run = ? AND c.fingerprint = ?",
         (run, fingerprint),
     )
@@ -389,19 +410,18 @@ def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Ch
         task_id=row[0],
         failing=frozenset(FailingTest(Target(*on), seed) for *on, seed in failing),
         changes=tuple(
-            change(since, json.loads(names), count, json.loads(passed), in_place=None if kept is None else bool(kept))
-            for since, names, count, passed, kept in changes
+            Change(
+                since=since,
+                files=frozenset(json.loads(names)),
+                is_whole=count == len(json.loads(names)),
+                passed=frozenset(json.loads(passed)),
+                in_place=None if kept is None else bool(kept),
+                same_stimulus=bool(same),
+            )
+            for since, names, count, passed, kept, same in changes
         ),
         without_fix=bool(row[1]),
     )
-
-
-def change(
-    since: str, files: Sequence[str], file_count: int, passed: Sequence[str], *, in_place: bool | None
-) -> Change:
-    """Return the changes since a fix, from a row of a record."""
-    is_whole = file_count == len(files)
-    return Change(since=since, files=frozenset(files), is_whole=is_whole, passed=frozenset(passed), in_place=in_place)
 
 
 def _last_of_test(db: sqlite3.Connection, fingerprint: str, nodeid: str, moment: str) -> str:

@@ -207,10 +207,19 @@ def _insert_identities(db: sqlite3.Connection, record: RunRecord, run: int) -> N
 def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> None:
     """Store what distinguishes the causes of a check, and which checks may have several causes."""
     rows = [
-        (row.fingerprint, run, row.since, json.dumps(row.files), row.file_count, json.dumps(row.passed), row.in_place)
+        (
+            row.fingerprint,
+            run,
+            row.since,
+            json.dumps(row.files),
+            row.file_count,
+            json.dumps(row.passed),
+            row.in_place,
+            row.same_stimulus,
+        )
         for row in record.since_fix
     ]
-    db.executemany("INSERT OR IGNORE INTO since_fix VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    db.executemany("INSERT OR IGNORE INTO since_fix VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
     named = {
         *(row.fingerprint for row in record.since_fix if row.passed or row.in_place),
         *(name for name in names_of(record) if SLASH in name),

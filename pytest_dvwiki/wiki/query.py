@@ -216,8 +216,13 @@ class WikiHistory:
             task_id=task_id,
             failing=frozenset(same_check.FailingTest(*each) for each in targets),
             changes=tuple(
-                same_check.change(
-                    self.archive.moment(row.since), row.files, row.file_count, row.passed, in_place=row.in_place
+                same_check.Change(
+                    since=self.archive.moment(row.since),
+                    files=frozenset(row.files),
+                    is_whole=row.file_count == len(row.files),
+                    passed=frozenset(row.passed),
+                    in_place=row.in_place,
+                    same_stimulus=row.same_stimulus,
                 )
                 for row in changes
             ),

@@ -181,6 +181,33 @@ def test_after_a_fix_that_one_seed_proved_only_that_seed_shows_another_fault(
     assert len(keys(tmp_path)) == causes
 
 
+PROVEN = [failing(1, READ, seed="1"), mended(2, READ, "1", "rtl/read.sv"), *nights("3", 3)]
+"""A fix that the seed that had failed has proven; it does not hold yet."""
+
+
+@pytest.mark.parametrize(
+    ("tests", "seed", "same_stimulus", "causes"),
+    [
+        pytest.param([READ], "1", True, 2, id="the seed that passed with the fix"),
+        pytest.param([READ, WRITE], "1", True, 2, id="beside a new one"),
+        pytest.param([READ], "1", False, 1, id="which may draw other values now"),
+        pytest.param([READ], "3", True, 1, id="a seed that had not failed"),
+        pytest.param([WRITE], "1", True, 1, id="another test"),
+    ],
+)
+def test_a_seed_that_a_fix_in_place_repaired_shows_another_fault_before_the_fix_holds(
+    tmp_path: Path, tests: list[str], seed: str, same_stimulus: bool, causes: int
+) -> None:
+    rows = tuple(replace(row, same_stimulus=same_stimulus) for row in kept_since(FIX, "rtl/write.sv"))
+    back = failing(9, *tests, seed=seed, since_fix=rows)
+    archived(tmp_path, *PROVEN, back)
+    assert len(keys(tmp_path)) == causes
+    with WikiHistory(layout(tmp_path)) as history:
+        (state,) = history.archive.fix_states((CAUSE,))
+    assert (state.returned is None) == (causes == 2 or READ not in tests)
+    assert build(layout(tmp_path), check=True).changed == []
+
+
 @pytest.mark.parametrize("again", [READ, [READ, WRITE]], ids=["alone", "beside a new one"])
 def test_a_test_that_fails_with_a_fix_in_place_that_held_has_another_fault(
     tmp_path: Path, again: str | list[str]
