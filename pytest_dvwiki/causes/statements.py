@@ -231,12 +231,12 @@ def _is_back(cause: Cause, found: FirstBad) -> bool:
     if not cause.states or cause.fixed_elsewhere:
         return False
     undone = [state for state in cause.states if state.returned or state.fix.result == "failed"]
-    last = cause.states[-1] if cause.news is not None else undone[-1] if undone else None
-    if last is None:
+    first = next(iter(cause.states if cause.news is not None else undone), None)
+    if first is None:
         return False
     history = cause.history
     is_known = history is not None and history.first_bad is not None and history.first_bad.bad == found.bad
-    return not (is_known and history is not None and history.first_bad_found < last.fix.date)
+    return not (is_known and history is not None and history.first_bad_found < first.fix.date)
 
 
 def _infrastructure(cause: Cause, now: str) -> Infrastructure:
