@@ -254,7 +254,7 @@ def _repaired_stimulus(
     if state.past is not None:
         return False
     return any(
-        each.moment >= state.moment and (test.seed == "" or each.mark == store.seed_mark(test.seed))
+        each.moment >= state.moment and (test.seed == "" or each.seed_hash == store.seed_hash(test.seed))
         for test in sorted(seen.seeded & before)
         if test.target in state.tests
         for each in passes.before(test.target, seen.moment)
