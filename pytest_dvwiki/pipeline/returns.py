@@ -109,7 +109,8 @@ class Returns:
             if self._vcs is None or files is None:
                 continue
             in_place = self._repository.keeps(each.fix, self._vcs)
-            if in_place is not False and not _may_matter(files, occurrence):
+            code = self._repository.in_code(files, each.commit, self._vcs)
+            if in_place is not False and not _may_matter(code, occurrence):
                 continue
             yield (
                 each.cause,
@@ -120,7 +121,7 @@ class Returns:
                     file_count=len(files),
                     passed=tuple(sorted({test for test, *on in each.tests if _is_among(test, on, self._passed)})),
                     in_place=in_place,
-                    same_stimulus=not touch_stimulus(tuple(files), occurrence.reads),
+                    same_stimulus=not touch_stimulus(code, occurrence.reads),
                 ),
             )
 

@@ -151,9 +151,12 @@ def _case(row: Mapping[str, Any]) -> Case:
     if row["error_class"] != "tool_error":
         clues += origins.of_seeds(*row.get("seeds", (0, 0)))
         clues += origins.of_simulators([row["simulator"]], row.get("passes_on", ()))
-        clues += origins.of_changes(row["changed"] or (), "0" * 8, sources=sources, python_bench=True)
-        likely = row.get("likely", ())
-        clues += origins.of_changes(likely, "0" * 8, sources=sources, python_bench=True, failures=origins.FEWEST_SEEDS)
+        changed, likely = row["changed"] or (), row.get("likely", ())
+        # The set lists the sources of the build only; a run today also knows the Python files that it read, and the
+        # files that were changed for the set are among these.
+        read = sources.union(name for name in (*changed, *likely) if name.endswith(".py"))
+        clues += origins.of_changes(changed, "0" * 8, sources=read, python_bench=True)
+        clues += origins.of_changes(likely, "0" * 8, sources=read, python_bench=True, failures=origins.FEWEST_SEEDS)
     return Case(row["project"], row["public"], row["fault"], row["truth"], row["pattern"], clues)
 
 

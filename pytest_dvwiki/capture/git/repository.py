@@ -302,9 +302,20 @@ class Repository:
         changed = self.changed(commit, now)
         if changed is None:
             return ()
-        span = (commit,) if now.dirty else (commit, str(now.commit))
-        code = set(changed).difference(self._with_same_code(span, changed))
+        code = self.in_code(changed, commit, now)
         return tuple(file for file in files if file not in code)
+
+    def in_code(self, changed: Sequence[str], commit: str, now: Vcs) -> tuple[str, ...]:
+        """Return those of the changed files that differ in more than comments and white space.
+
+        Args:
+            changed: All files that changed since the commit.
+            commit: Full hash of the commit.
+            now: The current state.
+        """
+        span = (commit,) if now.dirty else (commit, str(now.commit))
+        same = self._with_same_code(span, changed)
+        return tuple(file for file in changed if file not in same)
 
     def came_with(self, passed: str, failed: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference | None:
         """Return the difference between a commit at which a test passed and the state in which it failed.
