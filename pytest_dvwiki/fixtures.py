@@ -127,7 +127,7 @@ def dvwiki(pytestconfig: pytest.Config) -> WikiQueryService:
 
 def _config(config: pytest.Config) -> WikiConfig:
     """Return the session's wiki configuration, enabled even if this run archives nothing."""
-    from dataclasses import replace  # noqa: PLC0415
+    from msgspec.structs import replace  # noqa: PLC0415
 
     from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415
 

@@ -7,8 +7,9 @@ texts is written.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pytest_dvwiki.redact import MASKED
 

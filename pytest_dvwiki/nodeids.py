@@ -7,8 +7,9 @@ pages, terminal and prompts. Before that the names are pytest's own, because the
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pytest_dvwiki.redact import redact, redact_id
 

@@ -10,9 +10,10 @@ import bisect
 import functools
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -72,8 +73,7 @@ _RANDOM = re.compile(r"[A-Za-z0-9+/=_-]*")
 _NAME_BEFORE = re.compile(r"[\w.-]{1,60}\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class SecretRule:
+class SecretRule(Struct, frozen=True):
     """A rule that finds one kind of secret.
 
     `parts` yields the spans of a text that are secrets, in order.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.tokens import by_rule
 
@@ -21,8 +22,7 @@ _SPAN = re.compile(r"(?s)(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
 _TICKS = re.compile(r"`+")
 
 
-@dataclass(frozen=True, slots=True)
-class PromptBlock:
+class PromptBlock(Struct, frozen=True):
     """One hit: a header that stays, prose that is cut from its end, and an excerpt that is dropped first."""
 
     header: str
@@ -44,8 +44,7 @@ class PromptBlock:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Left:
+class _Left(Struct, frozen=True):
     """The note on what was left out to fit a budget."""
 
     budget: int

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pytest_dvwiki.agent.budget import PromptBlock
 from pytest_dvwiki.agent.untrusted import named, prose, quoted

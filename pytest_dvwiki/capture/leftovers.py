@@ -10,10 +10,12 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.artefacts import Artefact
@@ -59,8 +61,7 @@ _ROLLUP = "SystemExit"
 """Exception that ends a pytest item whose cocotb tests failed."""
 
 
-@dataclass(slots=True)
-class Leftovers:
+class Leftovers(Struct):
     """The failures and results from the artefacts of one run."""
 
     failures: list[Failure] = field(default_factory=list)
@@ -80,8 +81,7 @@ class Leftovers:
     """The files from which the failures and results were read."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadLog:
+class ReadLog(Struct, frozen=True):
     """The content of one log, read without other files."""
 
     parts: list[Regression]

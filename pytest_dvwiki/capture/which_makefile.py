@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.capture.processes.tools import makefiles
 from pytest_dvwiki.capture.simulations.makefiles import assignments, text_of
@@ -31,8 +32,7 @@ _LEAST_RECIPE = 6
 """Minimum number of characters of a command in a recipe that is recognised in a log."""
 
 
-@dataclass(frozen=True)
-class MakeRun:
+class MakeRun(Struct, frozen=True, dict=True):
     """What is known about the call of make that ran a simulation."""
 
     beside: Path

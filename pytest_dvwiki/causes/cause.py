@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from pytest_dvwiki.records.fixes import tally
 from pytest_dvwiki.records.kinds import is_infrastructure
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.subtype_history import SubtypeHistory
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageFacts:
+class PageFacts(Struct, frozen=True, kw_only=True):
     """The facts on the bug page of a cause, as plain data."""
 
     path: str
@@ -35,8 +35,7 @@ class PageFacts:
     """URLs of the cause's tickets; set by people."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
+class Cause(Struct, frozen=True, kw_only=True):
     """A cause, either in the current run or only on record."""
 
     name: str

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki.causes.statements import failed_since
 from pytest_dvwiki.records.command import with_seed
@@ -34,8 +36,7 @@ class Lasting(NamedTuple):
     """Causes whose fix is proven, because its passes rule out chance."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
+class Passed(Struct, frozen=True, kw_only=True):
     """What there is to say about a cause whose tests pass again in a run."""
 
     word: Literal["FIXED", "PASSED", "HELD"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from pytest_dvwiki.checks.inputs import InputError, inputs_of, lines_of
 from pytest_dvwiki.checks.schema import Check, CheckError, CheckType, Expectation, load_check
@@ -26,8 +28,7 @@ _NAMED = 3
 _TAGS = {"violation": "[WAIVED_AS_INFO]", "reason": "[WAIVED_INFO]", "unused": "[WAIVER]"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultLine:
+class ResultLine(Struct, frozen=True, kw_only=True):
     """One line of a result."""
 
     item: str
@@ -64,8 +65,7 @@ def _cleaned(text: str | None) -> Any:
     return None if text is None else redact(text[:_LONGEST])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
+class CheckResult(Struct, frozen=True, kw_only=True):
     """The result of a check."""
 
     file: str
@@ -122,7 +122,9 @@ class CheckResult:
 
 
 def _plain(entry: ResultLine) -> dict[str, Any]:
-    return {name: value for name, value in asdict(entry).items() if value or name not in {"reason", "waiver", "tag"}}
+    return {
+        name: value for name, value in to_builtins(entry).items() if value or name not in {"reason", "waiver", "tag"}
+    }
 
 
 def check(path: Path, *, root: Path, environment: Mapping[str, str]) -> CheckResult:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import glob
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files import archives
@@ -28,8 +29,7 @@ class InputError(Exception):
     """A file cannot be read to its end; the message gives the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(Struct, frozen=True):
     """An entry of `input_files`, and the files that match it."""
 
     entry: str

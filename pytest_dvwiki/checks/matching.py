@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.expressions import ExpressionError, given, glob
 
@@ -66,8 +67,7 @@ def search_for(waiver: str) -> Expression:
     return given(rf"\A(?:{source})")
 
 
-@dataclass(frozen=True, slots=True)
-class LineWaiver:
+class LineWaiver(Struct, frozen=True):
     """An entry of `waive_items`."""
 
     text: str

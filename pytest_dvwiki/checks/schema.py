@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.checks.matching import LineWaiver, ValuePattern, search_for
@@ -37,8 +39,7 @@ class CheckError(Exception):
     """A check cannot be run; the message names the file, the line if known, and the remedy."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(Struct, frozen=True):
     """One thing that the files must contain."""
 
     name: str
@@ -54,8 +55,7 @@ class Expectation:
     """The pattern that the value must match; None if the item only has to be found."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outline:
+class Outline(Struct, frozen=True, kw_only=True):
     """What a check is for, and the rules that judge its result, without the items that it looks for."""
 
     path: Path
@@ -76,8 +76,7 @@ class Outline:
         return kinds[self.patterns is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """A result that a check is expected to have: the status, and the entries of some lists."""
 
     when: str
@@ -85,8 +84,7 @@ class Expected:
     lists: tuple[tuple[str, frozenset[str]], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check(Outline):
+class Check(Outline, frozen=True, kw_only=True):
     """The content of a check's file."""
 
     items: tuple[Expectation, ...]
@@ -184,7 +182,7 @@ class _CheckReader:
         outline = self.outline(document, KEYS)
         names = [entry for entry, _ in outline.input_files]
         return Check(
-            **{each.name: getattr(outline, each.name) for each in fields(outline)},
+            **asdict(outline),
             items=self._items(document.get("items"), names, outline.patterns or ()),
             expected=tuple(self._expected(document.get("expected"))),
         )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.causes import add_cause, cause_called

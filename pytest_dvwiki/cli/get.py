@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+from msgspec import to_builtins
 
 from pytest_dvwiki.cli.place import settings_of
 from pytest_dvwiki.cli.store import ADDRESS, add_store, answer, print_json, store_of
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if args.budget is not None:
         found = found.shortened(args.budget, counting(settings_of(args).tokenizer))
     if args.format == "json":
-        print_json(asdict(found))
+        print_json(to_builtins(found))
         return 0
     print(found.content, end="" if found.content.endswith("\n") else "\n")
     leads_to = f"superseded by {found.leads_to}" if found.leads_to else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import errno
 import hashlib
 import os
@@ -10,10 +11,11 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError
@@ -568,7 +570,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     except SettingsError as error:
         raise UsageError(str(error)) from error
     # This command always archives, whatever pytest sessions write.
-    return replace(settings, layout=layout, archive="yes")
+    return dataclasses.replace(settings, layout=layout, archive="yes")
 
 
 def _templates(settings: Settings) -> list[PathTemplate]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import to_builtins
 
 from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of, writing
 from pytest_dvwiki.model.sentences import count
@@ -89,7 +90,7 @@ def _findings(found: Sequence[Finding], layout: Layout) -> list[str]:
 def _json(found: Sequence[Finding], deciles: Sequence[Decile], _: Layout) -> list[str]:
     from pytest_dvwiki.upkeep.lint import report  # noqa: PLC0415
 
-    values = asdict(report(list(found)))
+    values = to_builtins(report(list(found)))
     values["calibration"] = [
         {"low": each.low, "high": each.high, "mean": round(each.mean, 3), "causes": each.count, "right": each.right}
         for each in deciles

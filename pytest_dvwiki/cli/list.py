@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+from msgspec import to_builtins
 
 from pytest_dvwiki.cli.store import add_store, entry_line, print_json, store_of
 
@@ -22,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the pages, each with enough about it to choose what to read; return 1 if there are none."""
     entries = store_of(args).list(args.folder)
     if args.format == "json":
-        print_json([asdict(entry) for entry in entries])
+        print_json([to_builtins(entry) for entry in entries])
     for entry in entries if args.format == "text" else ():
         print(entry_line(entry), *([f"  {entry.summary}"] if entry.summary and not entry.pages else []), sep="\n")
     if not entries:

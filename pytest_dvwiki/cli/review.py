@@ -8,9 +8,10 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import to_builtins
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.manual_record import required_text, user_of
@@ -102,7 +103,7 @@ def _listed(args: argparse.Namespace, layout: Layout, queue: ReviewQueue) -> int
         print(f"cannot be read: {problem}", file=sys.stderr)
     if args.format == "json":
         pages = [{"page": page.path, "title": page.title, "metadata": page.metadata} for page in bugs]
-        print_json({"proposals": [asdict(each) for each in proposals], "unjudged": pages, "unaccepted": written})
+        print_json({"proposals": [to_builtins(each) for each in proposals], "unjudged": pages, "unaccepted": written})
         return 1 if problems else 0
     for each in proposals:
         state = f", {each.decision} by {each.decided_by} on {each.decided_on[:10]}" if each.decision else ""

@@ -9,8 +9,9 @@ import json
 import shutil
 import sys
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.classify import classifier_of
@@ -63,8 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_sources(parser)
 
 
-@dataclass(slots=True)
-class _Cause:
+class _Cause(Struct):
     """One cause across all logs."""
 
     first: Sighting
@@ -76,8 +76,7 @@ class _Cause:
     """Number of logs whose first cause is this one."""
 
 
-@dataclass(slots=True)
-class _ScannedLogs:
+class _ScannedLogs(Struct):
     engine: str
     """Name of the engine that finds the lines of interest."""
     logs: list[ScannedLog] = field(default_factory=list)

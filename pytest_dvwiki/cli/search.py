@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from dataclasses import asdict
 from typing import TYPE_CHECKING
+
+from msgspec import to_builtins
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.place import add_place, require_wiki, settings_of
@@ -83,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     index = index_of(settings)
     found = index.search(" ".join(args.query), args.limit, filters=filters, unreviewed=True)
     if args.format == "json":
-        print(json.dumps([asdict(result) for result in found], indent=2, default=str))
+        print(json.dumps([to_builtins(result) for result in found], indent=2, default=str))
         return 0 if found else 1
     for result in found:
         about = ", ".join(filter(None, (f"score {result.score:.2f}", *_status(result), result.warning)))
@@ -113,7 +114,7 @@ def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
     from pytest_dvwiki.wiki.review import FOLDER  # noqa: PLC0415
     from pytest_dvwiki.wiki.text.notes import UNREVIEWED  # noqa: PLC0415
 
-    asked = {name: value for name, value in asdict(filters).items() if value is not None}
+    asked = {name: value for name, value in to_builtins(filters).items() if value is not None}
     if not asked:
         return "no page contains any word of this query"
     facets = map(index.facets, index.present())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+
+from msgspec import to_builtins
 
 from pytest_dvwiki.cli.place import add_place, writing
 from pytest_dvwiki.cli.store import add_store, answer, print_json, store_of
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         return answer(args, outcome, f"{outcome.address}: waits")
     schema = store.schema
     if args.format == "json":
-        sections = [{**asdict(section), "address": str(section.address)} for section in schema.sections]
+        sections = [{**to_builtins(section), "address": str(section.address)} for section in schema.sections]
         print_json({"sections": sections, "pipeline": schema.pipeline, "max_steps": schema.max_steps})
         return 0
     for section in schema.sections:

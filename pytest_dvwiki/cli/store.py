@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import to_builtins
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.cli import UsageError
@@ -82,7 +83,7 @@ def answer(args: argparse.Namespace, outcome: Written | HandedOff, done: str) ->
     """
     is_refused = outcome.status in {"conflict", "denied"}
     if args.format == "json":
-        print_json(asdict(outcome))
+        print_json(to_builtins(outcome))
         return REFUSED if is_refused else 0
     content = getattr(outcome, "content", "")
     if content:

@@ -8,8 +8,9 @@ with the day on which the page was last seen; the first of them may get the day 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from pytest_dvwiki.intake import findings
 from pytest_dvwiki.intake.occurrence import occurrence_of, task_id_of
@@ -51,8 +52,7 @@ _OF_RECORDS = frozenset({"Evidence", "Classification Rationale", "Related Patter
 """Sections that dvwiki makes from records."""
 
 
-@dataclass(slots=True)
-class ForeignPage:
+class ForeignPage(Struct):
     """A page of the other wiki, with the records that are made from it."""
 
     path: str

@@ -6,8 +6,10 @@ import asyncio
 import json
 import logging
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.backends import BackendError
@@ -44,8 +46,7 @@ _Result = TypeVar("_Result")
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WikiIngestResult:
+class WikiIngestResult(Struct, frozen=True, kw_only=True):
     """The result of archiving a session; paths are relative to the wiki.
 
     If archiving failed, all fields but the task id are empty.
@@ -379,8 +380,7 @@ class WikiIngestService:
         return tuple(found.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Struct, frozen=True):
     """The outcome of a call."""
 
     identity: str

@@ -10,11 +10,11 @@ import hashlib
 import json
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.causes.words import fix_text
@@ -54,8 +54,7 @@ _BUG = re.compile(r"\b(?:RTL|TB|UNK)_\d{8}_\d+\b")
 _Shape = TypeVar("_Shape")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """The outcome of a compile for one page."""
 
     page: str

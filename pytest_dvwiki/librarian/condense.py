@@ -7,10 +7,11 @@ is refused, and a lesson stays as it is unless an accepted text replaces it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct, field
 
 from pytest_dvwiki.librarian.lessons import SAME, alike
 from pytest_dvwiki.librarian.project import known, names_in
@@ -69,8 +70,7 @@ class Claim(msgspec.Struct, frozen=True, rename={"of": "from"}):
     text: str
 
 
-@dataclass(slots=True)
-class CompiledLessons:
+class CompiledLessons(Struct):
     """The lessons of a page after a compile, and what was done to them."""
 
     lessons: list[Lesson]

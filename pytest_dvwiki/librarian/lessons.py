@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Struct, field
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.librarian.transcript import tail, text_of
@@ -60,8 +61,7 @@ _TOPIC = re.compile(r"\*{0,2}(\w+)(?::\*\*|\*\*:|:)\s+")
 _SENTENCE = re.compile(r"[.;:](?:\s|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class LessonDraft:
+class LessonDraft(Struct, frozen=True):
     """A lesson before it is on a page."""
 
     title: str
@@ -85,8 +85,7 @@ class _Same(msgspec.Struct):
     same: str | None = None
 
 
-@dataclass(slots=True)
-class Learned:
+class Learned(Struct):
     """The outcome for the lessons of a session."""
 
     added: list[str] = field(default_factory=list)
@@ -97,8 +96,7 @@ class Learned:
     """Pages that were left unchanged, each with the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionLessons:
+class SessionLessons(Struct, frozen=True):
     """The lessons of a session, before they are on pages."""
 
     text: str

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
+from msgspec import Struct, field
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.llm.client import tell
@@ -56,8 +56,7 @@ _CITED = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|svh?|vh?|vhdl?))(?::([A-Za-z
 _DAY = re.compile(r"\b(\d{4}-\d\d-\d\d)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class PageClaim:
+class PageClaim(Struct, frozen=True):
     """A claim on a page that cites source files."""
 
     line: int
@@ -65,8 +64,7 @@ class PageClaim:
     sources: tuple[str, ...]
 
 
-@dataclass(slots=True, kw_only=True)
-class ComparedPage:
+class ComparedPage(Struct, kw_only=True):
     """One page, compared with the files that it cites."""
 
     page: str
@@ -85,8 +83,7 @@ class _Judgement(msgspec.Struct):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Comparison:
+class _Comparison(Struct, frozen=True):
     """The claims of a page, and the source files that they are compared with."""
 
     page: str

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_dvwiki.llm.model import Answer
 from pytest_dvwiki.redact import redact
@@ -38,8 +39,7 @@ class CallError(Exception):
         self.retryable = retryable
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A prompt, with the model and the maximum length of the answer."""
 
     prompt: str

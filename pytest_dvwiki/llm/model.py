@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 EventKind = Literal["stage", "attempt", "answer", "warning"]
 Shape = TypeVar("Shape")
@@ -35,8 +35,7 @@ class LimitError(ModelError):
     """The run has used up its calls or its tokens; finished work is kept, and the next run goes on from there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The answer of a model: unchecked text."""
 
     text: str
@@ -53,8 +52,7 @@ class Answer:
         return f"{self.backend} {self.model}".strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """One event while a model is asked, such as an attempt or its failure."""
 
     kind: EventKind

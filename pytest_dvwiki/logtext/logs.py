@@ -6,8 +6,9 @@ import codecs
 import hashlib
 import itertools
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.redact import strip_escapes, two_ends
@@ -35,8 +36,7 @@ _UTF8_INNER = bytes(range(0x80, 0xC0))
 _UTF8_LEADING = bytes(range(0xC0, 0x100))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogText:
+class LogText(Struct, frozen=True, kw_only=True):
     """One text of a run: a text in memory, a file, or a part of a file."""
 
     source: Source
@@ -51,8 +51,7 @@ class LogText:
     open: Callable[[Path], BufferedReader] = reading.open_regular
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """Some whole lines of a log."""
 
     first: int

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki import simulators
 from pytest_dvwiki.redact import clean, two_ends
@@ -103,8 +104,7 @@ _TIME = re.compile(r"[ ]*Time: ")
 _VUNIT_COMPILE = re.compile(r"Compiling into \S{1,80}: +\S+$")
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One message of a tool, as one line."""
 
     first: int

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from pytest_dvwiki import simulators
 from pytest_dvwiki.model.sentences import reported_end
@@ -17,8 +18,7 @@ _INSIDE = r"(?:[^\[\]]|\[[^\[\]]{0,60}\])"
 _SOURCE = r"(?P<file>[^\s:()\"',]{1,300}\.\w{1,5})"
 
 
-@dataclass(frozen=True, slots=True)
-class ReportParts:
+class ReportParts(Struct, frozen=True):
     """The parts of one report."""
 
     report_class: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.logtext.frames import indent, python_frame, user_frame
 from pytest_dvwiki.logtext.messages import strip_line
@@ -21,8 +22,7 @@ _EXCEPTION = re.compile(r"(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::\s(?P<tex
 _RAISE = re.compile(r"raise (?:\w+\.)*(?P<type>[A-Z]\w*)(?:\((?:[fr]?[\"'])?(?P<text>.*?)[\"')]*)?$")
 
 
-@dataclass(frozen=True, slots=True)
-class Raised:
+class Raised(Struct, frozen=True):
     """One exception of a chain."""
 
     type: str
@@ -40,8 +40,7 @@ class Raised:
         return user_frame(reversed(self.frames))
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(Struct, frozen=True):
     """The exceptions of one traceback, in the order in which they are printed."""
 
     raised: tuple[Raised, ...]

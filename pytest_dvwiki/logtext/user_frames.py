@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki.logtext.frames import indent, python_frame, report_frames
 from pytest_dvwiki.logtext.frames import user_frame as innermost_user_frame
@@ -23,8 +25,7 @@ _HEADING = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(Struct, frozen=True):
     """The last exception in a text."""
 
     exception: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct, field
 
 from pytest_dvwiki.agent.budget import cut
 from pytest_dvwiki.mcp.schemas import VERSION
@@ -23,8 +24,7 @@ class Row(NamedTuple):
     block: PromptBlock
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolAnswer:
+class ToolAnswer(Struct, frozen=True, kw_only=True):
     """The result of a tool."""
 
     data: dict[str, Any] = field(default_factory=dict)

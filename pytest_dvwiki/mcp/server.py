@@ -6,7 +6,6 @@ import logging
 import secrets
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -14,6 +13,7 @@ from anyio import to_thread
 from jsonschema import Draft202012Validator
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
+from msgspec import Struct, field
 
 from pytest_dvwiki.mcp import prompts
 from pytest_dvwiki.mcp.answers import ToolAnswer, denied, fitted
@@ -50,8 +50,7 @@ _INSTRUCTIONS = (
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class _Caller:
+class _Caller(Struct):
     """A client, as far as the server can tell clients apart, and the stores through which it reads each project."""
 
     stores: dict[str, WikiStore] = field(default_factory=dict)

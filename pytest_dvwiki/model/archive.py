@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal, Self
+
+from msgspec import Struct, field
 
 # msgspec reads the annotations when it converts JSON to records.
 from pytest_dvwiki.model.failure import (  # noqa: TC001
@@ -33,8 +34,7 @@ WRITTEN = "written"
 """`SourceRow.kind` of a file that the run itself wrote; the run was read from all other files."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoverBin:
+class CoverBin(Struct, frozen=True, kw_only=True):
     """One bin of functional coverage, and how often it was hit."""
 
     covergroup: str
@@ -56,8 +56,7 @@ MOST_READ = 200
 """Maximum number of files in `Occurrence.reads`; a list of this length may be incomplete."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailedTest:
+class FailedTest(Struct, frozen=True, kw_only=True):
     """A failing test in an occurrence."""
 
     nodeid: str
@@ -74,8 +73,7 @@ class FailedTest:
     """The build configuration as 12 hex digits; None if it is unknown."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Occurrence:
+class Occurrence(Struct, frozen=True, kw_only=True):
     """One cause in one run, with every test that failed because of it."""
 
     fingerprint: str
@@ -111,8 +109,7 @@ class Occurrence:
     """Who works on the cause, as reported."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Vcs:
+class Vcs(Struct, frozen=True, kw_only=True):
     """The state of the repository during a run."""
 
     commit: str | None = None
@@ -124,8 +121,7 @@ class Vcs:
     """All files with uncommitted changes, relative to the repository's top; empty if unknown or too many."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunId:
+class RunId(Struct, frozen=True, kw_only=True):
     """Ids that tell apart runs with the same files; the commit is in `Vcs`."""
 
     given: str | None = None
@@ -138,16 +134,14 @@ class RunId:
     """The machine, if the setting `record_host` puts it on record."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Simulator:
+class Simulator(Struct, frozen=True, kw_only=True):
     """A simulator that took part in a run."""
 
     name: str
     version: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Suite:
+class Suite(Struct, frozen=True, kw_only=True):
     """The tests that ran on one simulator in one build configuration."""
 
     suite: str
@@ -161,8 +155,7 @@ class Suite:
     """Three digits of a hash of each test's seeds, in the order of the list; None unless the tests differ in seeds."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Axes:
+class Axes(Struct, frozen=True, kw_only=True):
     """Versions of Python and cocotb, and the operating system: with the simulators, the axes of a matrix of runs."""
 
     python: str | None = None
@@ -170,8 +163,7 @@ class Axes:
     os: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Totals:
+class Totals(Struct, frozen=True, kw_only=True):
     """Numbers of tests by outcome in a run, counting the tests inside a runner one by one."""
 
     passed: int = 0
@@ -186,8 +178,7 @@ class Totals:
     noise_errors: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class PassedAgain:
+class PassedAgain(Struct, frozen=True, kw_only=True):
     """A test's first pass after it failed with a cause, or a later pass that proves more than all before it."""
 
     nodeid: str
@@ -209,8 +200,7 @@ FOR_ALL = "global"
 """Name of the mode in which a project accepts every failure, and the id of the waiver that this mode implies."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Waived:
+class Waived(Struct, frozen=True, kw_only=True):
     """Failures of one cause that people accept."""
 
     id: str
@@ -231,8 +221,7 @@ GateReason = Literal["waived", "wont_fix", "known", "new", "regressed", "unnamed
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gated:
+class Gated(Struct, frozen=True, kw_only=True):
     """The gate's decision on failures of one cause."""
 
     fingerprint: str
@@ -242,8 +231,7 @@ class Gated:
     """Whether the gate lets these failures through."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gate:
+class Gate(Struct, frozen=True, kw_only=True):
     """The gate's decision on a run, made before the run is on record."""
 
     mode: GateMode
@@ -282,8 +270,7 @@ class ListedCommits:
         return self.log_count - self.unread_count
 
 
-@dataclass(frozen=True, kw_only=True)
-class FirstBad(ListedCommits):
+class FirstBad(Struct, ListedCommits, frozen=True, kw_only=True):
     """The range of commits that introduced a cause: after a run that passed, up to the first run that failed."""
 
     fingerprint: str
@@ -322,8 +309,7 @@ class FirstBad(ListedCommits):
         return self.log[0] if self.is_certain and self.log_count == len(self.log) == 1 else ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SinceFix:
+class SinceFix(Struct, frozen=True, kw_only=True):
     """What changed and what passed since a fix, as seen by a run in which the fixed check fails again."""
 
     fingerprint: str
@@ -340,8 +326,7 @@ class SinceFix:
     """Whether none of the changed files can change the stimulus that a seed draws; False if that is unknown."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class OtherTest:
+class OtherTest(Struct, frozen=True, kw_only=True):
     """A test with an outcome other than passed, failed or error."""
 
     nodeid: str
@@ -364,8 +349,7 @@ def is_by_infrastructure(attempts: tuple[Attempt, ...]) -> bool:
     return bool(failed) and all(each.infrastructure for each in failed)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceRow:
+class SourceRow(Struct, frozen=True, kw_only=True):
     """A row of `sources` in a record: a file that the run wrote, or from which it was read."""
 
     path: str = ""
@@ -374,8 +358,7 @@ class SourceRow:
     """`WRITTEN` for a file that the run itself wrote."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FixRow:
+class FixRow(Struct, frozen=True, kw_only=True):
     """A row of `fixes` in a record: a statement by git, an agent or a person; a field is None if its key is missing."""
 
     fingerprint: str | None = None
@@ -407,8 +390,7 @@ MANY_BINS = f"more than {MOST_OF_A_POINT} bins"
 """What pages and lists print for the row `ALL_BINS`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BinRow:
+class BinRow(Struct, frozen=True, kw_only=True):
     """A row of `coverage` in a record: the state of one bin of a covergroup; a field is None if its key is missing."""
 
     covergroup: str = ""
@@ -427,8 +409,7 @@ class BinRow:
         return f"{self.hits} of {self.goal} bins covered" if self.bin == ALL_BINS else self.bin
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunRecord:
+class RunRecord(Struct, frozen=True, kw_only=True):
     """One archived run: immutable, and the only source of every count."""
 
     task_id: str
@@ -489,8 +470,7 @@ class RunRecord:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Run:
+class Run(Struct, frozen=True, kw_only=True):
     """The data of a run that a session, an ingest or a takeover passes to the pipeline."""
 
     task_id: str

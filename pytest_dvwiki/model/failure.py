@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 Phase = Literal["setup", "call", "teardown", "collect"]
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "flaky", "waived"]
@@ -20,8 +21,7 @@ Source = Literal["run", "results", "log", "stdout", "stderr", "report"]
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True, kw_only=True):
     """A part of a failure's text, limited in size: its head, the lines around each possible cause, its tail."""
 
     source: Source
@@ -36,8 +36,7 @@ class Excerpt:
         return "\n".join(line for _, line in self.lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class Frame(Struct, frozen=True, kw_only=True):
     """The innermost frame of a traceback that is in the user's code, not in a library."""
 
     file: str
@@ -51,8 +50,7 @@ class Frame:
     """The statement in another file that called into this file, as the traceback shows it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """The statement that reported a cause; comparing two shows whether the same check reported both messages."""
 
     report: str
@@ -70,8 +68,7 @@ class Place:
     """`file:line` of the user's frames that led to the statement, innermost first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogReference:
+class LogReference(Struct, frozen=True, kw_only=True):
     """A reference to a line of a log file; the file is not copied."""
 
     path: str
@@ -79,8 +76,7 @@ class LogReference:
     sha256: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """A command that reruns a failing test, as data from which its text is rendered."""
 
     arguments: tuple[str, ...]
@@ -95,8 +91,7 @@ class Command:
     """Node id of the test that the command runs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(Struct, frozen=True, kw_only=True):
     """One attempt of a test that ran more than once in a run."""
 
     outcome: Literal["passed", "failed", "error"]
@@ -111,8 +106,7 @@ class Attempt:
     """Whether the attempt failed because of a licence, a limit, a host or a file system."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """One test that failed, with its evidence, before it is classified."""
 
     nodeid: str
@@ -150,8 +144,7 @@ class Failure:
     """Whether the test passed, and `--dvwiki-strict-logs` made it fail because of an error line in its log."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Struct, frozen=True, kw_only=True):
     """The result of one test, for the totals and the list of tests."""
 
     nodeid: str
@@ -167,8 +160,7 @@ class Result:
     """Failures of a flaky test before it passed, in order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class Origin(Struct, frozen=True, kw_only=True):
     """The most likely location of the fault."""
 
     type: OriginType
@@ -181,8 +173,7 @@ class Origin:
         return self.type if self.type == "UNKNOWN" else f"{self.type}, {self.confidence:.0%}"
 
 
-@dataclass(frozen=True, slots=True)
-class Clue:
+class Clue(Struct, frozen=True):
     """One piece of evidence for the origin of a fault."""
 
     kind: str
@@ -195,8 +186,7 @@ class Clue:
     """Weight in log-odds; None means the fitted weight of the kind."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunnerUp:
+class RunnerUp(Struct, frozen=True, kw_only=True):
     """A line that was not chosen as the first cause."""
 
     pattern: str | None
@@ -204,8 +194,7 @@ class RunnerUp:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Like:
+class Like(Struct, frozen=True, kw_only=True):
     """The example of a pattern that is most similar to a message."""
 
     example: str
@@ -216,8 +205,7 @@ class Like:
     """Similarity of the words of example and message, from 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Struct, frozen=True, kw_only=True):
     """The classification of a failure, with the reasons for it."""
 
     error_class: str

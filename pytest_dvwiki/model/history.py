@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+from msgspec import Struct, field
 
 # msgspec reads the annotations when it converts JSON to fixes.
 from pytest_dvwiki.model.archive import FirstBad, ListedCommits, RunId, Vcs
@@ -21,8 +22,7 @@ class Pass(NamedTuple):
     """Short hash of the seed; None if the seed is not on record."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fix(ListedCommits):
+class Fix(Struct, ListedCommits, frozen=True, kw_only=True):
     """A fix with its outcome, from all records together; the row of one record is a `FixRow`."""
 
     text: str
@@ -72,8 +72,7 @@ class Fix(ListedCommits):
         return self.by == "git" and self.result == "failed" and not self.counts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StandingFix:
+class StandingFix(Struct, frozen=True, kw_only=True):
     """The fix of a cause that has not returned since."""
 
     cause: str
@@ -86,8 +85,7 @@ class StandingFix:
     """Node id, simulator and configuration of the tests that had failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceRun:
+class SourceRun(Struct, frozen=True):
     """A run whose record lists an artefact."""
 
     task_id: str
@@ -97,8 +95,7 @@ class SourceRun:
     commit: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class KnownBin:
+class KnownBin(Struct, frozen=True):
     """What the archive knows about a coverage bin."""
 
     filled: bool
@@ -107,8 +104,7 @@ class KnownBin:
     """Hits in the newest run that recorded the bin; None if they are not on record."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Onset:
+class Onset(Struct, frozen=True, kw_only=True):
     """The first appearance of a cause since its last fix, or ever if it has no fix."""
 
     moment: str | None = None
@@ -131,8 +127,7 @@ class Onset:
     """Maps a test to two numbers of runs since the first failure: those where it failed with the cause, and all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passing:
+class Passing(Struct, frozen=True, kw_only=True):
     """A test that passed in the current run, or a runner or module that contains a passing test."""
 
     nodeid: str
@@ -146,8 +141,7 @@ class Passing:
     """Whether no test inside the runner or module failed; True for a single test."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class StillFailing:
+class StillFailing(Struct, frozen=True, kw_only=True):
     """A test that failed with a cause and has not since passed with the strongest proof that a pass can give."""
 
     nodeid: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.model.sentences import shortened
 from pytest_dvwiki.patterns.matcher import Matcher, Rule
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 _SHOWN = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A mistake that the check found."""
 
     source: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.expressions import ExpressionError
 from pytest_dvwiki.fingerprint import mask
@@ -30,8 +31,7 @@ _PLAIN_WORDS = frozenset({"error", "the", "at", "of", "in", "is", "to", "its"})
 """Words that are useless in an id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(Struct, frozen=True):
     """The evidence that is on record for one cause without a pattern."""
 
     occurrences: tuple[tuple[str, str], ...]
@@ -41,8 +41,7 @@ class Cluster:
     """How the cause was fixed, if that is on record."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoPattern:
+class NoPattern(Struct, frozen=True):
     """Why there is no proposal."""
 
     reason: str

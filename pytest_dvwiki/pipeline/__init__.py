@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.git import onset
@@ -51,8 +53,7 @@ if TYPE_CHECKING:
 _Row = TypeVar("_Row", "FirstBad", "PassedAgain")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Archived:
+class Archived(Struct, frozen=True, kw_only=True):
     """The result of processing a run."""
 
     causes: tuple[Cause, ...] = ()
@@ -175,8 +176,7 @@ def _processed(run: Run, services: Services) -> Archived:
     return replace(archived, causes=causes, passed=tuple(of_passes))
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
+class _Judged(Struct, frozen=True):
     """A run's failures, judged by patterns, waivers and the archive before the run."""
 
     verdicts: tuple[Verdict, ...]

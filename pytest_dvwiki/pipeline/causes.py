@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.git.onset import known_or_new
 from pytest_dvwiki.causes.cause import Cause

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.capture.git.commits import Branch, MovedError, RefusedError
 from pytest_dvwiki.model.sentences import count, few
@@ -31,8 +32,7 @@ _FIXED = frozenset({"WIKI.md", "schema.yaml", ".gitignore", ".gitattributes"})
 """Files that are written once, into a new wiki, and from then on belong to people."""
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
+class Committed(Struct, frozen=True):
     """The result of a commit."""
 
     text: str = ""
@@ -41,8 +41,7 @@ class Committed:
     """What was left out, and why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Upkeep:
+class Upkeep(Struct, frozen=True, kw_only=True):
     """What an upkeep commit contains besides records and the owned parts of pages."""
 
     people: frozenset[str]

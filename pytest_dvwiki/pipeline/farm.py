@@ -6,8 +6,9 @@ import os
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,8 +26,7 @@ class FarmError(Exception):
     """A cluster that cannot be used; the message gives the reason and a remedy."""
 
 
-@dataclass(frozen=True, slots=True)
-class Farm:
+class Farm(Struct, frozen=True):
     """Where files are read."""
 
     jobs: int

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.git.onset import evidence
 from pytest_dvwiki.model import FixRow, PassedAgain, Passing

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import pickle
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.capture.files.sources import SourceError, read_source
 from pytest_dvwiki.logtext.logs import blocks
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.triage.texts.reading import Reading, TextClassifier
 
 
-@dataclass(frozen=True, slots=True)
-class ScannedLog:
+class ScannedLog(Struct, frozen=True):
     """One log that was read."""
 
     name: str
@@ -29,8 +29,7 @@ class ScannedLog:
     reading: Reading
 
 
-@dataclass(frozen=True, slots=True)
-class ScannedFile:
+class ScannedFile(Struct, frozen=True):
     """One file that was read: a log, or an archive of logs."""
 
     logs: tuple[ScannedLog, ...]

@@ -5,10 +5,10 @@ A *run* is a record in which the cause occurred. *Tests* counts failing tests ov
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from pytest_dvwiki.model import FirstBad, Onset, RunId, Waived
 from pytest_dvwiki.records import cause_records, fixes, matrix, proposals, sides, tables
@@ -68,8 +68,7 @@ class UnprovenPass(NamedTuple):
     """Seed of the failure; `UNKNOWN_SEED` if it is not on record."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CauseHistory:
+class CauseHistory(Struct, frozen=True, kw_only=True):
     """The history of one cause, from the records."""
 
     fingerprint: str

@@ -10,10 +10,10 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sqlite3
-from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 import msgspec
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.model import Occurrence, RunId, RunRecord, SourceRun

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from pytest_dvwiki.model import BinRow, KnownBin
 from pytest_dvwiki.records.aggregate import NEWEST_ROWS
@@ -25,8 +25,7 @@ class CoverageRow(NamedTuple):
     state: BinRow
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hole:
+class Hole(Struct, frozen=True, kw_only=True):
     """The history of one bin of a covergroup, from the records."""
 
     covergroup: str

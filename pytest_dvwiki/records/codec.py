@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-from dataclasses import fields
 from typing import Any
 
 import msgspec
@@ -22,7 +21,7 @@ _END = re.compile(rb'^end: "([0-9a-f]{16})"\n\Z', re.MULTILINE)
 _ORDER = ("schema", "task_id", "caller_task")
 _encoded: dict[bytes, bytes] = {}
 """Maps the YAML of the last encoded record to its document in MessagePack, which has lists in place of tuples."""
-_KEYS = (*_ORDER, *(field.name for field in fields(RunRecord) if field.name not in _ORDER))
+_KEYS = (*_ORDER, *(name for name in RunRecord.__struct_fields__ if name not in _ORDER))
 
 
 class RecordError(ValueError):

@@ -35,10 +35,11 @@ since before the fix does not show that the cause is back, nor does a failure on
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki.model import Fix, FixRow
 from pytest_dvwiki.records.chance import Rate  # noqa: TC001  # msgspec asks for it
@@ -70,8 +71,7 @@ ROW = msgspec.json.Decoder(FixRow)
 """Decodes the rows of `fixes`, which the tables hold as JSON."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Struct, frozen=True, kw_only=True):
     """An event in a run that indicates a fix: a test that passed again, or a statement on what was done."""
 
     moment: str
@@ -109,8 +109,7 @@ class Return(NamedTuple):
     """Whether the sources of the failing run had the changes of the fix; None if unknown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class Past(Struct, frozen=True, kw_only=True):
     """The behaviour of a cause's tests before its fix."""
 
     rate: Rate
@@ -120,8 +119,7 @@ class Past:
     """Whether one of the tests failed and passed with the same sources and seed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassingRun:
+class PassingRun(Struct, frozen=True, kw_only=True):
     """A run in which a test of a cause passed, after the cause was fixed."""
 
     task_id: str
@@ -131,8 +129,7 @@ class PassingRun:
     """The commit and uncommitted changes of the run; None if they are not on record."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FixState:
+class FixState(Struct, frozen=True, kw_only=True):
     """A fix and its result."""
 
     fix: Fix
@@ -204,8 +201,7 @@ def judge(steps: Iterable[Step], records: CauseRecords) -> list[FixState]:
     return states
 
 
-@dataclass(slots=True)
-class _FixSteps:
+class _FixSteps(Struct):
     """The steps that belong to one fix."""
 
     returned: Return | None
@@ -232,8 +228,7 @@ def _earlier(one: Return | None, other: Return | None) -> Return | None:
     return min(known, key=lambda each: (each.moment, not each.same_test), default=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Since:
+class _Since(Struct, frozen=True, kw_only=True):
     """When a cause came in, as far as the records show."""
 
     came: str

@@ -16,8 +16,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections import defaultdict
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki.records.checks import tokens_of
 from pytest_dvwiki.records.verdicts import Member, Merge
@@ -61,8 +63,7 @@ def new_merges(db: sqlite3.Connection, known: Verdicts) -> list[Merge]:
     return [merge for merge in found if known.is_new(merge)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """The first occurrence of a cause at a spot, which is a statement in one version of the sources."""
 
     fingerprint: str

@@ -10,8 +10,9 @@ No byte of a record changes. A file that cannot be repaired with certainty stays
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.records import disk, git_conflicts, store
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 _TASK_ID = re.compile(r"^task_id: *[\"']?([\w.-]+)", re.MULTILINE)
 
 
-@dataclass(slots=True)
-class Repairs:
+class Repairs(Struct):
     """The repairs that were made, or would be made; names are relative to the folder of the records."""
 
     changed: list[str] = field(default_factory=list)

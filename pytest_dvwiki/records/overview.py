@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from pytest_dvwiki.model import Totals, Waived
 from pytest_dvwiki.records import store
@@ -83,8 +83,7 @@ class CauseInRun(NamedTuple):
     """Whether people accept all failures of the cause."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
+class RunRow(Struct, frozen=True, kw_only=True):
     """A run, without its failures."""
 
     number: int
@@ -177,8 +176,7 @@ State = str
 _STATES = {"flaky": "K", "waived": "W", "xfailed": "X", "skipped": "S"}
 
 
-@dataclass(frozen=True, slots=True)
-class TestRow:
+class TestRow(Struct, frozen=True):
     """A test in the newest runs."""
 
     nodeid: str

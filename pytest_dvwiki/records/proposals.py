@@ -6,8 +6,9 @@ A cause keeps its proposal however many causes follow, so a new cause changes no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.records.fixes import STATES
 from pytest_dvwiki.records.tables import json_list
@@ -24,8 +25,7 @@ LAST_SEEN = 20
 """A fix is not proposed to a cause if this many other causes of the pattern were seen between the cause and the fix."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProposedFix:
+class ProposedFix(Struct, frozen=True, kw_only=True):
     """A fix that held for another cause of the same pattern."""
 
     pattern: str

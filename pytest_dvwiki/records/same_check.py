@@ -27,8 +27,9 @@ does not depend on the order in which the records arrive.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from pytest_dvwiki.records import fixes, store
 from pytest_dvwiki.records.cause_records import CauseRecords
@@ -60,8 +61,7 @@ class FailingTest(NamedTuple):
     """Empty if the test has no seed, `UNKNOWN_SEED` if the seed is not on record."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """The changes between a fix and a run."""
 
     since: str
@@ -78,8 +78,7 @@ class Change:
     """Whether no changed file can change the stimulus that a seed draws; False if that is unknown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckFailure:
+class CheckFailure(Struct, frozen=True, kw_only=True):
     """A check that fails in a run."""
 
     moment: str
@@ -96,8 +95,7 @@ class CheckFailure:
         return {each for each in self.failing if each.seed != UNKNOWN_SEED}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Struct, frozen=True, kw_only=True):
     """A cause of a check that has not returned since its newest fix."""
 
     name: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.records import fixes, tables
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.archive import Archive
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubtypeHistory:
+class SubtypeHistory(Struct, frozen=True, kw_only=True):
     """The history of one failure subtype, from the records."""
 
     name: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from pytest_dvwiki.fingerprint import mask
 from pytest_dvwiki.model import WRITTEN, Suite

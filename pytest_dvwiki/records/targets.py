@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from pytest_dvwiki.records.kinds import DETERMINISTIC_CLASSES, precedes_simulator
 

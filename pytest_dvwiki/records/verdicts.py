@@ -34,11 +34,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.records.disk import create
@@ -60,8 +61,7 @@ _FEWEST = 3
 _NAME = re.compile(r"\d{8}T\d{6}Z_[0-9a-f]{6}\.yaml")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ruling:
+class Ruling(Struct, frozen=True, kw_only=True):
     """The name and label of a cause from now on."""
 
     fingerprint: str
@@ -71,8 +71,7 @@ class Ruling:
     pattern: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Member:
+class Member(Struct, frozen=True, kw_only=True):
     """A cause that was merged with others, and its first occurrence."""
 
     fingerprint: str
@@ -84,8 +83,7 @@ class Member:
     line: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Merge:
+class Merge(Struct, frozen=True, kw_only=True):
     """Causes that one statement reported with different names at one position."""
 
     words: str
@@ -97,8 +95,7 @@ class Merge:
     source: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Apart:
+class Apart(Struct, frozen=True, kw_only=True):
     """Causes that people say are not the same."""
 
     kept: tuple[str, ...]
@@ -106,8 +103,7 @@ class Apart:
     reason: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rulings:
+class Rulings(Struct, frozen=True, kw_only=True):
     """The content of one file: results of a reclassification, merges that were learned, or corrections by people."""
 
     newest: str
@@ -126,8 +122,7 @@ class Rulings:
         return moment_of(record) <= self.newest and gave != (self.registry, self.fingerprint_version)
 
 
-@dataclass(frozen=True)
-class Verdicts:
+class Verdicts(Struct, frozen=True, dict=True):
     """All files of verdicts together, in the order in which they apply."""
 
     files: tuple[Rulings, ...] = ()

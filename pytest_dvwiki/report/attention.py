@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self
+
+from msgspec import Struct
 
 from pytest_dvwiki.capture.git.command import Git
 from pytest_dvwiki.capture.git.people import People
@@ -63,16 +64,14 @@ WHY = (Regressed, FixedBy, Came, Infrastructure)
 """The kinds of statements that explain a cause's state."""
 
 
-@dataclass(frozen=True, slots=True)
-class Looker:
+class Looker(Struct, frozen=True):
     """Somebody who should look at a cause, and why."""
 
     name: str
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttentionItem:
+class AttentionItem(Struct, frozen=True, kw_only=True):
     """A cause that needs attention."""
 
     cause: Cause
@@ -115,8 +114,7 @@ class AttentionItem:
         return [sentence(words) for words in stated if words]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attention:
+class Attention(Struct, frozen=True, kw_only=True):
     """The causes and waivers that need attention on a day."""
 
     day: date

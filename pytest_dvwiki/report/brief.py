@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.causes.words import sentence, text
 from pytest_dvwiki.model.sentences import count
@@ -25,8 +26,7 @@ NEWS = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
 _MOST_TESTS = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
+class Brief(Struct, frozen=True, kw_only=True):
     """One cause of a run as text, not yet escaped for any format."""
 
     fingerprint: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.model.sentences import count
@@ -43,8 +44,7 @@ _DONE = frozenset({"closed", "wont_fix", "rejected"})
 _TITLES = {"bugs": "Bugs", "patterns": "Patterns", "coverage": "Coverage", "specs": "Specifications"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Exported:
+class _Exported(Struct, frozen=True):
     """A page to export, with its text."""
 
     page: PageSummary

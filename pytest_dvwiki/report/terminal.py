@@ -9,8 +9,10 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_dvwiki.causes.statements import (
     Accepted,
@@ -76,16 +78,14 @@ _MARKUP = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line of text and the names of its markup."""
 
     text: str
     markup: dict[str, bool] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(Struct, frozen=True, kw_only=True):
     """The data of the run that the section shows."""
 
     archived: Archived

@@ -6,9 +6,10 @@ import os
 import platform
 import time
 from contextlib import suppress
-from dataclasses import replace
 from importlib import metadata
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.capture.interrupted import journal

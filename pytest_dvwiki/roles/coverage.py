@@ -5,9 +5,10 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.logtext.user_frames import shown_path
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 _CHOOSING = ("-k", "-m", "--lf", "--last-failed", "--sw", "--stepwise", "--deselect")
 
 
-@dataclass(frozen=True, slots=True)
-class SessionBins:
+class SessionBins(Struct, frozen=True):
     """The bins of all coverage reports of a session, merged."""
 
     bins: tuple[CoverBin, ...]

@@ -6,11 +6,11 @@ fails with an assertion of its own. The evidence of the first failure then also 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import pytest
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

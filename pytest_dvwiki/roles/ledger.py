@@ -7,9 +7,11 @@ at the end of the session, because a runner of cocotb's own plugin reports after
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.simulations.reproduce import LIMIT, STRICT, native
 from pytest_dvwiki.nodeids import stored_results
@@ -30,8 +32,7 @@ _RANK: dict[Outcome, int] = {"passed": 0, "skipped": 1, "xfailed": 2, "failed": 
 """Severity of each outcome; of a test's several phases, the worst outcome counts."""
 
 
-@dataclass(slots=True)
-class _Test:
+class _Test(Struct):
     """The state of one test while its reports arrive; its `Result` is made at the end of the session."""
 
     outcome: Outcome | None = None

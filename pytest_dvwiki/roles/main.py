@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import to_builtins
 
 from pytest_dvwiki.report import OUTPUT_FILES
 from pytest_dvwiki.roles.ledger import Ledger
@@ -160,7 +160,7 @@ class MainRole:
         with suppress(OSError):
             self._items.journal  # noqa: B018  # opened for its lock
         workerinput: dict[str, object] = node.workerinput  # type: ignore[attr-defined]
-        workerinput["dvwiki"] = {"task_id": self._task_id, "call": asdict(self._context.call)}
+        workerinput["dvwiki"] = {"task_id": self._task_id, "call": to_builtins(self._context.call)}
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:

@@ -11,10 +11,11 @@ import linecache
 import os
 import re
 from collections import deque
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.simulations.reproduce import STRICT, again, native
 from pytest_dvwiki.checks import SUFFIX
@@ -46,8 +47,7 @@ _PHASES = frozenset({"setup", "call", "teardown"})
 _CRASHED = "the xdist worker that ran the test crashed, and nothing says why"
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """The evidence for an item, collected by the process that ran it."""
 
     failures: tuple[Failure, ...] = ()

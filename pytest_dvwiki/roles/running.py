@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import pytest
@@ -22,8 +23,7 @@ _CAPTURING = frozenset({"capfd", "capfdbinary"})
 """Fixtures that let a test read the output of its children; that output must not be redirected."""
 
 
-@dataclass(slots=True)
-class Running:
+class Running(Struct):
     """A test while it runs."""
 
     item: pytest.Item

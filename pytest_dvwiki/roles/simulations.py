@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.files.artefacts import sha256_of
 from pytest_dvwiki.capture.processes import tools
@@ -29,8 +31,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Interest
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """The facts about a test, as seen by the process that ran it."""
 
     nodeid: str

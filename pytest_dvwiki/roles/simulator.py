@@ -12,11 +12,11 @@ import os
 import stat
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.simulations.unfinished import without_progress
 from pytest_dvwiki.model import Excerpt

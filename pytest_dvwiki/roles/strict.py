@@ -6,8 +6,9 @@ and xdist then treat the test as failed.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pytest_dvwiki.model import Excerpt
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_dvwiki.yamlio import YamlError, load
 
@@ -42,8 +43,7 @@ _METADATA = frozenset({"value", "source_file", "line_number", "matched_content",
 """The fields that every extraction has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """An item, a waiver or a scenario."""
 
     number: str
@@ -51,8 +51,7 @@ class Entry:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A block of code."""
 
     line: int

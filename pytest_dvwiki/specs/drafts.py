@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from pytest_dvwiki import yamlio
 from pytest_dvwiki.checks import SUFFIX
@@ -36,8 +37,7 @@ class DraftError(Exception):
     """No check can be made from a specification; the message gives the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A check made from a specification."""
 
     document: dict[str, Any]

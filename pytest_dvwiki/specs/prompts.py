@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki import reading, yamlio
 from pytest_dvwiki.llm.model import quoted
@@ -32,8 +33,7 @@ class TextsError(Exception):
     """A text file lacks a part; the message names file, part and remedy."""
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(Struct, frozen=True):
     """One of the five rounds in which a model writes a specification."""
 
     number: int
@@ -96,8 +96,7 @@ ROUNDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(Struct, frozen=True):
     """The text files that prompts are made from."""
 
     system: str

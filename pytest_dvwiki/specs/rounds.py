@@ -7,8 +7,9 @@ import re
 import shutil
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.records import disk
@@ -28,8 +29,7 @@ _DAY = 86_400
 _OURS = re.compile(r".+-[0-9a-f]{12}")
 
 
-@dataclass(frozen=True, slots=True)
-class RoundFiles:
+class RoundFiles(Struct, frozen=True):
     """The folder with the files of one item's rounds."""
 
     folder: Path

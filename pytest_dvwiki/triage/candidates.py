@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from pytest_dvwiki.logtext.messages import strip_line
 from pytest_dvwiki.logtext.tracebacks import chains, cut_off
@@ -26,8 +25,7 @@ _CUT_OFF = "python.traceback"
 NEVER_AWAITED = "python.never_awaited"
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A message that may be the first cause."""
 
     pattern: Pattern

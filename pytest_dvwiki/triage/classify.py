@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_left
-from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypedDict
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki.fingerprint import fingerprint
 from pytest_dvwiki.fingerprint_v1 import fingerprint_v1
@@ -61,8 +63,7 @@ class _Parts(TypedDict):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class FirstCause:
+class FirstCause(Struct, frozen=True):
     """The first cause with the facts needed to name it."""
 
     choice: Choice | None

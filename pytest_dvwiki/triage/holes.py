@@ -8,10 +8,11 @@ records, until few bins are open: nobody reads a thousand pages of one cross.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.model import BinRow
 from pytest_dvwiki.model.archive import ALL_BINS, MOST_OF_A_POINT
@@ -30,8 +31,7 @@ _SHORT = re.compile(r"[\w ,.-]{1,16}")
 """Names too short to hold a secret; skipping the search for secrets saves time with large crosses."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoverageNews:
+class CoverageNews(Struct, frozen=True, kw_only=True):
     """What is new in the coverage of a run, as rows of a record."""
 
     bins: int = 0

@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pytest_dvwiki.model import Clue, Origin
 from pytest_dvwiki.model.sentences import count, few

@@ -37,8 +37,9 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki import simulators
 from pytest_dvwiki.logtext.report_parts import parse_report
@@ -96,8 +97,7 @@ _FATAL = "RuntimeError: UVM_FATAL: "
 """The beginning of the exception with which pyuvm ends a test after a fatal report; the report's text follows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The first cause, the rule that chose it, and the other candidates."""
 
     candidate: Candidate

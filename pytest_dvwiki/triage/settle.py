@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
+
+from msgspec.structs import replace
 
 from pytest_dvwiki.patterns.schema import UNKNOWN
 from pytest_dvwiki.triage import origin as origins

@@ -15,9 +15,11 @@ like any other; it is only marked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.causes.words import waiver_text
@@ -48,8 +50,7 @@ class _WaiverError(ValueError):
     """An entry of `waivers.yaml` cannot be used; the message names file, line and remedy."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiver:
+class Waiver(Struct, frozen=True):
     """One accepted kind of failure."""
 
     id: str
@@ -74,8 +75,7 @@ class Waiver:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Waivers:
+class Waivers(Struct, frozen=True):
     """All waivers of a project."""
 
     mode: Mode = "selective"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import to_builtins
 
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.patterns.schema import PatternError
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 def shown(layout: Layout, proposal: Proposal) -> str:
     """Return a proposal as text for people and agents: author, reason, then the proposed text or the changes."""
-    keys = {key: value for key, value in asdict(proposal).items() if value and key not in {"text", "sources"}}
+    keys = {key: value for key, value in to_builtins(proposal).items() if value and key not in {"text", "sources"}}
     head = [f"{key}: {value}" for key, value in keys.items()] + [f"source: {each}" for each in proposal.sources]
     text = proposal.text
     present = WikiStore(WikiConfig(wiki_dir=layout.wiki), "human").fetch(proposal.target) if proposal.base else None

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.upkeep.findings import Finding
 from pytest_dvwiki.wiki.kinds.bug import is_decided, is_pointer
@@ -30,8 +31,7 @@ _CLAIMS = frozenset({"RTL_BUG", "TB_BUG"})
 _NAMED = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The verdict of dvwiki on one cause, and what people decided."""
 
     claimed: str
@@ -45,8 +45,7 @@ class Decision:
         return self.claimed == self.decided
 
 
-@dataclass(frozen=True, slots=True)
-class Decile:
+class Decile(Struct, frozen=True):
     """Decisions about verdicts of similar confidence."""
 
     low: int

@@ -7,9 +7,10 @@ exist twice but still count once. A file that is not a readable record stays whe
 from __future__ import annotations
 
 import calendar
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki import reading, runs
 from pytest_dvwiki.records import store
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 DAYS = 90
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compacted:
+class Compacted(Struct, frozen=True, kw_only=True):
     """The outcome of a roll-up."""
 
     months: dict[str, int]

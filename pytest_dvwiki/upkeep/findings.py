@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 Kind = Literal[
     "orphan",
@@ -62,8 +64,7 @@ WARNINGS: frozenset[Kind] = frozenset({"unseen", "drift_hint", "near_duplicate",
 """Kinds that do not make the check fail: they are worth a look, but nothing is certainly wrong."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Finding:
+class Finding(Struct, frozen=True, order=True):
     """One problem that a check found."""
 
     page: str
@@ -78,7 +79,7 @@ class Finding:
 
     def __post_init__(self) -> None:
         if not self.remedy:
-            object.__setattr__(self, "remedy", REMEDIES[self.kind])
+            force_setattr(self, "remedy", REMEDIES[self.kind])
 
     @property
     def is_settled_by_build(self) -> bool:

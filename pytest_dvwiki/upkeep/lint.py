@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
 
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.flaky import flaky_tests
@@ -44,8 +45,7 @@ _PLACE_OF_PROBLEM = re.compile(r"(?P<file>[^\s:]+\.ya?ml):(?:(?P<line>\d+):)? (?
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintReport:
+class LintReport(Struct, frozen=True, kw_only=True):
     """The findings of a check; paths are relative to the wiki."""
 
     orphan_pages: list[str] = field(default_factory=list)
@@ -90,8 +90,7 @@ class WikiLintService:
             return LintReport(suggestions=["run `dvwiki lint` to see why the check failed"], human_review_required=True)
 
 
-@dataclass(frozen=True, slots=True)
-class LintResult:
+class LintResult(Struct, frozen=True):
     """The result of a check."""
 
     findings: list[Finding] = field(default_factory=list)

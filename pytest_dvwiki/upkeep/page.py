@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.text.parts import heading_of, unfenced
@@ -20,8 +21,7 @@ _MARK = re.compile(r"<!-- dvwiki:(begin|end) ")
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
 
 
-@dataclass(frozen=True, slots=True)
-class PageLine:
+class PageLine(Struct, frozen=True):
     """A line of a page's text."""
 
     number: int
@@ -33,8 +33,7 @@ class PageLine:
     """True if the line is inside a region, which dvwiki writes."""
 
 
-@dataclass(frozen=True)
-class PageText:
+class PageText(Struct, frozen=True, dict=True):
     """The text of one page, without its frontmatter."""
 
     listed: PageSummary

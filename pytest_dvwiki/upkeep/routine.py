@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.records.disk import WikiError, replace
@@ -25,8 +26,7 @@ _MOST_PAGES = 1000
 """Above this number of pages, only `dvwiki lint` makes full checks, so that no test session waits for one."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCheck:
+class SessionCheck(Struct, frozen=True):
     """The findings of a session's check."""
 
     layout: Layout

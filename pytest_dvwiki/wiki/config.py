@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki import backends
 from pytest_dvwiki.settings import DEFAULT_WIKI_DIR, Layout, Settings, SettingsError, resolve
@@ -13,8 +15,7 @@ from pytest_dvwiki.wiki.root import find_root
 _SHARES = ("pattern_context_tokens", "bug_context_tokens", "coverage_context_tokens", "summary_context_tokens")
 
 
-@dataclass(frozen=True)
-class WikiConfig:
+class WikiConfig(Struct, frozen=True):
     """Where a wiki is, and how many tokens of a prompt it may fill: the block `wiki:` of project.yaml.
 
     `WikiQueryService` and `PromptLoader` answer only if `enabled` is true. The other services ignore this field: the

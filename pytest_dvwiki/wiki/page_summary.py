@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,8 +44,7 @@ def place_of(path: str) -> str:
     return path.partition("/")[2].removesuffix(".md")
 
 
-@dataclass(frozen=True, slots=True)
-class PageSummary:
+class PageSummary(Struct, frozen=True):
     """A page without its text."""
 
     path: str

@@ -8,8 +8,10 @@ after the decision, so that nobody has to decide twice.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading, yamlio
 from pytest_dvwiki.records import disk
@@ -39,8 +41,7 @@ class ReviewError(ValueError):
     """A proposal does not exist, cannot be read, or cannot be decided; the message is one line."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(Struct, frozen=True, kw_only=True):
     """A proposed change to the wiki, which waits for a person's decision or has been decided."""
 
     id: str

@@ -9,8 +9,9 @@ specific one decides.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from msgspec import Struct
 
 from pytest_dvwiki import reading, yamlio
 from pytest_dvwiki.wiki.page_summary import CATEGORIES
@@ -44,8 +45,7 @@ class SchemaError(ValueError):
     """An invalid `schema.yaml`; its text names file, line and remedy."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """A place in the wiki: a category, a page, or a part of a page."""
 
     category: str
@@ -80,8 +80,7 @@ class Address:
         return f"{self.category}{page}{f'#{self.heading}' if self.heading else ''}"
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """Mode and permissions of one section."""
 
     address: Address
@@ -113,8 +112,7 @@ def _is_below(page: str | None, folder: str | None) -> bool:
     return page is not None and folder is not None and folder.endswith("*") and page.startswith(folder[:-1])
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(Struct, frozen=True):
     """The sections and roles of a wiki."""
 
     sections: tuple[Section, ...]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki.page_cache import summary_of
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.review import Kind
 
 
-@dataclass(kw_only=True)
-class MemoryWiki:
+class MemoryWiki(Struct, kw_only=True):
     """Pages in memory, which more than one `MemoryStore` can share."""
 
     files: dict[str, bytes] = field(default_factory=dict)

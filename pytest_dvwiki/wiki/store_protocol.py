@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.wiki.schema import READ_CAP
@@ -15,8 +17,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.schema import Schema, Section
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageEntry:
+class PageEntry(Struct, frozen=True, kw_only=True):
     """An entry of a list: a page without its text, or a sub-folder if the list would otherwise be too long."""
 
     address: str
@@ -38,8 +39,7 @@ class PageEntry:
     """Number of pages in the sub-folder; 0 for a page."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class Fetched(Struct, frozen=True, kw_only=True):
     """The content of a page, or of a part of a page, as read."""
 
     address: str
@@ -74,8 +74,7 @@ class Fetched:
         return replace(self, content="".join(lines[:kept]), version="", left_out=left_out)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class Written(Struct, frozen=True, kw_only=True):
     """The outcome of a write."""
 
     status: Literal["done", "proposed", "conflict", "denied"]
@@ -91,8 +90,7 @@ class Written:
     """Id of the proposal, if the write is `proposed`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HandedOff:
+class HandedOff(Struct, frozen=True, kw_only=True):
     """The outcome of a handoff."""
 
     status: Literal["done", "denied"]

@@ -22,10 +22,12 @@ import argparse
 import json
 import math
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from pytest_dvwiki.patterns.registry import load_registry, load_subtypes
 from pytest_dvwiki.triage import origin as origins

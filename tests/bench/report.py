@@ -17,12 +17,13 @@ import shutil
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grown import Generator, Numbers, layout_of
+from msgspec.structs import replace
 
 from pytest_dvwiki.model import Suite, Totals
 from pytest_dvwiki.records.codec import encode

@@ -22,12 +22,13 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grown import BEGAN, Generator, Numbers, grow, layout_of
+from msgspec.structs import replace
 
 from pytest_dvwiki.agent.followed import FollowedWiki
 from pytest_dvwiki.agent.prompts import gather

@@ -17,9 +17,10 @@ import shutil
 import tarfile
 import tempfile
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.agent.prompts import gather

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from pytest_dvwiki.causes.cause import Cause, PageFacts
 from pytest_dvwiki.model import Fix, Occurrence, Origin

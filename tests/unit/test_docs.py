@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import runpy
 from pathlib import Path
@@ -23,6 +22,8 @@ from pytest_dvwiki.wiki.kinds.owned import OWNED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from msgspec import Struct
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -112,8 +113,8 @@ def test_files_that_are_named_for_maintainers_are_there(name: str) -> None:
     assert not [path for path in named if not any((top / path).exists() for top in (ROOT, ROOT / "pytest_dvwiki"))]
 
 
-def fields(*types: type) -> set[str]:
-    return {field.name for each in types for field in dataclasses.fields(each)}
+def fields(*types: type[Struct]) -> set[str]:
+    return {name for each in types for name in each.__struct_fields__}
 
 
 @pytest.mark.parametrize(

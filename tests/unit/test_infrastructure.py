@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.causes.statements import Came, FixedBy, Infrastructure

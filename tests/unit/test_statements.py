@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki.agent.knowledge import Knowledge
 from pytest_dvwiki.causes.cause import Cause

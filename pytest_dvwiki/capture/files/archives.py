@@ -15,9 +15,10 @@ import time
 import zipfile
 import zlib
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,8 +45,7 @@ malformed bytes that the libraries do not check for.
 """
 
 
-@dataclass(slots=True)
-class Budget:
+class Budget(Struct):
     """How many more bytes and files may come out of an archive, including the archives inside it."""
 
     bytes: int = _BYTES_LIMIT

@@ -13,10 +13,12 @@ import hashlib
 import os
 import re
 import shutil
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading, simulators
 from pytest_dvwiki.capture.files.archives import ArchiveError, Budget, is_archive, may_hold, single_name, unpack
@@ -52,8 +54,7 @@ _RECORD_KEYS = (re.compile(rb"^schema: \d", re.MULTILINE), re.compile(rb"^task_i
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Artefact:
+class Artefact(Struct, frozen=True, kw_only=True, dict=True):
     """A file that a run wrote."""
 
     path: Path
@@ -90,8 +91,7 @@ class Artefact:
             return _digest(stream, self.path)
 
 
-@dataclass(slots=True)
-class FoundArtefacts:
+class FoundArtefacts(Struct):
     """The result of a search."""
 
     artefacts: list[Artefact] = field(default_factory=list)

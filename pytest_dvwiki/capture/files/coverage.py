@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.xml_events import FileError, UnfitError, read_events
@@ -74,8 +76,7 @@ def read_coverage(path: Path) -> list[CoverBin]:
     return reader.bins
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """The merged coverage reports of one run."""
 
     bins: tuple[CoverBin, ...] = ()

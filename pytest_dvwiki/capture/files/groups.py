@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.files.artefacts import Artefact, Kind
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """The files of one run."""
 
     name: str

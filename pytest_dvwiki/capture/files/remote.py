@@ -7,10 +7,11 @@ import io
 import re
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,8 +25,7 @@ class RemoteError(Exception):
     """A URL cannot be read; the message gives the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteFile:
+class RemoteFile(Struct, frozen=True):
     """One file behind a URL."""
 
     url: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
 
 from pytest_dvwiki.capture.files.xml_events import FileError, UnfitError, read_events
 
@@ -56,8 +57,7 @@ class EmptyResultsError(ResultsError):
     """An empty results file, created for a run that ended before writing it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Struct, frozen=True, kw_only=True):
     """One test of a results file."""
 
     name: str
@@ -94,8 +94,7 @@ class Case:
         return f"{self.classname}.{self.name}" if self.classname else self.name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResultsFile:
+class ResultsFile(Struct, frozen=True, kw_only=True):
     """The tests of a results file, in the order of the file."""
 
     path: Path
@@ -167,8 +166,7 @@ def _shorten(text: str, limit: int) -> str:
     return str(collected)
 
 
-@dataclass(slots=True)
-class _OpenCase:
+class _OpenCase(Struct):
     """The test whose element is open."""
 
     attributes: dict[str, str]

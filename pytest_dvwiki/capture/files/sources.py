@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from pytest_dvwiki.capture.files.archives import (
     ArchiveError,
@@ -28,8 +29,7 @@ class SourceError(Exception):
     """A file cannot be read to its end; the message gives the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A file to read: a log, or an archive or compressed file with logs."""
 
     place: Path | str
@@ -57,8 +57,7 @@ class Source:
         return self.place.open("rb", buffering=0)
 
 
-@dataclass(slots=True)
-class Sources:
+class Sources(Struct):
     """The result of a search."""
 
     files: list[Source] = field(default_factory=list)

@@ -11,10 +11,11 @@ import os
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -52,8 +53,7 @@ class MovedError(RefusedError):
     """The branch got another commit in the meantime; another try may succeed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """A file that differs from its version on the branch, or is not on the branch."""
 
     path: str

@@ -8,7 +8,8 @@ begins with a slash. Lines that are not rules are ignored.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 """Possible paths of the file, relative to the top of the repository; the first that exists counts."""
@@ -20,8 +21,7 @@ _PART = re.compile(
 )
 
 
-@dataclass(slots=True)
-class _Section:
+class _Section(Struct):
     """The rules of a section; the last rule that matches wins."""
 
     default: tuple[str, ...] = ()

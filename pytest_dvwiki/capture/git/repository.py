@@ -10,9 +10,10 @@ import hashlib
 import itertools
 import re
 import tempfile
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal, Self
+
+from msgspec import Struct
 
 from pytest_dvwiki.capture.git import revisions
 from pytest_dvwiki.capture.git.command import COMMIT, DIFF, PATCH, Git, clean_text, git
@@ -69,8 +70,7 @@ _SHORT = 12
 _IN_TEXT = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference(ListedCommits):
+class Difference(Struct, ListedCommits, frozen=True, kw_only=True):
     """The difference between two states of a repository, without files that the plugin wrote."""
 
     change: Change
@@ -82,7 +82,7 @@ class Difference(ListedCommits):
     files: tuple[str, ...] = ()
     """Names of the files, relative to the repository's top."""
     file_count: int = 0
-    all_files: tuple[str, ...] = field(default=(), repr=False)
+    all_files: tuple[str, ...] = ()
     """Names, as in git, of all files whose difference may matter; empty if unknown.
 
     Sources that differ only in comments, or that the failing simulation is known not to have read, are left out unless
@@ -624,8 +624,7 @@ def _edits(files: Sequence[str], count: int) -> str:
     return f"uncommitted changes in {few(files, _IN_TEXT, of=count)}" if files else "uncommitted changes"
 
 
-@dataclass(frozen=True, slots=True)
-class _Suspects:
+class _Suspects(Struct, frozen=True):
     """The evidence that points to files: the text of a failure, and the files that the failing simulation read."""
 
     text: str = ""

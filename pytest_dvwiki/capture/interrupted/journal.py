@@ -16,8 +16,10 @@ import socket
 import sys
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.simulations.reproduce import Call  # noqa: TC001  # msgspec reads the annotations
 from pytest_dvwiki.nodeids import stored_command, stored_failure
@@ -40,8 +42,7 @@ MAIN = "main"
 SUFFIX = ".jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class Begin:
+class Begin(Struct, frozen=True):
     """An item that started a child process."""
 
     nodeid: str
@@ -98,7 +99,7 @@ class Journal:
 
     def sources(self, vcs: Vcs) -> None:
         """Record the state of the repository."""
-        self._append(event="sources", **asdict(vcs))
+        self._append(event="sources", **to_builtins(vcs))
 
     def begin(self, begin: Begin) -> None:
         """Record that an item starts a child."""
@@ -110,7 +111,7 @@ class Journal:
             program=redact(begin.program),
             opened=tuple(map(redact, begin.opened)),
         )
-        self._append(event="begin", **asdict(kept))
+        self._append(event="begin", **to_builtins(kept))
 
     def end(self, nodeid: str) -> None:
         """Record that the evidence of an item was read."""
@@ -134,7 +135,7 @@ class Journal:
             runner=redact_id(unfinished.runner),
             command=stored_command(unfinished.command, unfinished.nodeid),
         )
-        self._append(event="test_begin", **asdict(kept))
+        self._append(event="test_begin", **to_builtins(kept))
 
     def end_test(self, nodeid: str) -> None:
         """Record that a test inside a simulator ended."""

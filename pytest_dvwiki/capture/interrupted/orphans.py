@@ -12,11 +12,12 @@ import os
 import socket
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.git.command import COMMIT, clean_text
@@ -41,8 +42,7 @@ _MOST_OF_LINE = 4 << 20
 _MOST_FAILURES = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Orphan:
+class Orphan(Struct, frozen=True):
     """The journal of a killed run."""
 
     folder: Path

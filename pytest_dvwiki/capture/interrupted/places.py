@@ -9,9 +9,10 @@ import stat
 import sys
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.reading import UnreadableError
 from pytest_dvwiki.umask import as_open_as
@@ -27,8 +28,7 @@ _MOST_RUNS = 64
 """Maximum number of runs that one session examines; other runs wait until these are archived."""
 
 
-@dataclass(frozen=True, slots=True)
-class JournalFolder:
+class JournalFolder(Struct, frozen=True):
     """A journal folder."""
 
     folder: Path

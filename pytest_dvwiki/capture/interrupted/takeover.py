@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.processes import tools
@@ -32,8 +33,7 @@ _MOST_LOGS = 3
 _STREAMS: tuple[Source, ...] = ("stdout", "stderr")
 
 
-@dataclass(frozen=True, slots=True)
-class Remains:
+class Remains(Struct, frozen=True):
     """The failures and results of a killed run."""
 
     failures: tuple[Failure, ...]

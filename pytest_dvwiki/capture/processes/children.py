@@ -16,9 +16,10 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from pytest_dvwiki.capture.processes.commands import commands
 
@@ -43,8 +44,7 @@ _LIMIT = 64
 """Maximum number of children, and of opened files, kept for one test: the newest, and always the first child."""
 
 
-@dataclass(frozen=True, slots=True)
-class Child:
+class Child(Struct, frozen=True):
     """A process that a test started."""
 
     arguments: tuple[str, ...]
@@ -60,8 +60,7 @@ class Child:
         return os.path.basename(self.arguments[0]) if self.arguments else ""  # noqa: PTH119  # may not be a path
 
 
-@dataclass(slots=True)
-class Children:
+class Children(Struct):
     """The child processes of one test, in order."""
 
     on_start: Callable[[Child], None] | None = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import signal
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.model.sentences import LOGGED
 
@@ -36,8 +37,7 @@ _SHELL_SIGNALS = 128
 _LIMIT_STATUS = 124
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Ending(Struct, frozen=True, kw_only=True):
     """The end of a simulation, or of the build before it, as far as the caller saw it."""
 
     status: int | None = None

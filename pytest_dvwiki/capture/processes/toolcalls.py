@@ -11,8 +11,9 @@ import os
 import re
 import shlex
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki import reading, simulators
 
@@ -46,8 +47,7 @@ _CARRIERS = re.compile(r"(?:perl|python[\d.]*|gdb|valgrind|rr|strace|perf|taskse
 """Programs that run a tool given as their argument."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True, kw_only=True):
     """The facts about the design that a command line builds or runs."""
 
     simulator: str | None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading, yamlio
 from pytest_dvwiki.capture.simulations.named_runs import NamedRun

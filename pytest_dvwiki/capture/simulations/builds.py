@@ -12,8 +12,10 @@ import hashlib
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.processes.commands import commands
@@ -34,8 +36,7 @@ _NO_RUN = "0000"
 _OWN = re.compile(r"[0-9a-f]{16}\.json")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Build:
+class Build(Struct, frozen=True, kw_only=True):
     """The last build of a place."""
 
     simulator: str | None
@@ -52,8 +53,7 @@ class Build:
     """Hashes of the names of all macros that the build's commands define, sorted; None if they are unknown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
+class Setup(Struct, frozen=True, kw_only=True):
     """The design that a simulation ran, as far as known."""
 
     simulator: str | None = None

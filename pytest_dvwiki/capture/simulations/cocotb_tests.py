@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki.logtext.user_frames import last_trace
 
@@ -32,8 +34,7 @@ _OLD_MESSAGE = re.compile(r"Test failed with (?:COCOTB_)?RANDOM_SEED=\d+$")
 """Text that cocotb 1.9 writes in place of the error."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CocotbTest:
+class CocotbTest(Struct, frozen=True, kw_only=True):
     """One cocotb test of one run of a simulator."""
 
     name: str

@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import re
 import shlex
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki import simulators
 from pytest_dvwiki.capture.simulations.reproduce import masked
@@ -40,8 +42,7 @@ _LONGEST_COMMAND = 1 << 16
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamedRun:
+class NamedRun(Struct, frozen=True, kw_only=True):
     """The facts in a log, or in its path, about the run that wrote it."""
 
     test: str
@@ -56,8 +57,7 @@ class NamedRun:
     """Whether the log of a UVM run shows neither the report summary nor the end of the simulator."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathTemplate:
+class PathTemplate(Struct, frozen=True):
     """A template for the end of a log's path, from project.yaml: `{test}.{seed}/run.log`."""
 
     text: str

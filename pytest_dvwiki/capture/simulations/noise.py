@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki import simulators
 from pytest_dvwiki.capture.simulations.unfinished import without_progress
@@ -39,8 +40,7 @@ _ERROR = (
 _TIME = re.compile(r"\bTime: \d")
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorLines:
+class ErrorLines(Struct, frozen=True):
     """The error lines of a text."""
 
     count: int = 0

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_dvwiki import simulators
 from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, ROOM, ErrorCounter, ErrorLines
@@ -79,8 +81,7 @@ _TESTS_LIMIT = 200_000
 _LINES_BACK = 400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedTest:
+class LoggedTest(Struct, frozen=True, kw_only=True):
     """One test in a log."""
 
     name: str
@@ -112,8 +113,7 @@ class LoggedTest:
         return "\n".join(line for number, line in self.lines if self.verdict is not None and number > self.verdict)
 
 
-@dataclass(slots=True, kw_only=True)
-class Regression:
+class Regression(Struct, kw_only=True):
     """One run of a simulator in a log."""
 
     blocks: list[LoggedTest] = field(default_factory=list)

@@ -8,9 +8,11 @@ import os
 import posixpath
 import re
 import shlex
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.redact import MASKED, redact
@@ -94,8 +96,7 @@ _SHORT = re.compile(r"-[flqsvx]+")
 _SHORT_WITH_VALUE = re.compile(r"-[flqsvx]*[kmnr](?P<value>.*)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """The parts of a session's command line that a rerun of one of its tests has to repeat."""
 
     arguments: tuple[str, ...] = ("pytest",)

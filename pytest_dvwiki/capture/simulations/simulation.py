@@ -6,8 +6,10 @@ when the simulation ended and, if there is no results file, how the tests before
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.simulations.failures_of_items import (
     build_failed,
@@ -34,8 +36,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Interest, Phase
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Simulation:
+class Simulation(Struct, frozen=True, kw_only=True):
     """One run of a simulator by a pytest item, or the build before it."""
 
     nodeid: str
@@ -86,8 +87,7 @@ class Simulation:
     """Call that ran the item; if None, the failures have no command."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulationOutcome:
+class SimulationOutcome(Struct, frozen=True, kw_only=True):
     """The result of one simulation; the `Evidence` for a test joins the outcomes of all its simulations.
 
     If `failures` is empty, a failure of the item is not due to the simulation.

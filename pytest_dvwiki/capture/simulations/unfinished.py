@@ -6,8 +6,10 @@ Such a test reports only that it began; only the process that ran the simulator 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.processes.ending import timeout_in
 from pytest_dvwiki.model import Command, Excerpt  # msgspec reads the annotations
@@ -25,8 +27,7 @@ _NO_RESULTS = "no results file was written"
 """Start of the plugin's own sentence about a simulation that ended early without an error."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnfinishedTest:
+class UnfinishedTest(Struct, frozen=True):
     """A test that began inside a simulator."""
 
     nodeid: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import textwrap
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, to_builtins
 
 from pytest_dvwiki.cli import UsageError
 from pytest_dvwiki.cli.patterns.active import add_sources, registry_of, shown
@@ -36,8 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_sources(parser)
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedLine:
+class MatchedLine(Struct, frozen=True):
     """A line of the text that at least one pattern matches."""
 
     line: int
@@ -174,7 +174,7 @@ def _wrapped(indent: str, text: str, *, most: int) -> list[str]:
 def _as_dict(name: str, verdict: Verdict | None, lines: list[MatchedLine], matched: int) -> dict[str, Any]:
     return {
         "file": name,
-        "verdict": None if verdict is None else asdict(verdict),
+        "verdict": None if verdict is None else to_builtins(verdict),
         "matched": matched,
-        "lines": [asdict(line) for line in lines],
+        "lines": [to_builtins(line) for line in lines],
     }

@@ -8,11 +8,11 @@ shape has its value as a title.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pygal
 from markupsafe import Markup
+from msgspec import Struct
 from pygal.etree import etree
 from pygal.style import Style
 
@@ -54,8 +54,7 @@ class ChartRow(NamedTuple):
     values: tuple[float | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Struct, frozen=True):
     """A chart of values over runs.
 
     Args:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.records import aggregate, overview
@@ -31,8 +32,7 @@ _HOUR = 3600
 _WORDS: tuple[Word, ...] = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Known(Struct, frozen=True, kw_only=True):
     """A cause on record, with its sums over all runs; causes that share a page count as one."""
 
     name: str
@@ -69,8 +69,7 @@ class Known:
         return f"{self.page.status}, passes since {passes}" if passes else self.page.status
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recovery:
+class Recovery(Struct, frozen=True, kw_only=True):
     """How long a regression, that is, the runs with one name, took to be free of failures again."""
 
     name: str
@@ -87,8 +86,7 @@ class Recovery:
         return statistics.median(self.hours) if self.hours else None
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """A cause in a ranking."""
 
     known: Known
@@ -99,8 +97,7 @@ class Share:
     """Length of the cause's bar, from 0 to 100."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunCause:
+class RunCause(Struct, frozen=True):
     """A cause in a run."""
 
     known: Known

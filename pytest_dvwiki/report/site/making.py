@@ -10,12 +10,12 @@ import hashlib
 import json
 import time
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
+from msgspec import Struct
 
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.causes.statements import FixedBy, Reproduce, standing, statements
@@ -62,8 +62,7 @@ _STYLE = Style(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """The outcome of making the site."""
 
     pages: int
@@ -386,8 +385,7 @@ def _chunks(base: str, rows: Sequence[_Row], most: int) -> list[tuple[str, list[
     return [(path, part, names) for path, part in zip(paths, parts, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class Month:
+class Month(Struct, frozen=True):
     """The sums over the runs of a month."""
 
     month: str

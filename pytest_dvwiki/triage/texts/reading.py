@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki.logtext.report_parts import parse_report
 from pytest_dvwiki.triage import compared
@@ -29,8 +30,7 @@ _NAMES = ("error_class", "failure_subtype", "fingerprint", "primary")
 _KEYS = (*_NAMES, "line", "pattern", "rule", "origin", "fix", "like", "runners_up")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class Sighting(Struct, frozen=True, kw_only=True):
     """One cause in a text."""
 
     error_class: str
@@ -46,8 +46,7 @@ class Sighting:
     fix: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """The result for a bare text."""
 
     verdict: Verdict | None = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki import simulators
 
@@ -29,8 +30,7 @@ _COCOTB = re.compile(
 _SIMULATION = r"\bcocotb|\bpyuvm\b|\bdut\b|\bLogicArray\b|\bBinaryValue\b|\bUVM_|\b\d+\.\d+ns\b|\.svh?\b|\.vhdl?\b"
 
 
-@dataclass(frozen=True, slots=True)
-class Sections:
+class Sections(Struct, frozen=True):
     """The sections of a text, found by the lines of cocotb's log that begin or end a test."""
 
     cocotb: bool

@@ -9,8 +9,10 @@ their messages are counted.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from pytest_dvwiki.logtext.messages import LONGEST
 from pytest_dvwiki.patterns.kinds import KindCounts
@@ -48,8 +50,7 @@ def watched() -> tuple[str, ...]:
     return (*sections.WORDS, *success.words())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Kept(Struct, frozen=True, kw_only=True):
     """What a sieve kept of a text."""
 
     lines: tuple[tuple[int, str], ...]

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki import simulators
 from pytest_dvwiki.logtext.messages import begins_message, strip_line
@@ -39,8 +41,7 @@ _NAMELESS = frozenset({UNKNOWN, "unclassified_message"})
 _WARNING = "Warning: |WARNING: |UVM_WARNING"
 
 
-@dataclass(frozen=True, slots=True)
-class _Joined:
+class _Joined(Struct, frozen=True):
     """A line put together from the parts into which it was wrapped."""
 
     first: int

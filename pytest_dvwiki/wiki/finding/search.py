@@ -8,9 +8,10 @@ from __future__ import annotations
 import abc
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from msgspec import Struct
 
 from pytest_dvwiki import backends
 from pytest_dvwiki.search import keyword
@@ -41,8 +42,7 @@ FOLDERS = (*CATEGORIES, FOLDER)
 _TITLE, _LABEL, _TEXT = 3, 2, 1
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(Struct, frozen=True):
     """A page that matches a query."""
 
     page_path: str
@@ -105,8 +105,7 @@ def shown_status(path: str, metadata: Mapping[str, Any]) -> str:
     return "stale" if is_gone(metadata) else status_of(metadata) or str(metadata.get("action_class") or "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
+class Filters(Struct, frozen=True, kw_only=True):
     """Conditions on pages; a condition that is None accepts any value.
 
     Raises:

@@ -6,7 +6,7 @@ people from then on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from pytest_dvwiki.records import git_conflicts
 from pytest_dvwiki.wiki.text import pages, parts
@@ -20,8 +20,7 @@ _NAME = 200
 _LONGEST = 4000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clarification:
+class Clarification(Struct, frozen=True, kw_only=True):
     """A clarification of one feature of the specification."""
 
     feature: str

@@ -14,9 +14,10 @@ other. A page that cannot be edited safely is left as it is, and the refusal giv
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
 
 from pytest_dvwiki import yamlio
 from pytest_dvwiki.wiki.text import parts
@@ -40,15 +41,13 @@ _NO_VALUE = "no value of any page"
 _BOM = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """Why a page was left unchanged: one line, without the page's name."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """A page as read from its file."""
 
     metadata: dict[str, Any]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.model.sentences import count
@@ -35,8 +37,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.writing.writer import Progress
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveResult:
+class ArchiveResult(Struct, frozen=True, kw_only=True):
     """The result of archiving a run; paths are relative to the wiki."""
 
     pages_created: list[str]
@@ -52,8 +53,7 @@ class ArchiveResult:
     """For each cause whose new page is similar to an older page: the name of the older page, then of the new one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuildResult:
+class BuildResult(Struct, frozen=True, kw_only=True):
     """The result of a build, or of a check; paths are relative to the wiki."""
 
     changed: list[str]

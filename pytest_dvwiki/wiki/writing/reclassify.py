@@ -7,8 +7,9 @@ these occurrences lead to different causes, or if none can be judged, the cause 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from pytest_dvwiki.records import verdicts
 from pytest_dvwiki.records.archive import Archive
@@ -29,8 +30,7 @@ ASKED = 10
 """Maximum number of a cause's occurrences that are judged again, the newest first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reclassified:
+class Reclassified(Struct, frozen=True, kw_only=True):
     """The outcome of a reclassification; its numbers count causes."""
 
     moved: int
@@ -101,8 +101,7 @@ def reclassify(
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     """One occurrence in two forms: as archived, and with the label and fingerprint that verdicts files give it now."""
 
     moment: str

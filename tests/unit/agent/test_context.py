@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 
 from pytest_dvwiki.agent.knowledge import usefulness
 from pytest_dvwiki.agent.prompts import gather

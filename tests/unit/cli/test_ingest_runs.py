@@ -6,11 +6,11 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.interrupted.journal import Begin, Journal
 from pytest_dvwiki.cli import main

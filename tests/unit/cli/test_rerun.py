@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.model import Command, FailedTest, Failure, Verdict

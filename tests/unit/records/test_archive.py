@@ -6,10 +6,10 @@ import errno
 import os
 import shutil
 import sqlite3
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki.model import FailedTest, PassedAgain, Passing, Vcs
 from pytest_dvwiki.records import aggregate, failing, store, subtype_history

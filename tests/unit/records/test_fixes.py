@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from pytest_dvwiki.causes.words import fix_text
 from pytest_dvwiki.model import Attempt, FailedTest, Fix, OtherTest, PassedAgain, SinceFix, Suite, Vcs

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki.records.targets import ANY, Target, of_failure, share_a_test
 

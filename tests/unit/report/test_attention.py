@@ -5,12 +5,12 @@ from __future__ import annotations
 import builtins
 import re
 import subprocess
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.model import FirstBad, Place, RunRecord, Totals

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.files.artefacts import sha256_of
 from pytest_dvwiki.report import allure, codequality, github, html, junit

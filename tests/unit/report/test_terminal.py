@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki.causes.cause import Cause, PageFacts
 from pytest_dvwiki.causes.passed import Lasting, passed
@@ -111,7 +111,7 @@ REGRESSED = replace(
 def shown(*causes: Cause, verbosity: int = 0, width: int = 80, **kwargs: object) -> list[str]:
     archived = Archived(causes=causes)
     session = Session(archived=archived, root=ROOT, wiki=ROOT / ".agent" / "wiki")
-    session = replace(session, **kwargs)  # type: ignore[arg-type]
+    session = replace(session, **kwargs)
     return [line.text for line in render(session, verbosity=verbosity, width=width)]
 
 

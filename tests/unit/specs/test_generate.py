@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 from llm_server import ScriptedModel
+from msgspec.structs import replace
 
 from pytest_dvwiki.checks.evaluate import check
 from pytest_dvwiki.checks.schema import load_outline

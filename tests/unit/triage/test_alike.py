@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki.model import Excerpt, Failure, Verdict
 from pytest_dvwiki.patterns.registry import load_registry

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki.model import Excerpt, Failure, Frame, Origin, Result, Source, Verdict
 from pytest_dvwiki.patterns.registry import load_registry

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki.model import Command, Origin, PassedAgain, Place, Vcs
 from pytest_dvwiki.records import WikiError, disk

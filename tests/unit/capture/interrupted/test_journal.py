@@ -8,10 +8,10 @@ import subprocess
 import sys
 import textwrap
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.interrupted.journal import Begin, Journal, open_journal
 from pytest_dvwiki.capture.interrupted.orphans import Orphan, find_orphans
@@ -55,7 +55,7 @@ def write_and_die(place: Path, code: str) -> None:
     """Writes a journal in a process that is killed."""
     head = f"""
         import os, signal, time
-        from dataclasses import replace
+        from msgspec.structs import replace
         from pathlib import Path
         from pytest_dvwiki.capture.interrupted.journal import Begin, Journal
         from pytest_dvwiki.model import Excerpt, Failure

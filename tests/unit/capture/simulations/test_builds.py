@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.processes.toolcalls import read_call
 from pytest_dvwiki.capture.simulations.builds import Build, Builds, Setup, Watch, _config, _hashed, setup_of_log

@@ -9,11 +9,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki.capture.processes.tools import cocotb_version
 from pytest_dvwiki.capture.simulations.reproduce import Call

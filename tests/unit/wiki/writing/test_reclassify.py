@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_dvwiki.model import Verdict
 from pytest_dvwiki.records import aggregate
@@ -48,7 +48,7 @@ def into(becomes: str | dict[str, str] = NEW, **label: str) -> Callable[[Occurre
             primary=item.primary,
             pattern=item.pattern,
         )
-        return replace(verdict, **label)  # type: ignore[arg-type]  # texts only
+        return replace(verdict, **label)
 
     return judge
 
