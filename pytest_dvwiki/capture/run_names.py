@@ -1,4 +1,4 @@
-"""Names of simulations and tests that stay the same from run to run, from the files that runs leave behind."""
+"""Name simulations and tests by the files that their runs leave behind, with the same names in every run."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class History(Protocol):
         ...
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
-        """Return the newest fix of each cause of a check, without causes that returned; the last seen cause first."""
+        """Return the newest fix of each cause of `fingerprint` that has not returned, the most recently seen first."""
         ...
 
     def cause_of(

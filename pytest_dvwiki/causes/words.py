@@ -319,7 +319,7 @@ def gate_text(mode: str, gate: Gate | None, *, refused: str, status: int, waived
     base = f" of {gate.base[:_SHORT]}" if gate is not None and gate.base else ""
     name = f"dvwiki gate {mode}{base}"
     if refused or gate is None:
-        return f"{name}: changes nothing, exit status {status}: {refused}"
+        return f"{name}: exit status stays {status}, because {refused}"
     if gate.is_open:
         parts = _gated(gate.failures, waived)
         return f"{name}: let {_number(gate.failures)} through, exit status 0 instead of {status}: {parts}"

@@ -105,7 +105,7 @@ def _steps(settings: Settings) -> Iterator[str]:
     if left := leave_out(layout, _STALE_DAYS, lock_timeout=timeout):
         yield f"stale for {_STALE_DAYS} days, left out of index and prompts: {', '.join(_pages(left))}"
     if marked := mark(layout, lock_timeout=timeout):
-        yield f"drift: {', '.join(_pages(marked))}: marked, or no longer marked, as citing missing code"
+        yield f"drift: {', '.join(_pages(marked))}: warning of missing code was set or removed"
     yield from _compiled(settings)
     compacted = compact(layout, lock_timeout=timeout)
     if compacted.months:

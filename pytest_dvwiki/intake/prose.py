@@ -1,4 +1,4 @@
-"""Failures that a report mentions in prose, found by rules in the messages and labels that it quotes."""
+"""Failures that a report mentions in prose: rules find them by the messages and labels that the report quotes."""
 
 from __future__ import annotations
 

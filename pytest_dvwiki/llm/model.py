@@ -53,7 +53,7 @@ class Answer(Struct, frozen=True):
 
 
 class Event(Struct, frozen=True):
-    """One event while a model is asked, such as an attempt or its failure."""
+    """One event during a call of a model, such as an attempt or its failure."""
 
     kind: EventKind
     step: str

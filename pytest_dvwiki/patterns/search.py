@@ -18,7 +18,7 @@ import msgspec
 from pytest_dvwiki.expressions import Expression, FirstMatch, given
 
 WIDE = 16
-"""Number of possible repetitions from which a part counts as wide: its match can then end almost anywhere."""
+"""Minimum number of possible repetitions for a part to count as wide: its match can then end almost anywhere."""
 
 _PART = re.compile(
     r"(?P<atom>\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?:|.)"

@@ -429,7 +429,7 @@ def _runs_alone(failure: Failure) -> bool:
 
 
 def _place(place: Place | None, root: Path) -> Place | None:
-    """Return the statement that reported a cause, with paths relative to the root."""
+    """Return the place that reported a cause, with paths relative to the root."""
     if place is None:
         return None
     return replace(place, file=shorten_paths(place.file, root), words=shorten_paths(place.words, root))

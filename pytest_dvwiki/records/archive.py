@@ -159,7 +159,7 @@ class Archive(CauseNames):
         return {name for (name,) in rows}
 
     def standing(self, fingerprint: str) -> list[same_check.Standing]:
-        """Return the causes of a check that were fixed and have not returned, the most recently seen first."""
+        """Return the causes that a check reported, were fixed and have not returned; the most recently seen first."""
         check = same_check.check_of(*self.present((fingerprint,)))
         if not self.fix_states(self.family(check) or (check,)):
             return []

@@ -61,7 +61,7 @@ class CauseNames:
         return (*present, *(name for (name,) in former))
 
     def family(self, name: str) -> tuple[str, ...]:
-        """Return all causes of the check that reports a cause, oldest first; empty if the check has no other cause."""
+        """Return all causes that the check of this cause reports, oldest first; empty if there is no other."""
         return (
             same_check.family(self.db, same_check.check_of(*self.present((name,)))) if self.has_rows("further") else ()
         )

@@ -141,7 +141,7 @@ def _is_same(path: Path, data: bytes) -> bool:
 
 
 def is_settled(mtime_ns: int) -> bool:
-    """Tell whether any later addition to a folder will change its modification time.
+    """Tell whether every later addition to a folder is certain to change its modification time.
 
     Args:
         mtime_ns: The modification time in nanoseconds, read before the folder was listed.

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.passes import Passes
 
 _FAMILY = "(fingerprint = :name OR fingerprint > :name || '/' AND fingerprint < :name || '0')"
-"""The causes of a check; the character after `/` is `0`."""
+"""Selects the causes that a check reports; the character after `/` is `0`."""
 _BY_RUN = ("occurrences", "failed", "waived")
 """Tables whose rows belong to the cause of their run's occurrence."""
 _BY_NAME = ("passed_again", "fix_rows", "first_bad")
@@ -96,7 +96,7 @@ class CheckFailure(Struct, frozen=True, kw_only=True):
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """A cause of a check that has not returned since its newest fix."""
+    """A cause that has not returned since its newest fix."""
 
     name: str
     state: fixes.FixState
@@ -110,7 +110,7 @@ def check_of(name: str) -> str:
 
 
 def family(db: sqlite3.Connection, fingerprint: str) -> tuple[str, ...]:
-    """Return the names of all causes of a check, the oldest first; none if the check has only one."""
+    """Return the names of all causes that a check reports, the oldest first; none if it reports only one."""
     if not db.execute(f"SELECT 1 FROM further WHERE {_FAMILY}", {"name": fingerprint}).fetchone():
         return ()
     rows = db.execute(
@@ -132,7 +132,7 @@ def resolved(db: sqlite3.Connection, name: str) -> str:
 
 
 def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = EVER) -> list[Standing]:
-    """Return the causes of a check that had been fixed, and not returned, by a given moment; the last seen cause first.
+    """Return the causes of a check that a given moment finds fixed and not returned; the most recently seen first.
 
     Causes whose fix may be chance are included.
     """
@@ -185,7 +185,7 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Che
 
 
 def _members(db: sqlite3.Connection, fingerprint: str, moment: str) -> list[str]:
-    """Return the causes of a check that were seen before a time, the most recently seen cause first."""
+    """Return the causes that a check reported before a given moment, the most recently seen first."""
     rows = db.execute(
         f"SELECT fingerprint FROM occurrences WHERE {_FAMILY} AND moment < :moment"
         " GROUP BY fingerprint ORDER BY MAX(moment) DESC",

@@ -205,7 +205,7 @@ def _insert_identities(db: sqlite3.Connection, record: RunRecord, run: int) -> N
 
 
 def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> None:
-    """Store what distinguishes the causes of a check, and which checks may have several causes."""
+    """Store what tells the causes reported by one check apart, and which checks may report several causes."""
     rows = [
         (
             row.fingerprint,
@@ -403,7 +403,7 @@ def recount(db: sqlite3.Connection, names: Sequence[str]) -> None:
 
 
 def renew_causes(db: sqlite3.Connection, names: Sequence[str]) -> None:
-    """Find the newest occurrences of causes again."""
+    """Store the newest occurrence of each named cause anew."""
     causes = [(name,) for name in names]
     db.executemany("DELETE FROM causes WHERE fingerprint = ?", causes)
     db.executemany(

@@ -113,8 +113,8 @@ def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matche
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
     """Return the numbers of the lines in tracebacks that cannot name the cause.
 
-    These are announcements of tracebacks, frames, source lines, and each exception that is not the cause of its chain.
-    Announcement and frames are not returned if the traceback is cut off, or if no pattern matches its exception.
+    These are the lines of a complete traceback above an exception that a pattern matches, and every exception except
+    the one that started its chain.
 
     Args:
         text: Consecutive lines.

@@ -320,14 +320,14 @@ def of_changes(
     if any(_LISTS.search(file) and not TESTBENCH.search(own_name(file)) for file in files):
         clues.append(_undecided(_LIST))
     asking = [file for file in files if _MAKEFILES.search(file) and file in sources]
-    asks = f"{few(asking, 1)}, which asks for the top level"
+    asks = f"{few(asking, 1)}, which names the top level"
     if asking and all(file in asking or is_prose(file, sources) for file in files):
         weight = WEIGHTS["likely changes" if failures else "changes"]
         clues.append(Clue(_ASKS, "TB_BUG", f"no HDL file of the repository changed {span}, but {asks}", weight))
     elif asking:
         clues.append(Clue(_ASKS, "UNKNOWN", f"{asks}, also changed {span}"))
     elif any(map(HDL.search, files)) and (calling := [file for file in files if _may_call(file, sources)]):
-        clues.append(Clue(_ASKS, "UNKNOWN", f"{few(calling, 1)}, which may ask for the top level, also changed {span}"))
+        clues.append(Clue(_ASKS, "UNKNOWN", f"{few(calling, 1)}, which may name the top level, also changed {span}"))
     if matters and not any(map(HDL.search, matters)):
         which = "of the repository" if matters == files else "that may have lost the module"
         clues.append(Clue(_SAME_HDL, "UNKNOWN", f"no HDL file {which} changed {span}, but {few(matters, 1)}"))

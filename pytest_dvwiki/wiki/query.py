@@ -183,7 +183,7 @@ class WikiHistory:
         self._formers, self._placed, self._new = known, {}, frozenset()
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
-        """Return the standing fixes of all causes of a check; the fix of the most recently seen cause comes first."""
+        """Return the standing fixes of all causes that a check reports, the most recently seen cause first."""
         found = []
         for each in self.archive.standing(self._known(fingerprint)):
             since = self.archive.commit_since(each)
@@ -410,7 +410,7 @@ class WikiHistory:
         return "" if text == pattern.UNWRITTEN else plain(text)
 
     def flaky(self, names: Collection[str]) -> Mapping[str, tuple[int, int]]:
-        """Return, for each test, the number of newest runs in which it was flaky, and in which it ran."""
+        """Return two counts for each test: in how many of the newest runs it was flaky, and in how many it ran."""
         from pytest_dvwiki.records.flaky import RUNS, flaky_tests  # noqa: PLC0415  # few runs have flaky tests
 
         return {test.nodeid: (test.flaky, test.runs) for test in flaky_tests(self.archive, names, RUNS - 1)}

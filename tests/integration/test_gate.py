@@ -83,7 +83,7 @@ def test_without_a_wiki_the_gate_changes_nothing(project: Project) -> None:
     (project.path / "test_it.py").write_text(OPEN, encoding="utf-8")
     result = project.run("--dvwiki-gate=new", in_process=True)
     assert result.ret == 1
-    assert "changes nothing, exit status 1: there is no earlier record" in last_line(result)
+    assert "exit status stays 1, because there is no earlier record" in last_line(result)
     assert "no earlier record" in project.records()[-1]["gate"]["refused"]
 
 
@@ -119,7 +119,7 @@ def test_a_session_with_more_than_known_failures_keeps_its_exit_status(
     assert result.ret in {1, 2}
     # At an interrupt pytest itself prints one more line.
     (line,) = (line for line in result.outlines if line.startswith("dvwiki gate new: "))
-    assert f"changes nothing, exit status {result.ret}: " in line
+    assert f"exit status stays {result.ret}, because " in line
     assert why in line
 
 
@@ -127,7 +127,7 @@ def test_a_module_that_cannot_be_collected_stops_the_gate(known: Project) -> Non
     (known.path / "test_other.py").write_text("import nothing_of_that_name\n", encoding="utf-8")
     result = known.run("--dvwiki-gate=new", "--continue-on-collection-errors", in_process=True)
     assert result.ret == 1
-    assert "changes nothing, exit status 1: test_other.py could not be collected" in last_line(result)
+    assert "exit status stays 1, because test_other.py could not be collected" in last_line(result)
     assert "could not be collected" in known.records()[-1]["gate"]["refused"]
 
 
@@ -152,7 +152,7 @@ def test_a_plugin_that_fails_the_session_is_heard(known: Project, status: int) -
     (known.path / "conftest.py").write_text(f"import pytest\n{PLUGINS[status]}", encoding="utf-8")
     result = known.run("--dvwiki-gate=new", in_process=True)
     assert result.ret == status
-    assert f"changes nothing, exit status {status}: " in last_line(result)
+    assert f"exit status stays {status}, because " in last_line(result)
 
 
 def test_an_internal_error_keeps_its_exit_status(known: Project) -> None:
@@ -160,7 +160,7 @@ def test_an_internal_error_keeps_its_exit_status(known: Project) -> None:
     result = known.run("--dvwiki-gate=new", in_process=True)
     assert result.ret == pytest.ExitCode.INTERNAL_ERROR
     (line,) = (line for line in result.outlines if line.startswith("dvwiki gate new: "))
-    assert "changes nothing, exit status 3: " in line
+    assert "exit status stays 3, because " in line
 
 
 PHASES = """\
@@ -201,7 +201,7 @@ def test_a_new_failure_of_strict_logs_stops_the_gate(project: Project) -> None:
     write(project, NOISY, WAIVERS)
     result = project.run("--dvwiki-strict-logs", "--dvwiki-gate=unwaived", in_process=True)
     assert result.ret == 1
-    assert "changes nothing, exit status 1: --dvwiki-strict-logs found a new failure" in last_line(result)
+    assert "exit status stays 1, because --dvwiki-strict-logs found a new failure" in last_line(result)
 
 
 @pytest.fixture
@@ -224,7 +224,7 @@ def test_a_full_disk_keeps_the_exit_status(small_disk: Project) -> None:
     subprocess.run(["dd", "if=/dev/zero", f"of={filler}", "bs=4k"], check=False, capture_output=True)
     result = small_disk.run("--dvwiki-gate=new", in_process=True)
     assert result.ret == 1
-    assert "changes nothing, exit status 1: the record of the run was not written" in last_line(result)
+    assert "exit status stays 1, because the record of the run was not written" in last_line(result)
 
 
 # The base revision

@@ -162,7 +162,7 @@ def test_the_gates_of_shards_are_joined(tmp_path: Path, capsys: pytest.CaptureFi
     told = "let 2 failed tests through, exit status 0 instead of 1: 2 known (test_a, test_b)"
     assert joined(2, 3, more=("--shards", "2")) == (0, f"dvwiki gate new: {told}")
     assert joined(2, 3, 4) == (1, "dvwiki gate new: stopped 1 failed test, exit status 1: 1 NEW (test_c)")
-    refused = "dvwiki gate new: changes nothing, exit status 1: "
+    refused = "dvwiki gate new: exit status stays 1, because "
     assert joined(2, 2, more=("--shards", "2"))[1] == (f"{refused}1 record of 2 expected: a shard may have been killed")
     assert joined(2, 3, more=("--shards", "1"))[1] == f"{refused}2 records of 1 expected: some are from other runs"
     assert joined(2, 5) == (1, f"{refused}nightly_5: a worker crashed")

@@ -259,13 +259,13 @@ def pointer_keys(page: PageSummary, keeper: PageSummary) -> dict[str, Any]:
 
 
 def is_pointer(page: PageSummary) -> bool:
-    """Tell whether a page only refers to another page that keeps its cause."""
+    """Tell whether a page only points to the page where its cause is now recorded."""
     reason = page.text("stale_reason")
     return reason == _SAME_CAUSE or (reason.startswith(_REPLACED) and page.leads_to != "")
 
 
 def pointer_regions(page: PageSummary, keeper: PageSummary) -> dict[str, str]:
-    """Return the region for a page that only refers to the page that keeps its cause."""
+    """Return the region for a page that only points to the page where its cause is now recorded."""
     link = f"[{keeper.name}]({keeper.place}.md)"
     if page.leads_to:
         reason = f" ({why(page)})" if why(page) else ""

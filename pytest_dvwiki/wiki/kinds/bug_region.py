@@ -134,7 +134,7 @@ def _evidence(history: CauseHistory, stated: Sequence[tuple[Statement, str]], so
         lines.append(f"- Seeds that failed: {', '.join(map(code, history.seeds))}.")
     if newest.excerpt.strip() not in {"", newest.primary.strip()}:
         place = code(newest.log.path) if newest.log else "the test's output"
-        lines.append(f"- Excerpt of {place}, quoted data:\n{fence(newest.excerpt)}")
+        lines.append(f"- Excerpt from {place}, quoted as data:\n{fence(newest.excerpt)}")
     return "\n".join([*lines, *(["", _cite(task, newest.log)] if sources.cite(task) else [])])
 
 
