@@ -42,7 +42,8 @@ def test_only_the_door_is_imported(tmp_path: Path) -> None:
 
 def test_nothing_heavy_is_imported_where_nothing_fails(tmp_path: Path) -> None:
     on = imported(tmp_path, "--dvwiki")
-    assert not on & {"yaml", "msgspec", "bm25s", "numpy", "filelock", "sqlite3", "rich"}
+    # msgspec is light: the classes that a run without failures defines with it would take longer as dataclasses.
+    assert not on & {"yaml", "bm25s", "numpy", "filelock", "sqlite3", "rich"}
 
 
 def test_python_imports_the_modules_and_pytest_rewrites_none(tmp_path: Path) -> None:
