@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki.page_cache import summary_of
+from pytest_dvwiki.wiki.review import Kind  # noqa: TC001  # msgspec evaluates the annotations for the signature
 from pytest_dvwiki.wiki.schema import Schema, parsed
 from pytest_dvwiki.wiki.store_rules import CheckedStore
 from pytest_dvwiki.wiki.writing.scaffold import SCHEMA_YAML
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pytest_dvwiki.wiki.page_summary import PageSummary
-    from pytest_dvwiki.wiki.review import Kind
 
 
 class MemoryWiki(Struct, kw_only=True):

@@ -284,7 +284,7 @@ def test_a_top_that_a_changed_makefile_asks_for_was_not_lost_by_the_design(files
     change = of_changes(files, COMMIT, sources=["rtl/fifo.sv", "sim/Makefile"], of_build=True)
     said = with_clues(verdict, change).origin
     assert said.type == side
-    told = "no HDL file of the repository changed since its build passed at 1f0c3a2d, but sim/Makefile, which asks for"
+    told = "no HDL file of the repository changed since its build passed at 1f0c3a2d, but sim/Makefile, which names"
     assert any(reason.startswith(told) for reason in said.reasons) == (side == "TB_BUG")
 
 
