@@ -235,8 +235,9 @@ def _is_back(cause: Cause, found: FirstBad) -> bool:
     if first is None:
         return False
     history = cause.history
-    is_known = history is not None and history.first_bad is not None and history.first_bad.bad == found.bad
-    return not (is_known and history is not None and history.first_bad_found < first.fix.date)
+    if history is None or history.first_bad is None or history.first_bad.bad != found.bad:
+        return True
+    return history.first_bad_found >= first.fix.date
 
 
 def _infrastructure(cause: Cause, now: str) -> Infrastructure:

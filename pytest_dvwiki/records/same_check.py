@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
+from pytest_dvwiki.model import SinceFix
 from pytest_dvwiki.records import fixes, store
 from pytest_dvwiki.records.cause_records import CauseRecords
 from pytest_dvwiki.records.chance import FEWEST_RUNS
@@ -224,9 +225,15 @@ def _is_another(
 def _passed_beside(test: FailingTest, fixed: Standing, db: sqlite3.Connection, passes: Passes) -> bool:
     """Tell whether a test passed with its seed in a run in which a cause failed others, before the cause was fixed."""
     rows = db.execute("SELECT DISTINCT moment FROM occurrences WHERE fingerprint = ?", (fixed.name,))
-    moments, seed_hash = {moment for (moment,) in rows}, store.seed_hash(test.seed)
-    before = passes.before(test.target, fixed.state.moment)
-    return any(each.moment in moments and each.seed_hash == seed_hash for each in before)
+    return not {moment for (moment,) in rows}.isdisjoint(_passed(test, passes, fixed.state.moment))
+
+
+def _passed(test: FailingTest, passes: Passes, before: str) -> Iterator[str]:
+    """Yield the moments, before a given one, at which a test passed with its seed; all its passes if it has none."""
+    seed_hash = store.seed_hash(test.seed) if test.seed else None
+    for each in passes.before(test.target, before):
+        if not test.seed or each.seed_hash == seed_hash:
+            yield each.moment
 
 
 def _has_ended(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, passes: Passes) -> bool:
@@ -251,12 +258,8 @@ def _repaired_stimulus(
     """Tell whether a test fails with the seed, or without any, that had failed before the fix and passed since."""
     if state.past is not None:
         return False
-    return any(
-        each.moment >= state.moment and (test.seed == "" or each.seed_hash == store.seed_hash(test.seed))
-        for test in sorted(seen.seeded & before)
-        if test.target in state.tests
-        for each in passes.before(test.target, seen.moment)
-    )
+    again = (test for test in sorted(seen.seeded & before) if test.target in state.tests)
+    return any(moment >= state.moment for test in again for moment in _passed(test, passes, seen.moment))
 
 
 def _is_undone(fixed: Standing, seen: CheckFailure) -> bool:
@@ -399,8 +402,8 @@ def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Ch
         "SELECT nodeid, simulator, config, seed FROM failed WHERE run = ? AND fingerprint = ?", (run, fingerprint)
     )
     changes = db.execute(
-        "SELECT COALESCE(s.moment, ''), c.files, c.file_count, c.passed, c.in_place, c.same_stimulus FROM since_fix c"
-        " LEFT JOIN runs s ON s.task_id = c.since WHERE c.run = ? AND c.fingerprint = ?",
+        "SELECT COALESCE(s.moment, ''), c.since, c.files, c.file_count, c.passed, c.in_place, c.same_stimulus"
+        " FROM since_fix c LEFT JOIN runs s ON s.task_id = c.since WHERE c.run = ? AND c.fingerprint = ?",
         (run, fingerprint),
     )
     return CheckFailure(
@@ -408,17 +411,33 @@ def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Ch
         task_id=row[0],
         failing=frozenset(FailingTest(Target(*on), seed) for *on, seed in failing),
         changes=tuple(
-            Change(
-                since=since,
-                files=frozenset(json.loads(names)),
-                is_whole=count == len(json.loads(names)),
-                passed=frozenset(json.loads(passed)),
-                in_place=None if kept is None else bool(kept),
-                same_stimulus=bool(same),
+            change(
+                since,
+                SinceFix(
+                    fingerprint=fingerprint,
+                    since=task_id,
+                    files=tuple(json.loads(names)),
+                    file_count=count,
+                    passed=tuple(json.loads(passed)),
+                    in_place=None if kept is None else bool(kept),
+                    same_stimulus=bool(same),
+                ),
             )
-            for since, names, count, passed, kept, same in changes
+            for since, task_id, names, count, passed, kept, same in changes
         ),
         without_fix=bool(row[1]),
+    )
+
+
+def change(moment: str, row: SinceFix) -> Change:
+    """Return the changes since a fix from a row of a record; `moment` is the sort key of the run `row.since`."""
+    return Change(
+        since=moment,
+        files=frozenset(row.files),
+        is_whole=row.file_count == len(row.files),
+        passed=frozenset(row.passed),
+        in_place=row.in_place,
+        same_stimulus=row.same_stimulus,
     )
 
 

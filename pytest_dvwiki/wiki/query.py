@@ -215,17 +215,7 @@ class WikiHistory:
             moment=EVER,
             task_id=task_id,
             failing=frozenset(same_check.FailingTest(*each) for each in targets),
-            changes=tuple(
-                same_check.Change(
-                    since=self.archive.moment(row.since),
-                    files=frozenset(row.files),
-                    is_whole=row.file_count == len(row.files),
-                    passed=frozenset(row.passed),
-                    in_place=row.in_place,
-                    same_stimulus=row.same_stimulus,
-                )
-                for row in changes
-            ),
+            changes=tuple(same_check.change(self.archive.moment(row.since), row) for row in changes),
             without_fix=without_fix,
         )
         name = self.archive.cause_of(fingerprint, seen)
