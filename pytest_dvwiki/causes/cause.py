@@ -113,7 +113,7 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     @property
     def is_infrastructure(self) -> bool:
-        """Tell whether a licence, a limit, a host or a file system is at fault, so that no test is blamed."""
+        """Return whether a licence, a limit, a host or a file system is at fault, so that no test is blamed."""
         return is_infrastructure(self.occurrence)
 
     @property
@@ -143,6 +143,6 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     @property
     def is_waived(self) -> bool:
-        """Tell whether every failing test is waived."""
+        """Return whether every failing test is waived."""
         accepted = {nodeid for each in self.waived for nodeid in each.tests}
         return bool(accepted) and accepted.issuperset(self.tests)

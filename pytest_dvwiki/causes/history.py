@@ -75,7 +75,7 @@ class History(Protocol):
         ...
 
     def regressed(self, occurrence: Occurrence, *, fix_in_place: bool = False) -> bool:
-        """Tell whether an occurrence is the cause's first one since its page was closed, or since a fix that held.
+        """Return whether an occurrence is the cause's first one since its page was closed, or since a fix that held.
 
         If that fix is still in the sources, the check may report another fault: then only a closed page counts.
         """

@@ -227,7 +227,7 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
 
 
 def _is_back(cause: Cause, found: FirstBad) -> bool:
-    """Tell whether a cause was seen at the end of a range after it returned from a fix."""
+    """Return whether a cause was seen at the end of a range after it returned from a fix."""
     if not cause.states or cause.fixed_elsewhere:
         return False
     undone = [state for state in cause.states if state.returned or state.fix.result == "failed"]
@@ -339,7 +339,7 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
 
 
 def _came_after(state: FixState, cause: Cause) -> bool:
-    """Tell whether a commit after the one that passed with the fix certainly introduced the cause."""
+    """Return whether a commit after the one that passed with the fix certainly introduced the cause."""
     found = cause.first_bad
     return found is not None and found.is_certain and found.good in (state.fix.commits or ())[-1:]
 
@@ -368,7 +368,7 @@ def standing(state: FixState, *, failing: bool = False) -> Standing:
 
 
 def is_fixed_by(state: FixState, commit: str) -> bool:
-    """Tell whether passing runs show that a commit made a fix.
+    """Return whether passing runs show that a commit made a fix.
 
     Args:
         state: The fix.

@@ -237,7 +237,7 @@ def _literal(char: str) -> _Part:
 
 
 def _is_plain(char: str) -> bool:
-    """Tell whether a scan can look for a character: it reads bytes, and knows the case of ASCII only.
+    """Return whether a scan can look for a character: it reads bytes, and knows the case of ASCII only.
 
     A Latin-1 character may be encoded as Latin-1 or UTF-8, any later character only as UTF-8.
     """

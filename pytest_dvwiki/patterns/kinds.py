@@ -37,7 +37,7 @@ class KindCounts:
         self._counts: dict[str, int] = {}
 
     def enough(self, kind: str) -> bool:
-        """Tell whether further lines of a kind are to be skipped."""
+        """Return whether further lines of a kind are to be skipped."""
         return self.limit is not None and self._counts.get(kind, 0) >= self.limit
 
     def note(self, kind: str) -> None:

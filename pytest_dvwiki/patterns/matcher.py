@@ -102,12 +102,12 @@ class Rule:
         return None
 
     def _without_names(self, number: int, text: str) -> bool:
-        """Tell whether an expression also matches the message without its names."""
+        """Return whether an expression also matches the message without its names."""
         without_names = nameless(text)
         return without_names == text or self._expression(number).search(without_names) is not None
 
     def company(self, text: str) -> bool:
-        """Tell whether the text has a line that `together_with` asks for; True if the pattern has no such field."""
+        """Return whether the text has a line that `together_with` asks for; True if the pattern has no such field."""
         if self._together is None:
             self._together = tuple(map(self._compiled, self.pattern.together_with))
         # RE2 reads a limited part of a text, so it gets single lines. `re` gets the whole text: no match spans lines.
@@ -122,7 +122,7 @@ class Rule:
 
 
 def _agrees(groups: Mapping[str, str]) -> bool:
-    """Tell whether the message compares two equal values: it reports a check that passed."""
+    """Return whether the message compares two equal values: it reports a check that passed."""
     return "expected" in groups and "actual" in groups and _value(groups["expected"]) == _value(groups["actual"])
 
 
@@ -187,7 +187,7 @@ class Matcher:
         return next(self.matches(message), None)
 
     def is_benign(self, message: str) -> bool:
-        """Tell whether a benign pattern matches the message."""
+        """Return whether a benign pattern matches the message."""
         return any(rule.pattern.tier == "benign" for rule, _ in self._winners(message))
 
     def is_accepted(self, message: str) -> bool:  # noqa: ARG002  # waivers accept, patterns do not
@@ -203,11 +203,11 @@ class Matcher:
                 yield Hit(rule.pattern, 1, message, groups)
 
     def may_be_company(self, lowered: str) -> bool:
-        """Tell whether a line, in lower case, has a literal of some pattern's `together_with`."""
+        """Return whether a line, in lower case, has a literal of some pattern's `together_with`."""
         return self._of_company is not None and self._of_company.search(lowered) is not None
 
     def is_company(self, line: str) -> bool:
-        """Tell whether some pattern's `together_with` matches a line."""
+        """Return whether some pattern's `together_with` matches a line."""
         return any(rule.company(line) for rule in self._rules if rule.pattern.together_with)
 
     def search(
@@ -314,7 +314,7 @@ class Company:
         self._known: dict[str, bool] = {}
 
     def has(self, rule: Rule) -> bool:
-        """Tell whether the text has a line that the pattern's `together_with` asks for."""
+        """Return whether the text has a line that the pattern's `together_with` asks for."""
         name = rule.pattern.id
         if name not in self._known:
             self._known[name] = rule.company(self._text)

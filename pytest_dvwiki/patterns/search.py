@@ -148,7 +148,7 @@ def _with_short_gaps(source: str, at: int) -> str:
 
 
 def _is_wide(high: int | None) -> bool:
-    """Tell whether a part can repeat so often that its match can end almost anywhere."""
+    """Return whether a part can repeat so often that its match can end almost anywhere."""
     return high is None or high >= WIDE
 
 

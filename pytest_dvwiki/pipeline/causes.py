@@ -159,12 +159,12 @@ def ranges_of(
 
 
 def _has_returned(cause: Cause) -> bool:
-    """Tell whether an earlier run had already shown that a cause returned after its newest fix."""
+    """Return whether an earlier run had already shown that a cause returned after its newest fix."""
     return cause.newest_fix is not None and cause.newest_fix.returned is not None
 
 
 def _precedes_fix(came: FirstBad | None, fix: Fix | None, repository: Repository) -> bool:
-    """Tell whether a range that names no commit ends before a fix, even one that may be chance.
+    """Return whether a range that names no commit ends before a fix, even one that may be chance.
 
     Such a range says when the check first failed, maybe with edits that are gone: it may have been another fault.
     """
@@ -174,7 +174,7 @@ def _precedes_fix(came: FirstBad | None, fix: Fix | None, repository: Repository
 
 
 def _is_another_return(cause: Cause) -> bool:
-    """Tell whether the newest fix was undone or made again since the cause returned; this may be another fault."""
+    """Return whether the newest fix was undone or made again since the cause returned; this may be another fault."""
     fix = cause.newest_fix
     known = {cause.fix_in_place, fix.in_place if fix is not None and fix.returned is not None else None}
     return known == {True, False}
@@ -230,7 +230,7 @@ def with_onset(
 
 
 def _stays(span: _Span, files: Iterable[str], now: Vcs, reads: Sequence[str], repository: Repository) -> bool:
-    """Tell whether all changes of a range on record are in the sources that fail now.
+    """Return whether all changes of a range on record are in the sources that fail now.
 
     If some were undone, the failure that came with them may be over, and another fault may fail the same check.
 
@@ -424,7 +424,7 @@ def _to_reproduce(members: Sequence[Member]) -> Failure:
 
 
 def _runs_alone(failure: Failure) -> bool:
-    """Tell whether the failure's command runs only one of the tests of a simulation."""
+    """Return whether the failure's command runs only one of the tests of a simulation."""
     return failure.command is not None and chooses_by(failure.command) is not None
 
 

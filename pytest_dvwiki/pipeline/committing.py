@@ -157,7 +157,7 @@ def _documents(data: bytes, month: Path) -> dict[str, bytes]:
 
 
 def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bool | None:
-    """Tell whether a file differs only in what dvwiki wrote; None if people changed it too."""
+    """Return whether a file differs only in what dvwiki wrote; None if people changed it too."""
     tasks, wiki = layout.tasks.resolve(), layout.wiki.resolve()
     before, data, staged = target.content(changed.path), path.read_bytes(), changed.staged
     if path.is_relative_to(tasks):
@@ -179,7 +179,7 @@ def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bo
 
 
 def _has_our_part_alone(data: bytes, before: bytes | None, staged: bytes | None, owned: Iterable[str]) -> bool | None:
-    """Tell whether a page differs from git only in what dvwiki wrote; None if people's text differs too."""
+    """Return whether a page differs from git only in what dvwiki wrote; None if people's text differs too."""
     if not pages.region_names(data):
         return False
     others = [version for version in (before, staged) if version is not None]

@@ -52,7 +52,7 @@ class Farm(Struct, frozen=True):
 
     @property
     def is_here(self) -> bool:
-        """Tell whether this process alone reads the files."""
+        """Return whether this process alone reads the files."""
         return self.jobs == 1 and not self.dask
 
     def map(

@@ -135,7 +135,7 @@ class _FixRange(NamedTuple):
 
 
 def is_reported(failing: StillFailing) -> bool:
-    """Tell whether a test's fix was already reported, in a run with uncommitted changes.
+    """Return whether a test's fix was already reported, in a run with uncommitted changes.
 
     If these were the fix, only its commit can be new. If they were beside it, as they touch nothing that the failing
     simulation read, nothing is new.
@@ -182,7 +182,7 @@ def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, reposi
 
 
 def _is_narrower(one: _FixRange, other: _FixRange) -> bool:
-    """Tell whether `one` spans fewer commits than `other`."""
+    """Return whether `one` spans fewer commits than `other`."""
     return 0 < one.difference.log_count < other.difference.log_count
 
 
@@ -202,13 +202,13 @@ def _changed(failing: StillFailing, difference: Difference) -> Change | None:
 
 
 def _names_any(text: str, files: Iterable[str]) -> bool:
-    """Tell whether a text names one of the files."""
+    """Return whether a text names one of the files."""
     names = "|".join(re.escape(name.rpartition("/")[2]) for name in files)
     return bool(names) and re.search(rf"(?<![\w.-])(?:{names})(?![\w.-])", text) is not None
 
 
 def _rebuilds(nodeid: str, difference: Difference) -> bool:
-    """Tell whether the changes may include the command that builds the design."""
+    """Return whether the changes may include the command that builds the design."""
     runner = nodeid.partition("::")[0]
     return any(
         name == runner or name.endswith(f"/{runner}") or _BUILD_FILES.search(name) for name in difference.all_files
@@ -216,7 +216,7 @@ def _rebuilds(nodeid: str, difference: Difference) -> bool:
 
 
 def _draws_anew(failing: StillFailing, difference: Difference, simulators: Sequence[Simulator]) -> bool:
-    """Tell whether the same seed may now draw different stimulus than when the test failed.
+    """Return whether the same seed may now draw different stimulus than when the test failed.
 
     It may if the testbench or the simulator's version changed, or if the changes are unknown.
     """
@@ -232,7 +232,7 @@ def _draws_anew(failing: StillFailing, difference: Difference, simulators: Seque
 
 @functools.lru_cache(maxsize=8)
 def touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
-    """Tell whether changes of files may change the stimulus that a seed draws in a simulation that reads `reads`."""
+    """Return whether changes of files may change the stimulus that a seed draws in a simulation that reads `reads`."""
     # Where Python drives the design, HDL is the design even in a folder of tests, and so is a list of HDL files.
     in_python = any(name.endswith(".py") for name in reads)
     return any(

@@ -76,7 +76,7 @@ class Returns:
         return CauseOfRun(name, beside, in_place, name in found, self._undone(name))
 
     def _returned_in_place(self, name: str, occurrence: Occurrence) -> bool | None:
-        """Tell whether the sources still have a cause's newest fix, after which the cause returned in an earlier run.
+        """Return whether the sources still have a cause's newest fix, after which the cause returned in an earlier run.
 
         Return None if this is unknown, or if nothing that may matter to the failure changed since the fix.
         """
@@ -133,7 +133,7 @@ class Returns:
 
 
 def _may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:
-    """Tell whether a changed file may affect a failure: the simulation read it, or it is unknown what it read."""
+    """Return whether a changed file may affect a failure: the simulation read it, or it is unknown what it read."""
     if not occurrence.reads:
         return any(NO_STIMULUS.search(name) is None for name in files)
     # The project's root may be below the repository's top.
@@ -141,6 +141,6 @@ def _may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:
 
 
 def _is_among(test: str, on: Sequence[str], passed: set[tuple[str, str, str]]) -> bool:
-    """Tell whether a test passed on its simulator in its configuration."""
+    """Return whether a test passed on its simulator in its configuration."""
     target = Target(test, *on)
     return any(nodeid == test and target.is_met_by(*where) for nodeid, *where in passed)

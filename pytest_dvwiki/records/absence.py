@@ -20,7 +20,7 @@ DAYS = 90
 
 
 def is_gone(archive: Archive, cause: CauseHistory) -> bool:
-    """Tell whether a cause is gone: one of its tests passed 90 days or more after the cause was last seen.
+    """Return whether a cause is gone: one of its tests passed 90 days or more after the cause was last seen.
 
     A cause whose fix holds counts as fixed, not as gone. A test that no longer runs proves nothing.
     """
@@ -33,7 +33,7 @@ def is_gone(archive: Archive, cause: CauseHistory) -> bool:
 
 
 def is_gone_for(archive: Archive, cause: CauseHistory, days: int) -> bool:
-    """Tell whether a cause was already gone `days` days before the newest record, and no fix of it ever held."""
+    """Return whether a cause was already gone `days` days before the newest record, and no fix of it ever held."""
     newest = archive.newest() or ""
     if any(fix.fix.result == "held" for fix in cause.fixes) or not is_gone(archive, cause):
         return False

@@ -353,7 +353,7 @@ def _failed_since(archive: Archive, asked: Mapping[str, str]) -> frozenset[str]:
 
 
 def _may_part_faults(state: fixes.FixState) -> bool:
-    """Tell whether the failures before and after a fix may be two faults, even if the fix's passes may be chance."""
+    """Return whether the failures before and after a fix may be two faults, even if the fix's passes may be chance."""
     return state.seed_passed or state.fix.in_place is not None
 
 

@@ -139,7 +139,7 @@ class Archive(CauseNames):
         return [self._read_run(number, task_id) for number, task_id in rows if task_id not in task_ids]
 
     def is_reclassified(self) -> bool:
-        """Tell whether there are files of verdicts."""
+        """Return whether there are files of verdicts."""
         return self.db.execute("SELECT 1 FROM verdicts WHERE state != ''").fetchone() is not None
 
     def causes_at(self, commit: str) -> set[str]:
@@ -225,7 +225,7 @@ class Archive(CauseNames):
         return found
 
     def comes_and_goes(self, fingerprints: Sequence[str]) -> bool:
-        """Tell whether a cause failed and passed with the same sources and seed, or among the attempts of one run."""
+        """Return whether a cause failed and passed with the same sources and seed, or among the attempts of one run."""
         return self.judge.comes_and_goes(self.present(fingerprints))
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
@@ -233,7 +233,7 @@ class Archive(CauseNames):
         return self.judge.rates(self.present(fingerprints), since)
 
     def is_deterministic(self, *fingerprints: str) -> bool:
-        """Tell whether a cause occurs with any seed, judging by its kind and its history."""
+        """Return whether a cause occurs with any seed, judging by its kind and its history."""
         return self.judge.is_deterministic(self.present(fingerprints))
 
     def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> FixState | None:

@@ -63,7 +63,7 @@ def discard(path: Path) -> None:
 
 
 def is_held(path: Path) -> bool:
-    """Tell whether another process is writing to a cache."""
+    """Return whether another process is writing to a cache."""
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as probe:
             probe.execute("BEGIN IMMEDIATE")

@@ -99,7 +99,7 @@ class CauseNames:
         return [name for (name,) in rows]
 
     def has(self, fingerprint: str) -> bool:
-        """Tell whether a cause is on record."""
+        """Return whether a cause is on record."""
         query = "SELECT 1 FROM causes WHERE fingerprint IN (SELECT value FROM json_each(?)) LIMIT 1"
         return self.db.execute(query, (tables.json_list(self.present((fingerprint,))),)).fetchone() is not None
 

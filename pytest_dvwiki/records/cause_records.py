@@ -122,7 +122,7 @@ class CauseRecords:
         return None
 
     def _had_passed(self, fixed: str, back: str) -> bool:
-        """Tell whether a test fails with the same seed with which it passed in the first run of a fix."""
+        """Return whether a test fails with the same seed with which it passed in the first run of a fix."""
         row = self._db.execute(
             "SELECT 1 FROM passed_again p JOIN failed f ON f.nodeid = p.nodeid AND f.simulator = p.simulator"
             " AND f.config = p.config AND f.seed = p.seed AND f.fingerprint = p.fingerprint"
@@ -132,7 +132,7 @@ class CauseRecords:
         return row is not None
 
     def _since_fix(self, fixed: str, back: str) -> tuple[bool, bool | None]:
-        """Tell whether the sources of the run at `back` changed since a fix, and whether they contain the fix."""
+        """Return whether the sources of the run at `back` changed since a fix, and whether they contain the fix."""
         row = self._db.execute(
             "SELECT c.in_place FROM since_fix c JOIN runs s ON s.task_id = c.since JOIN runs r ON r.id = c.run"
             " WHERE r.moment = ? AND s.moment >= ? AND c.fingerprint IN (SELECT value FROM json_each(?))"
@@ -142,19 +142,19 @@ class CauseRecords:
         return row is not None, bool(row[0]) if row and row[0] is not None else None
 
     def _have_other_sources(self, one: str, other: str) -> bool:
-        """Tell whether two runs are known to differ in their commits or uncommitted changes."""
+        """Return whether two runs are known to differ in their commits or uncommitted changes."""
         rows = self._db.execute("SELECT vcs_commit, changes FROM runs WHERE moment IN (?, ?)", (one, other)).fetchall()
         return len(set(rows)) > 1 and all(commit for commit, _ in rows)
 
     def is_back(self, moment: str, tests: Sequence[Target], failing: Sequence[Target]) -> bool:
-        """Tell whether the tests that fail now show that the cause is back after `tests` were fixed at a moment."""
+        """Return whether the tests that fail now show that the cause is back after `tests` were fixed at a moment."""
         return not tests or any(
             any(_is_same_test(each, test) for test in tests) or self._is_back(each, tests, moment, EVER)
             for each in failing
         )
 
     def _is_back(self, failing: Target, tests: Sequence[Target], moment: str, when: str) -> bool:
-        """Tell whether a failure of another test shows that a cause is back after `tests` were fixed at a moment.
+        """Return whether a failure of another test shows that a cause is back after `tests` were fixed at a moment.
 
         It does if that test failed with the cause before the fix, and its next pass came with the fix or later. It does
         not if none of the fixed tests ran on the failing test's simulator. A test that never failed with the cause
@@ -173,7 +173,7 @@ class CauseRecords:
         return passed is not None and passed >= moment
 
     def failed_between(self, tests: Sequence[Target], after: str, before: str) -> bool:
-        """Tell whether one of the tests failed with the cause between two moments."""
+        """Return whether one of the tests failed with the cause between two moments."""
         row = self._db.execute(
             f"SELECT 1 FROM json_each(?) t JOIN failed f ON {meets('f')} AND f.moment > ? AND f.moment < ?"  # noqa: S608
             " AND f.fingerprint IN (SELECT value FROM json_each(?)) JOIN occurrences o ON o.run = f.run"
@@ -193,7 +193,7 @@ class CauseRecords:
         return [Target(*row) for row in rows]
 
     def is_deterministic(self, before: str) -> bool:
-        """Tell whether the cause occurs with any seed, judging by its kind and its occurrences before a moment."""
+        """Return whether the cause occurs with any seed, judging by its kind and its occurrences before a moment."""
         row = self._db.execute(
             "SELECT deterministic FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND moment < ? ORDER BY moment DESC LIMIT 1",
@@ -307,7 +307,7 @@ class CauseRecords:
         return Rate(failed=sum(moment in failing for moment in newest), runs=len(newest))
 
     def comes_and_goes(self, tests: Sequence[Target], since: str, before: str) -> bool:
-        """Tell whether a test failed and passed with the same sources and seed, or among the attempts of one run."""
+        """Return whether a test failed and passed with the same sources and seed, or among the attempts of one run."""
         found = self._db.execute(
             f"SELECT 1 FROM json_each(:tests) t JOIN passed_again p ON {meets('p')} AND p.changed = 'nothing'"  # noqa: S608
             " AND p.fingerprint IN (SELECT value FROM json_each(:causes)) AND p.moment >= :since AND p.moment < :before"
@@ -353,7 +353,7 @@ def _repeated(seeds: Mapping[str, set[str]]) -> set[str]:
 
 
 def _is_same_test(failing: Target, test: Target) -> bool:
-    """Tell whether two tests are the same on the same simulator, or one of them is inside the other."""
+    """Return whether two tests are the same on the same simulator, or one of them is inside the other."""
     same_place = ANY in {failing.simulator, test.simulator} or failing.simulator == test.simulator
     inside = failing.nodeid.startswith(f"{test.nodeid}::") or test.nodeid.startswith(f"{failing.nodeid}::")
     return same_place and (failing.nodeid == test.nodeid or inside)

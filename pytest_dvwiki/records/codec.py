@@ -74,7 +74,7 @@ def seal(data: bytes) -> bytes:
 
 
 def is_whole(data: bytes) -> bool:
-    """Tell whether a document of schema 2 has its end mark and is unchanged before it."""
+    """Return whether a document of schema 2 has its end mark and is unchanged before it."""
     data = data.replace(b"\r\n", b"\n")  # git may check text files out with CRLF
     end = _END.search(data)
     return end is not None and end[1].decode() == _hash(data[: end.start()])
@@ -85,12 +85,12 @@ def _hash(data: bytes) -> str:
 
 
 def is_newer(schema: object) -> bool:
-    """Tell whether a record of that schema was written by a newer version."""
+    """Return whether a record of that schema was written by a newer version."""
     return isinstance(schema, int) and schema > SCHEMA
 
 
 def is_record(document: Any) -> bool:
-    """Tell whether a YAML document claims to be a record; other documents do not concern dvwiki."""
+    """Return whether a YAML document claims to be a record; other documents do not concern dvwiki."""
     return isinstance(document, dict) and {"schema", "task_id", "finished"} <= document.keys()
 
 

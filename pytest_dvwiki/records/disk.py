@@ -98,7 +98,7 @@ def replace(path: Path, data: bytes, *, sync: bool = True) -> None:
 
 
 def has_content(path: Path) -> bool:
-    """Tell whether a file exists and is not empty."""
+    """Return whether a file exists and is not empty."""
     with contextlib.suppress(OSError):
         return path.stat().st_size > 0
     return False
@@ -141,7 +141,7 @@ def _is_same(path: Path, data: bytes) -> bool:
 
 
 def is_settled(mtime_ns: int) -> bool:
-    """Tell whether every later addition to a folder is certain to change its modification time.
+    """Return whether every later addition to a folder is certain to change its modification time.
 
     Args:
         mtime_ns: The modification time in nanoseconds, read before the folder was listed.

@@ -113,7 +113,7 @@ def _tests(occurrence: Occurrence | None) -> Sequence[FailedTest]:
 
 
 def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: Sequence[Passing]) -> bool:
-    """Tell whether the failed test is a folder that builds several designs, not all of which were built since.
+    """Return whether the failed test is a folder that builds several designs, not all of which were built since.
 
     Args:
         archive: The records.

@@ -443,14 +443,14 @@ def proof(again: PassedAgain, *, dirty: bool) -> int:
 
 
 def same_seed(again: PassedAgain) -> bool:
-    """Tell whether a pass had the stimulus that failed; a failure without a seed has only one stimulus."""
+    """Return whether a pass had the stimulus that failed; a failure without a seed has only one stimulus."""
     if again.failed_seed is None:
         return not again.seed_unknown
     return again.seed == again.failed_seed and not again.new_stimulus
 
 
 def is_fixed(states: Sequence[FixState]) -> bool:
-    """Tell whether a cause has not returned since its newest fix, in the tests of any of its fixes."""
+    """Return whether a cause has not returned since its newest fix, in the tests of any of its fixes."""
     if not states or states[-1].returned is not None or states[-1].fix.result == "failed":
         return False
     return all(state.returned is None or state.returned <= states[-1].fix.date for state in states)

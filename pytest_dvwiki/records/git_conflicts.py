@@ -23,7 +23,7 @@ class Hunk(msgspec.Struct, frozen=True):
 
 
 def may_be_in(data: bytes) -> bool:
-    """Tell whether a file may hold a conflict."""
+    """Return whether a file may hold a conflict."""
     return b"<<<<<<< " in data and b">>>>>>> " in data
 
 

@@ -45,7 +45,7 @@ def names(db: sqlite3.Connection, known: Verdicts) -> tuple[dict[str, str], list
 
 
 def are_new(db: sqlite3.Connection, task_ids: Sequence[str]) -> bool:
-    """Tell whether runs that were just added may change the current names of fingerprints.
+    """Return whether runs that were just added may change the current names of fingerprints.
 
     Args:
         db: The tables, with these runs.

@@ -85,7 +85,7 @@ class Judge:
         return changed | related | renewed
 
     def _can_return(self, cause: str) -> bool:
-        """Tell whether another occurrence of a cause can change a fix: only the first return after a fix does."""
+        """Return whether another occurrence of a cause can change a fix: only the first return after a fix does."""
         return any(state.returned is None for state in self.states((cause,)))
 
     def _relabel(self, causes: Iterable[str]) -> None:
@@ -163,11 +163,11 @@ class Judge:
         return {fingerprint for (fingerprint,) in rows}
 
     def is_deterministic(self, fingerprints: Sequence[str]) -> bool:
-        """Tell whether a cause occurs with any seed, judging by its kind and its history."""
+        """Return whether a cause occurs with any seed, judging by its kind and its history."""
         return CauseRecords(self._db, self.passes, fingerprints).is_deterministic(EVER)
 
     def comes_and_goes(self, fingerprints: Sequence[str]) -> bool:
-        """Tell whether a cause failed and passed with the same sources and seed, or among the attempts of one run."""
+        """Return whether a cause failed and passed with the same sources and seed, or among the attempts of one run."""
         records = CauseRecords(self._db, self.passes, fingerprints)
         return records.comes_and_goes(records.all_tests(EVER), "", EVER)
 

@@ -44,7 +44,7 @@ INFRASTRUCTURE_PATTERNS = frozenset(
 
 
 def is_infrastructure(cause: Occurrence | Verdict) -> bool:
-    """Tell whether a failure comes from a licence, a limit of memory or run time, a host or a file system.
+    """Return whether a failure comes from a licence, a limit of memory or run time, a host or a file system.
 
     A crash, or a signal from an unknown sender, does not count.
     """
@@ -54,7 +54,7 @@ def is_infrastructure(cause: Occurrence | Verdict) -> bool:
 
 
 def is_beyond_sources(cause: Occurrence) -> bool:
-    """Tell whether a failure is unlikely to be repaired by a change to the sources.
+    """Return whether a failure is unlikely to be repaired by a change to the sources.
 
     A lack of memory can be repaired there. A killed run cannot, as far as is known: nothing shows whether it had hung.
     """
@@ -64,12 +64,12 @@ def is_beyond_sources(cause: Occurrence) -> bool:
 
 
 def is_deterministic(occurrence: Occurrence) -> bool:
-    """Tell whether a failure of this kind occurs with any seed."""
+    """Return whether a failure of this kind occurs with any seed."""
     return is_deterministic_kind(occurrence, occurrence.tests)
 
 
 def is_deterministic_kind(cause: Occurrence | Verdict, tests: Sequence[FailedTest | Failure]) -> bool:
-    """Tell whether tests that fail with this cause or verdict fail with any seed."""
+    """Return whether tests that fail with this cause or verdict fail with any seed."""
     if cause.error_class == "tool_error":
         return False
     return (
@@ -80,7 +80,7 @@ def is_deterministic_kind(cause: Occurrence | Verdict, tests: Sequence[FailedTes
 
 
 def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
-    """Tell whether a test failed with a seed that is not on record.
+    """Return whether a test failed with a seed that is not on record.
 
     If this is False, a failure without a seed does not depend on one. A results file of another tool gives neither seed
     nor simulator; for such a file the error class tells whether a simulator ran.
@@ -90,7 +90,7 @@ def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
 
 
 def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) -> bool:
-    """Tell whether a test failed before any simulator was chosen; then a pass on any simulator counts.
+    """Return whether a test failed before any simulator was chosen; then a pass on any simulator counts.
 
     A Python failure that has no simulator, simulation time or seed counts as a failure of the test environment.
     """

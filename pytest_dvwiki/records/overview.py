@@ -116,7 +116,7 @@ class RunRow(Struct, frozen=True, kw_only=True):
 
     @property
     def is_failure_free(self) -> bool:
-        """Tell whether tests passed and people accept all failures, if there are any."""
+        """Return whether tests passed and people accept all failures, if there are any."""
         return self.passed > 0 and not (self.totals.failed or self.totals.errors)
 
 

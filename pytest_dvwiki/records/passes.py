@@ -211,7 +211,7 @@ class Passes:
         }
 
     def passed_since(self, tests: Sequence[Target], moment: str, before: str = EVER) -> bool:
-        """Tell whether, in a run between two moments, one of the tests passed and none failed."""
+        """Return whether, in a run between two moments, one of the tests passed and none failed."""
         rows = self._db.execute(
             f"SELECT DISTINCT f.moment FROM json_each(?) t JOIN failed f ON {meets('f')} AND f.moment >= ?",  # noqa: S608
             (targets.json_targets(tests), moment),
@@ -258,7 +258,7 @@ class Passes:
         return self._suites[suite]
 
     def passed(self, listed: SuiteOfRun, test: Target) -> bool:
-        """Tell whether a test, or every test inside it that ran, passed in a list of tests."""
+        """Return whether a test, or every test inside it that ran, passed in a list of tests."""
         return any(True for _ in self._passed(listed, [test]))
 
     def _passed(self, listed: SuiteOfRun, tests: Iterable[Target]) -> Iterator[str]:

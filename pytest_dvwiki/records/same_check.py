@@ -208,7 +208,7 @@ def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[Failing
 def _is_another(
     fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, db: sqlite3.Connection, passes: Passes
 ) -> bool:
-    """Tell whether a failure of other tests is another fault than a cause that was fixed."""
+    """Return whether a failure of other tests is another fault than a cause that was fixed."""
     seeds, theirs = {each.seed for each in seen.failing}, {each.seed for each in before}
     if not {"", UNKNOWN_SEED}.isdisjoint(seeds | theirs) or not seeds:
         return False
@@ -223,7 +223,7 @@ def _is_another(
 
 
 def _passed_beside(test: FailingTest, fixed: Standing, db: sqlite3.Connection, passes: Passes) -> bool:
-    """Tell whether a test passed with its seed in a run in which a cause failed others, before the cause was fixed."""
+    """Return whether a test passed with its seed in a run in which a cause failed others, before the cause was fixed."""
     rows = db.execute("SELECT DISTINCT moment FROM occurrences WHERE fingerprint = ?", (fixed.name,))
     return not {moment for (moment,) in rows}.isdisjoint(_passed(test, passes, fixed.state.moment))
 
@@ -237,7 +237,7 @@ def _passed(test: FailingTest, passes: Passes, before: str) -> Iterator[str]:
 
 
 def _has_ended(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, passes: Passes) -> bool:
-    """Tell whether a cause is over although tests of its fix fail again: the fix repaired it, and is in the sources."""
+    """Return whether a cause is over although tests of its fix fail again: the fix repaired it, and is in the sources."""
     state = fixed.state
     change = _since(state.moment, seen.changes)
     if change is None or not change.in_place:
@@ -255,7 +255,7 @@ def _has_ended(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailu
 def _repaired_stimulus(
     state: fixes.FixState, before: frozenset[FailingTest], seen: CheckFailure, passes: Passes
 ) -> bool:
-    """Tell whether a test fails with the seed, or without any, that had failed before the fix and passed since."""
+    """Return whether a test fails with the seed, or without any, that had failed before the fix and passed since."""
     if state.past is not None:
         return False
     again = (test for test in sorted(seen.seeded & before) if test.target in state.tests)
@@ -263,13 +263,13 @@ def _repaired_stimulus(
 
 
 def _is_undone(fixed: Standing, seen: CheckFailure) -> bool:
-    """Tell whether the changes of a fix are known to be missing from the sources of a run."""
+    """Return whether the changes of a fix are known to be missing from the sources of a run."""
     change = _since(fixed.state.moment, seen.changes)
     return change is not None and change.in_place is False
 
 
 def _is_complete(state: fixes.FixState, before: frozenset[FailingTest], seen: CheckFailure) -> bool:
-    """Tell whether nothing suggests that a fix only made a failure rarer."""
+    """Return whether nothing suggests that a fix only made a failure rarer."""
     if state.past is None:
         return state.fix.needed == 1 or seen.failing == seen.seeded <= before
     rate = state.past.rate

@@ -45,7 +45,7 @@ _LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|uvm-?1\.\d\w?|uvm_1_
 
 
 def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = False) -> OriginType | None:
-    """Tell whether a source file belongs to the design or the testbench; None if it is a source of neither.
+    """Return whether a source file belongs to the design or the testbench; None if it is a source of neither.
 
     Args:
         file: Name of the file, with its folders.
@@ -66,7 +66,7 @@ def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = Fa
 
 
 def concerns(file: str, sources: Collection[str]) -> bool:
-    """Tell whether a simulation may have read a file: it is a known source, or no source in its language is known."""
+    """Return whether a simulation may have read a file: it is a known source, or no source in its language is known."""
     if file.endswith("conftest.py"):
         return True
     is_python = file.endswith(".py")
@@ -75,7 +75,7 @@ def concerns(file: str, sources: Collection[str]) -> bool:
 
 
 def is_unread(file: str, reads: Collection[str]) -> bool:
-    """Tell whether a simulation did not read a source, judging by the files in the same language that it read.
+    """Return whether a simulation did not read a source, judging by the files in the same language that it read.
 
     A Makefile was not read if another one was, unless one of them is in a folder inside the other's. Files of other
     kinds, such as data and scripts, may always have been read, and so may files that pytest loads automatically. A
@@ -104,7 +104,7 @@ def _of_kind(sources: tuple[str, ...], *, is_python: bool) -> tuple[str, ...]:
 
 
 def is_among(file: str, sources: Collection[str]) -> bool:
-    """Tell whether a file is among the sources, which may be named relative to other folders."""
+    """Return whether a file is among the sources, which may be named relative to other folders."""
     names, ends = _names(tuple(sources))
     return file in ends or any(end in names for end in _ends(file))
 
@@ -128,7 +128,7 @@ def own_name(file: str) -> str:
 
 
 def is_prose(name: str, reads: Iterable[str]) -> bool:
-    """Tell whether a file is only for people to read: a change to it neither breaks nor repairs a test.
+    """Return whether a file is only for people to read: a change to it neither breaks nor repairs a test.
 
     Args:
         name: Name in git.

@@ -55,7 +55,7 @@ def record_path(tasks: Path, record: RunRecord) -> Path:
 
 
 def _is_moment(time: str) -> bool:
-    """Tell whether a time is valid, and far enough from the limits of dates that days can be added and subtracted."""
+    """Return whether a time is valid, and far enough from the limits of dates that days can be added and subtracted."""
     try:
         return _FIRST_YEAR <= datetime.fromisoformat(time).year < MAXYEAR
     except ValueError:

@@ -49,7 +49,7 @@ class SubtypeHistory(Struct, frozen=True, kw_only=True):
 
 
 def is_reported(cause: str | None, fix: Fix) -> bool:
-    """Tell whether the result of a fix is known only from an agent's report, not from the runs of a cause."""
+    """Return whether the result of a fix is known only from an agent's report, not from the runs of a cause."""
     return cause is None and fix.by == "agent"
 
 

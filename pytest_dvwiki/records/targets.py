@@ -33,7 +33,7 @@ def without_parameters(nodeid: str) -> str:
 
 
 def share_a_test(some: Iterable[str], others: Iterable[str]) -> bool:
-    """Tell whether a test is in both collections.
+    """Return whether a test is in both collections.
 
     Parameters are ignored, and a test inside another counts as that other test.
     """
@@ -61,12 +61,12 @@ class Target(NamedTuple):
     config: str = ""
 
     def is_met_by(self, simulator: str, config: str) -> bool:
-        """Tell whether a run on this simulator in this configuration counts for the target."""
+        """Return whether a run on this simulator in this configuration counts for the target."""
         return self.simulator == ANY or (self.simulator == simulator and is_same_config(self.config, config))
 
 
 def is_same_config(one: str, other: str) -> bool:
-    """Tell whether two configurations are the same.
+    """Return whether two configurations are the same.
 
     A configuration that names only a build is the same as every configuration with that build.
     """

@@ -21,7 +21,7 @@ def folder_of(nodeid: str) -> str | None:
 
 
 def is_folder(nodeid: str) -> bool:
-    """Tell whether a name in a record is a folder that failed to build, not a test."""
+    """Return whether a name in a record is a folder that failed to build, not a test."""
     return "::" not in nodeid and not _FILE.search(nodeid)
 
 

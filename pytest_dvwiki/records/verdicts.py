@@ -117,7 +117,7 @@ class Rulings(Struct, frozen=True, kw_only=True):
     schema: int = _PLAIN
 
     def relabels(self, record: RunRecord) -> bool:
-        """Tell whether this file relabels a run: one up to `newest` that another registry or version had judged."""
+        """Return whether this file relabels a run: one up to `newest` that another registry or version had judged."""
         gave = (record.registry, record.fingerprint_version)
         return moment_of(record) <= self.newest and gave != (self.registry, self.fingerprint_version)
 
@@ -185,7 +185,7 @@ class Verdicts(Struct, frozen=True, dict=True):
         return (names[0], *sorted(names[1:])) if len(names) >= _FEWEST else ()
 
     def are_apart(self, one: Collection[str], other: Collection[str]) -> bool:
-        """Tell whether people separated two causes, given by all their fingerprints."""
+        """Return whether people separated two causes, given by all their fingerprints."""
         return any(
             not (set(first).isdisjoint(each.kept) or set(second).isdisjoint(each.other))
             for each in self.apart
@@ -200,7 +200,7 @@ class Verdicts(Struct, frozen=True, dict=True):
         return frozenset(named.difference(*self.groups))
 
     def is_new(self, merge: Merge) -> bool:
-        """Tell whether a merge joins causes that no file of verdicts joins yet."""
+        """Return whether a merge joins causes that no file of verdicts joins yet."""
         extended = Verdicts((*self.files, Rulings(newest="", merges=(merge,))))
         return extended.groups != self.groups
 

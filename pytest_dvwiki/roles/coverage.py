@@ -95,7 +95,7 @@ class SessionCoverage:
 
 
 def chooses_tests(arguments: Sequence[str]) -> bool:
-    """Tell whether a pytest command line selects only some of the tests."""
+    """Return whether a pytest command line selects only some of the tests."""
     return any(word.startswith(_CHOOSING) or "::" in word for word in arguments)
 
 

@@ -149,7 +149,7 @@ class EvidenceReader:
 
     @staticmethod
     def _is_turn(report: pytest.TestReport, running: Running) -> bool:
-        """Tell whether this phase reports on the test's simulations: the call, or a setup or teardown that failed."""
+        """Return whether this phase reports on the test's simulations: the call, or a setup or teardown that failed."""
         if not running.children.children or report.skipped:
             return False
         return report.when == "call" or report.failed

@@ -75,7 +75,7 @@ class ItemRole:
 
     @property
     def has_journal(self) -> bool:
-        """Tell whether anything was written to the journal."""
+        """Return whether anything was written to the journal."""
         return self._journal is not None
 
     @cached_property

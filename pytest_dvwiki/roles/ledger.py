@@ -219,7 +219,7 @@ class Ledger:
 
     @property
     def has_failures(self) -> bool:
-        """Tell whether any test has a failure."""
+        """Return whether any test has a failure."""
         return any(test.failures for test in self._tests.values())
 
     @property

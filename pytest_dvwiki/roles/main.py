@@ -135,7 +135,7 @@ class MainRole:
 
     @staticmethod
     def _is_journaled_elsewhere(report: pytest.TestReport) -> bool:
-        """Tell whether an xdist worker, or this process's item role, has journaled the failure."""
+        """Return whether an xdist worker, or this process's item role, has journaled the failure."""
         return not hasattr(report, "runner_nodeid") and report.when in {"setup", "call", "teardown"}
 
     def _to_journal(self, failures: Sequence[Failure]) -> None:

@@ -56,5 +56,5 @@ class Running(Struct):
 
     @property
     def is_spooled(self) -> bool:
-        """Tell whether the output of the test's children may be spooled."""
+        """Return whether the output of the test's children may be spooled."""
         return _CAPTURING.isdisjoint(getattr(self.item, "fixturenames", ()))

@@ -51,7 +51,7 @@ class Observed(Struct, frozen=True):
 
 
 def is_native_runner(item: pytest.Item) -> bool:
-    """Tell whether a test is a runner of cocotb's own pytest plugin."""
+    """Return whether a test is a runner of cocotb's own pytest plugin."""
     return item.get_closest_marker("cocotb_runner") is not None and item.config.pluginmanager.hasplugin(
         "cocotb_controller"
     )
@@ -154,7 +154,7 @@ def _without_progress(outcome: SimulationOutcome) -> SimulationOutcome:
 
 
 def _is_or_ran_a_simulation(child: Child, seen: Observed) -> bool:
-    """Tell whether a child is a simulation, or a make that ran one.
+    """Return whether a child is a simulation, or a make that ran one.
 
     A make that ran cocotb's Makefile writes a results file. Verilator's builds also run make, but write none.
     """

@@ -29,7 +29,7 @@ To accept it for a while, add a waiver to .agent/waivers.yaml that matches by me
 
 
 def applies_to(report: pytest.TestReport) -> bool:
-    """Tell whether a report belongs to a test that ran and was not expected to fail."""
+    """Return whether a report belongs to a test that ran and was not expected to fail."""
     return report.when == "call" and not report.skipped and not hasattr(report, "wasxfail")
 
 

@@ -80,7 +80,7 @@ def _source(text: str) -> Source:
 
 
 def _has_its_place(verdict: Verdict, excerpt: Excerpt) -> bool:
-    """Tell whether the excerpt holds an exception's place, or the place is not part of the exception's identity."""
+    """Return whether the excerpt holds an exception's place, or the place is not part of the exception's identity."""
     parts = parse_report(verdict.primary)
     is_exception = parts.file is None and parts.message_id is None and _EXCEPTION.fullmatch(parts.report_class)
     if not is_exception or not is_part_of_identity(parts):

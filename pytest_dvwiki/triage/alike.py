@@ -114,6 +114,6 @@ def _bare(source: str) -> str:
 
 
 def _distinguishes_digits(source: str) -> bool:
-    """Tell whether an expression may match a number but not another number with as many digits."""
+    """Return whether an expression may match a number but not another number with as many digits."""
     parts = (part["escaped"] or _ALL_DIGITS.sub("", part["any"] or "") for part in _PART.finditer(source))
     return any(map(str.isdigit, "".join((_bare(source), *parts))))

@@ -63,7 +63,7 @@ _ITEM = re.compile(r"\\x[0-9a-fA-F]{2}|\\.|.", re.DOTALL)
 
 
 def compares(assertion: str, *, shown: bool) -> bool:
-    """Tell whether the condition of an assertion compares two values.
+    """Return whether the condition of an assertion compares two values.
 
     Args:
         assertion: The text from `assert` on: the statement, or its rewritten form.
@@ -93,17 +93,17 @@ def compares(assertion: str, *, shown: bool) -> bool:
 
 
 def _is_of_none(assertion: str, operator: str) -> bool:
-    """Tell whether an operator in an assertion compares with None."""
+    """Return whether an operator in an assertion compares with None."""
     return re.search(rf"{re.escape(operator)}\s+None\b", assertion) is not None
 
 
 def is_of_design(text: str) -> bool:
-    """Tell whether a text shows a value of the design, by its type or handle."""
+    """Return whether a text shows a value of the design, by its type or handle."""
     return _DESIGN.search(text) is not None
 
 
 def shows_unknown(text: str) -> bool:
-    """Tell whether a message that compares shows a value with X, Z or another unknown bit.
+    """Return whether a message that compares shows a value with X, Z or another unknown bit.
 
     Digits without a type or base count only if another value has as many digits, all of them known: `x86` and `10x` are
     words. Text before an equals sign is a name: in `expected x2=58`, `x2` is a register.

@@ -71,7 +71,7 @@ def _class(error_class: str, text: str) -> str:
 
 
 def _compares(statement: str, shown: str) -> bool:
-    """Tell whether an assertion compares two values, judged by its values if its statement is cut off."""
+    """Return whether an assertion compares two values, judged by its values if its statement is cut off."""
     if statement.startswith("assert ") and not statement.endswith(("(", "[", "\\", ",")):
         return compared.compares(statement, shown=False)
     return shown.startswith("assert ") and compared.compares(shown, shown=True)

@@ -182,7 +182,7 @@ def judge(
 
 
 def _names_its_sender(pattern: Pattern | None) -> bool:
-    """Tell whether a message names what ended a run, such as a job's limit; a bare signal may have ended a hang."""
+    """Return whether a message names what ended a run, such as a job's limit; a bare signal may have ended a hang."""
     return pattern is not None and pattern.id in INFRASTRUCTURE_PATTERNS
 
 
@@ -232,12 +232,12 @@ def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
 
 
 def knows_changes(verdict: Verdict) -> bool:
-    """Tell whether the evidence of a verdict includes what changed before the failure."""
+    """Return whether the evidence of a verdict includes what changed before the failure."""
     return any(clue.kind in {"changes", "likely changes", _SAME_HDL} for clue in verdict.clues)
 
 
 def _is_of_design(clue: Clue) -> bool:
-    """Tell whether a clue says that only the design changed, apart from a Makefile or script.
+    """Return whether a clue says that only the design changed, apart from a Makefile or script.
 
     The origin of a missing name then stays open: the design lost it, or the testbench did not follow a renaming.
     """
@@ -245,7 +245,7 @@ def _is_of_design(clue: Clue) -> bool:
 
 
 def _is_path_problem(verdict: Verdict, change: Clue, refuted: Collection[str | None]) -> bool:
-    """Tell whether changes prove nothing because a source is not where the build or a changed list looks for it.
+    """Return whether changes prove nothing because a source is not where the build or a changed list looks for it.
 
     A missing file that the design includes is different: the message then names a file of the design.
     """

@@ -40,7 +40,7 @@ _MOST_WORDS = 1000
 
 
 def is_part_of_identity(parts: ReportParts) -> bool:
-    """Tell whether an exception's place distinguishes causes with the same text.
+    """Return whether an exception's place distinguishes causes with the same text.
 
     It does for an assertion (`assert V == V`), an exception without a text, and most others (`list index out of
     range`). It does not if the text names something missing: a handle, an entry, a time scale, a module or a source of
@@ -120,5 +120,5 @@ def with_place(text: str, parts: ReportParts, frame: Frame | None) -> str:
 
 
 def _is_bare(parts: ReportParts) -> bool:
-    """Tell whether an exception consists of its class only, without a message."""
+    """Return whether an exception consists of its class only, without a message."""
     return bool(parts.report_class) and parts.text.rsplit(".", 1)[-1].rstrip(":") == parts.report_class

@@ -197,7 +197,7 @@ def _tier(candidate: Candidate) -> int:
 
 
 def _nameless(candidate: Candidate) -> bool:
-    """Tell whether the message names neither its reporter nor what happened."""
+    """Return whether the message names neither its reporter nor what happened."""
     return candidate.pattern.error_class == UNKNOWN
 
 
@@ -289,7 +289,7 @@ def _reported(best: Candidate, ranked: list[Candidate], function: str | None) ->
 
 
 def _is_after(report: Candidate, raised: Candidate) -> bool:
-    """Tell whether a report comes after an exception in the same source."""
+    """Return whether a report comes after an exception in the same source."""
     return report.source == raised.source and report.line > raised.line
 
 
@@ -359,7 +359,7 @@ def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] 
 
 
 def _tells_values(candidate: Candidate) -> bool:
-    """Tell whether a message shows at least two values, as a comparison does; counts of errors are not values."""
+    """Return whether a message shows at least two values, as a comparison does; counts of errors are not values."""
     text = parse_report(candidate.text).text
     if not _PAIR.search(text):
         for found in _COUNT.finditer(text):
@@ -387,7 +387,7 @@ def _of_assertion(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, 
 
 
 def _explains(solver: Candidate, assertion: Candidate) -> bool:
-    """Tell whether a message of the constraint solver is next to an assertion."""
+    """Return whether a message of the constraint solver is next to an assertion."""
     return (
         solver.pattern.failure_subtype == "constraint_fail"
         and solver.source == assertion.source

@@ -65,11 +65,11 @@ class Waiver(Struct, frozen=True):
     """The day on which the waiver was added."""
 
     def is_expired(self, day: str) -> bool:
-        """Tell whether the waiver expired before a given day."""
+        """Return whether the waiver expired before a given day."""
         return self.expires is not None and self.expires < day
 
     def matches(self, values: Mapping[str, Sequence[str]]) -> bool:
-        """Tell whether each condition of the waiver matches one of the values of the same kind."""
+        """Return whether each condition of the waiver matches one of the values of the same kind."""
         return bool(self.match) and all(
             any(_agrees(wanted, value) for value in values.get(key) or ("",)) for key, wanted in self.match.items()
         )
@@ -189,7 +189,7 @@ class Accepting:
         self.is_benign = self._matcher.is_benign
 
     def is_accepted(self, message: str) -> bool:
-        """Tell whether a waiver accepts a message, given as one line."""
+        """Return whether a waiver accepts a message, given as one line."""
         values = {"message": (message,)}
         if self._all or any(each.matches(values) for each in self._by_message):
             return True

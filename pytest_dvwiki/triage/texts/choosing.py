@@ -46,5 +46,5 @@ def choose_in_text(
 
 
 def _is_warning(candidate: Candidate) -> bool:
-    """Tell whether a message is Python's warning that a coroutine was never awaited; it alone fails no test."""
+    """Return whether a message is Python's warning that a coroutine was never awaited; it alone fails no test."""
     return candidate.pattern.id == NEVER_AWAITED

@@ -41,27 +41,27 @@ class Sections(Struct, frozen=True):
     """First and last line number of each test that passed."""
 
     def in_passed(self, line: int) -> bool:
-        """Tell whether a line belongs to a test that passed."""
+        """Return whether a line belongs to a test that passed."""
         return any(first <= line <= last for first, last in self.passed)
 
 
 def has_word(lowered: str) -> bool:
-    """Tell whether a line, given in lower case, may mark the beginning or end of a test."""
+    """Return whether a line, given in lower case, may mark the beginning or end of a test."""
     return _WORD.search(lowered) is not None
 
 
 def is_boundary(line: str) -> bool:
-    """Tell whether a line marks the beginning or end of a test, or sums up all tests."""
+    """Return whether a line marks the beginning or end of a test, or sums up all tests."""
     return _MARK.match(line) is not None or is_summary(line)
 
 
 def is_summary(line: str) -> bool:
-    """Tell whether a line is cocotb's summary of all tests."""
+    """Return whether a line is cocotb's summary of all tests."""
     return _SUMMARY.search(line) is not None
 
 
 def is_cocotb(text: str) -> bool:
-    """Tell whether a text is a cocotb log."""
+    """Return whether a text is a cocotb log."""
     return _COCOTB.search(text) is not None
 
 

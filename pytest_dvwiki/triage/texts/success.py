@@ -80,7 +80,7 @@ def _simulation() -> re.Pattern[str]:
 
 
 def has_word(lowered: str) -> bool:
-    """Tell whether a line, in lower case, may report success."""
+    """Return whether a line, in lower case, may report success."""
     return _word().search(lowered) is not None
 
 
@@ -105,7 +105,7 @@ def signs(text: str) -> Iterator[int]:
 
 
 def is_cancelled(patterns: Collection[Pattern], last: int, lines: Sequence[tuple[int, str]]) -> bool:
-    """Tell whether a log shows that its messages are not failures.
+    """Return whether a log shows that its messages are not failures.
 
     Args:
         patterns: The patterns of all messages of a text.

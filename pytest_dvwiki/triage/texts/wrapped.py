@@ -79,7 +79,7 @@ def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice
 
 
 def _is_of_warning(choice: Choice | None, joined: Sequence[_Joined]) -> bool:
-    """Tell whether the chosen message is on a continuation line of a wrapped warning."""
+    """Return whether the chosen message is on a continuation line of a wrapped warning."""
     return choice is not None and any(
         line.first < choice.candidate.line <= line.last and _warning().match(line.text.lstrip()) for line in joined
     )
@@ -105,7 +105,7 @@ def _cut_column(texts: Sequence[str]) -> int | None:
 
 
 def _is_next(line: str, below: str) -> bool:
-    """Tell whether the line below begins a message, or begins with the same word as the line above."""
+    """Return whether the line below begins a message, or begins with the same word as the line above."""
     return begins_message(below) or line.split(maxsplit=1)[:1] == below.split(maxsplit=1)[:1]
 
 
@@ -151,7 +151,7 @@ def _join(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joined]:
 
 
 def _goes_on(raw: str, pair: Sequence[str], width: int) -> bool:
-    """Tell whether a line continues in the next one, whose first word did not fit into it."""
+    """Return whether a line continues in the next one, whose first word did not fit into it."""
     line, following = pair
     words = following.split(maxsplit=1)
     return (
