@@ -72,7 +72,7 @@ def _in_order(there: Iterable[tuple[int, int]]) -> Fitting:
 
 
 def _all_there(sets: Needs, present: Container[str]) -> bool:
-    """Return whether a message contains a literal of each set; `present` is the message, or the literals found in it."""
+    """Return whether `present`, a message or the literals found in it, contains a literal of each set."""
     # A generator for each set would double the time taken.
     for literals in sets:
         for literal in literals:

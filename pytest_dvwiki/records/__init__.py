@@ -1,4 +1,4 @@
-"""The archive: one immutable record per run, and every count that follows from them."""
+"""The archive: one immutable record per run, and the statistics computed from the records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find causes that are gone without a fix on record: not seen for a long time while their tests pass."""
+"""Find causes that are gone without a fix on record: not seen for a long time, although their tests ran and passed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DAYS = 90
 def is_gone(archive: Archive, cause: CauseHistory) -> bool:
     """Return whether a cause is gone: one of its tests passed 90 days or more after the cause was last seen.
 
-    A cause whose fix holds counts as fixed, not as gone. A test that no longer runs proves nothing.
+    A cause with a fix that holds is fixed, not gone. A cause is not gone because its tests no longer run.
     """
     since = _shifted(cause.last_seen, DAYS)
     if (archive.newest() or "") < since:
@@ -33,7 +33,7 @@ def is_gone(archive: Archive, cause: CauseHistory) -> bool:
 
 
 def is_gone_for(archive: Archive, cause: CauseHistory, days: int) -> bool:
-    """Return whether a cause was already gone `days` days before the newest record, and no fix of it ever held."""
+    """Return whether a cause was gone `days` days before the newest record, without any fix that held."""
     newest = archive.newest() or ""
     if any(fix.fix.result == "held" for fix in cause.fixes) or not is_gone(archive, cause):
         return False
@@ -43,11 +43,10 @@ def is_gone_for(archive: Archive, cause: CauseHistory, days: int) -> bool:
 
 
 def candidates(archive: Archive, record: RunRecord) -> list[str]:
-    """Return the fingerprints of causes that a run may show to be gone.
+    """Return the fingerprints of causes that may be gone as of a run; `is_gone` decides.
 
-    These causes were last seen long before the run. The previous run with the same list of tests already checked the
-    causes of tests that passed in it, so only two kinds are left: causes that became old enough since then, and causes
-    of tests that pass in this run but did not pass in the previous one.
+    Causes that an earlier run has already decided are skipped. What remains are causes that have since reached the age
+    limit, and causes with a test that passes in this run but did not pass in the previous one.
     """
     passing, before = _passing(archive, record), _run_before(archive, record)
     since = ""
@@ -76,7 +75,7 @@ def candidates(archive: Archive, record: RunRecord) -> list[str]:
 
 
 def _passing(archive: Archive, record: RunRecord) -> set[str]:
-    """Return the tests that passed in a run, as far as its lists of tests show."""
+    """Return the tests that passed in a run, according to its lists of tests."""
     failed = {test.nodeid for occurrence in record.occurrences for test in occurrence.tests}
     failed |= {test.nodeid for test in record.other}
     suites = {row.suite for row in tables.suites_of(record)}
@@ -85,7 +84,7 @@ def _passing(archive: Archive, record: RunRecord) -> set[str]:
 
 
 def _run_before(archive: Archive, record: RunRecord) -> tuple[int, str] | None:
-    """Return number and moment of the previous run that shares a list of tests, or else of the previous run."""
+    """Return the number and sort key of the previous run, preferring one with the same list of tests."""
     suites = [row.suite for row in tables.suites_of(record)]
     if not suites:
         return None
@@ -105,7 +104,7 @@ def _not_passed(archive: Archive, run: int) -> set[str]:
 
 
 def _with_runners(names: Iterable[str]) -> Iterable[str]:
-    """Yield each test name and the name of its runner: a runner that failed to build is listed as a test."""
+    """Yield each test name and the name of its runner, because a runner that failed to build is recorded as a test."""
     for name in names:
         yield name
         yield name.rpartition("::")[0]

@@ -50,11 +50,11 @@ class OccurrenceRow(NamedTuple):
     branch: str | None
     simulators: str
     without_fix: int
-    """1 if the run's commit lacked the newest fix; `tables.REPORTED` if only a report mentions the occurrence."""
+    """1 if the run's commit lacked the newest fix; `tables.REPORTED` if the occurrence was only reported."""
 
 
 class UnprovenPass(NamedTuple):
-    """A pass after a failure, without a known change that explains the pass."""
+    """A pass after a failure, without a known change that could explain it."""
 
     task_id: str
     finished: str
@@ -96,7 +96,7 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
     first_bad_found: str
     """When that run finished."""
     regressed: tuple[str, str] | None
-    """Time and id of the run in which the cause returned after its page was closed or its fix held; None once fixed."""
+    """Time and id of the run where the cause came back after a held fix or a closed page; None once it is fixed."""
     waived: tuple[Waived, ...]
     """The waivers of the cause's newest occurrence."""
     proposal: ProposedFix | None
@@ -104,17 +104,17 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
     same_commits: tuple[str, ...]
     """Other causes that were fixed by the commits of this cause's newest fix."""
     jobs: tuple[str, ...] = ()
-    """For an infrastructure cause, the ids of the jobs that it hit; for a job without an id, the id of its run."""
+    """For an infrastructure cause, the ids of the affected jobs; the run's id if its job has none."""
     hosts: tuple[str, ...] = ()
-    """For an infrastructure cause, the machines that it hit, as far as they are on record."""
+    """For an infrastructure cause, the affected machines that are on record."""
     reports: int = 0
-    """Number of runs in which only a report mentions the cause."""
+    """Number of runs in which the cause was only reported."""
     matrix: tuple[matrix.Split, ...] = ()
-    """The matrix axes that separate failures at the commit of the newest occurrence from passes of the same tests."""
+    """The matrix axes that separate failing from passing runs of these tests at the newest occurrence's commit."""
 
     @property
     def origin_fix(self) -> FixState | None:
-        """Return the fix that held and so decides the origin of the last failure; None if there is none."""
+        """Return the fix that determines the origin of the last failure; None if no fix held."""
         state = self.fixes[-1] if fixes.is_fixed(self.fixes) else None
         last = next((row.finished for row in self.rows if not row.without_fix), "")
         if state is None or state.fix.result != "held" or state.other_passes < state.other_tests:
@@ -124,7 +124,7 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
 
     @property
     def origin(self) -> Origin:
-        """Return where the last failure came from, taking into account the fix that held for it."""
+        """Return the origin of the last failure, taking a fix that held into account."""
         state = self.origin_fix
         return self.newest.origin if state is None else sides.with_held_fix(self.newest, state.fix)
 
@@ -136,20 +136,20 @@ _ROW = (
 
 
 def occurrence_rows(archive: Archive, rest: str, values: Sequence[Any]) -> Iterator[OccurrenceRow]:
-    """Yield the occurrences `o` that the end of an SQL statement (`WHERE o.… ORDER BY …`) selects and orders."""
+    """Yield the occurrences selected by the last clauses of an SQL statement, `WHERE o.… ORDER BY …`."""
     for row in archive.db.execute(f"{_ROW} {rest}", tuple(values)):
         yield OccurrenceRow._make((*row[:6], TEXTS.decode(row[6]), TEXTS.decode(row[7]), *row[8:]))
 
 
 def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
-    """Sum up a cause.
+    """Sum up the history of a cause.
 
     Args:
         archive: The records.
-        fingerprints: All fingerprints that the cause has or had.
+        fingerprints: All current and former fingerprints of the cause.
 
     Returns:
-        The cause's history; None if no record has any of the fingerprints.
+        The history; None if no record has any of the fingerprints.
     """
     found = archive.newest_occurrence(fingerprints)
     if found is None:
@@ -198,7 +198,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
 
 
 class _OccurrenceCounts(NamedTuple):
-    """How many runs and failing tests a cause had, and in how many of the runs only a report mentions the cause."""
+    """Number of runs, failing tests, and reports of a cause."""
 
     runs: int
     tests: int
@@ -217,7 +217,7 @@ def _counts(archive: Archive, asked: tuple[str]) -> _OccurrenceCounts:
 
 
 def _counts_of(rows: Sequence[OccurrenceRow]) -> _OccurrenceCounts:
-    """Count the occurrences of a cause from the rows of all its occurrences."""
+    """Count the occurrences of a cause, given the rows of all of them."""
     reported = {row.task_id for row in rows if row.without_fix == tables.REPORTED}
     return _OccurrenceCounts(len({row.task_id for row in rows}), sum(row.tests for row in rows), len(reported))
 
@@ -235,9 +235,9 @@ def _jobs(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tuple[s
 
 
 def _first_bad(archive: Archive, fingerprints: Sequence[str], after: str = "") -> tuple[FirstBad | None, str, str]:
-    """Return the newest range of commits that introduced a cause, the run that found it, and when that run finished.
+    """Return the newest range of commits that introduced a cause, preferably a certain one, with the run that found it.
 
-    A range that is certain is preferred.
+    The third value is the time at which that run finished.
     """
     if not archive.has_rows("first_bad"):
         return None, "", ""
@@ -256,8 +256,8 @@ def _regressed(
 ) -> tuple[str, str] | None:
     """Return the time and id of the run in which an open cause came back; None if it has not regressed.
 
-    Only occurrences after the newest fix count, leaving out fixes whose passes may be chance. A check that failed again
-    with that fix in place is no regression: it may report another fault.
+    The cause has to occur after its newest fix. A fix that may have passed by chance is skipped. If a check fails again
+    while its fix is in place, that is no regression: the check may report a different fault.
     """
     lasting = [state for state in states if state.fix.counts or state.seed_passed or not state.fix.passes]
     row = archive.db.execute(
@@ -286,7 +286,7 @@ def _waived(archive: Archive, fingerprints: Sequence[str], newest: OccurrenceRow
 
 
 class Caught(NamedTuple):
-    """The failures that a waiver matched in the newest run in which it matched any."""
+    """The failures that a waiver matched in the newest run where it matched anything."""
 
     task_id: str
     finished: str
@@ -295,7 +295,7 @@ class Caught(NamedTuple):
 
 
 def caught(archive: Archive) -> dict[str, Caught]:
-    """Map the id of each waiver to the failures that the waiver matched last."""
+    """Map the id of each waiver to the failures that it matched most recently."""
     rows = archive.db.execute(
         "SELECT json_extract(w.row, '$.id') waiver, r.task_id, r.finished, SUM(json_array_length(w.row, '$.tests')),"
         " COUNT(*), MAX(r.moment) FROM waived w JOIN runs r ON r.id = w.run GROUP BY waiver, r.id ORDER BY r.moment"
@@ -304,11 +304,11 @@ def caught(archive: Archive) -> dict[str, Caught]:
 
 
 def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
-    """Return where a cause first appeared since the last fix that its passes prove; None if no record has the cause.
+    """Return the first appearance of a cause since its last proven fix; None if no record has the cause.
 
-    A range of commits is left out if it lies before a pass with the seed that failed, whether or not that pass proves a
-    fix. It is also left out if it lies before a fix that was known to be undone or still in place when the check failed
-    again. The failures after such a pass or fix may be another fault.
+    A range of commits that ends before a later pass with the failing seed is omitted, because the failures after that
+    pass may have a different fault. The same applies to a fix that is known to have been reverted, or to have been in
+    place when the check failed again.
     """
     states = archive.fix_states(fingerprints)
     newest = next((state for state in reversed(states) if state.fix.counts), None)
@@ -343,7 +343,7 @@ def onset(archive: Archive, fingerprints: Sequence[str]) -> Onset | None:
 
 
 def _failed_since(archive: Archive, asked: Mapping[str, str]) -> frozenset[str]:
-    """Return the tests that failed with any of the given causes after the last pass or fix."""
+    """Return the tests that failed with any of the causes since the last pass or fix."""
     rows = archive.db.execute(
         "SELECT DISTINCT nodeid FROM failed WHERE fingerprint IN (SELECT value FROM json_each(:causes))"
         " AND moment > :passed",
@@ -353,14 +353,14 @@ def _failed_since(archive: Archive, asked: Mapping[str, str]) -> frozenset[str]:
 
 
 def _may_part_faults(state: fixes.FixState) -> bool:
-    """Return whether the failures before and after a fix may be two faults, even if the fix's passes may be chance."""
+    """Return whether the failures before and after a fix may have different faults, even if it passed by chance."""
     return state.seed_passed or state.fix.in_place is not None
 
 
 def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
-    """Map each test to the number of passes after which a fix held.
+    """Map each test to the number of passes that its last fix needed to hold.
 
-    The same number of passes before the cause returned shows that the cause was absent then.
+    As many passes before the cause came back show that it was absent during them.
     """
     if fixed is None or fixed.fix.held_in is None:
         return {}
@@ -368,9 +368,9 @@ def _passes_to_hold(fixed: fixes.FixState | None) -> dict[str, int]:
 
 
 def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
-    """Map each test to the number of passes, before its first failure, that show that the cause was not there yet.
+    """Map each test to the number of passes before its first failure that show that the cause was not there yet.
 
-    The first failure itself does not count for the rate, because it prompted the question.
+    The first failure is left out of the rate, because it is the reason for asking.
     """
     # The current failure is one more run; one pass is added, because the runs are few.
     return {
@@ -397,7 +397,7 @@ def _unproven(archive: Archive, asked: tuple[str]) -> tuple[UnprovenPass, ...]:
 
 
 def _newest_of(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the newest runs of a cause, newest first, and the seeds of its newest occurrences in ascending order."""
+    """Return the ids of the newest runs of a cause, newest first, and its newest seeds in ascending order."""
     task_ids: dict[str, None] = {}
     seeds: dict[str, None] = {}
     for moment, text in archive.db.execute(
@@ -413,27 +413,27 @@ def _newest_of(archive: Archive, asked: tuple[str]) -> tuple[tuple[str, ...], tu
 
 
 def _newest_in(rows: Sequence[OccurrenceRow]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the same as `_newest_of`, given all occurrences of the cause, newest first."""
+    """Return what `_newest_of` returns, computed from the rows of all occurrences, newest first."""
     seeds = dict.fromkeys(seed for row in rows for seed in row.seeds)
     return tuple(dict.fromkeys(row.task_id for row in rows))[:NEWEST_TASKS], _ascending(seeds)
 
 
 def _ascending(seeds: Mapping[str, None]) -> tuple[str, ...]:
-    """Return the first `SEEDS` of the seeds, sorted in ascending order."""
+    """Return the first `SEEDS` seeds in ascending order."""
     return tuple(sorted(list(seeds)[:SEEDS], key=lambda seed: (len(seed), seed)))
 
 
 def statements(archive: Archive, fingerprints: Sequence[str]) -> tuple[tuple[Fix, str], ...]:
-    """Return what people and agents stated as the fixes of a cause, oldest first, each with the id of its run.
+    """Return the fixes of a cause that people and agents stated, oldest first, each with the id of its run.
 
-    Statements that were taken back are left out.
+    Withdrawn statements are omitted.
     """
     steps = cause_records.stated(archive.db, archive.present(fingerprints))
     return tuple((step.fix, step.task_id) for step in steps if step.fix and step.fix.by != "git")
 
 
 def causes_of_pattern(archive: Archive, pattern: str) -> list[str]:
-    """Return the causes that a pattern named, sorted."""
+    """Return the causes that were classified by a pattern, sorted."""
     rows = archive.db.execute(
         "SELECT DISTINCT fingerprint FROM occurrences WHERE pattern = ? ORDER BY fingerprint", (pattern,)
     )
@@ -446,11 +446,12 @@ def fingerprints(archive: Archive) -> list[str]:
 
 
 def causes_of_test(archive: Archive, nodeid: str) -> list[tuple[str, str]]:
-    """Return the fingerprints and subtypes of the causes with which a test failed, newest first.
+    """Return the fingerprints and subtypes of the causes that made a test fail, newest first.
 
     Args:
         archive: The records.
-        nodeid: The test. A name without parameters stands for the test with any parameters, a runner for all its tests.
+        nodeid: The test. A test name without parameters matches every parametrization; a runner's name matches all the
+            tests it runs.
     """
     rows = archive.db.execute(
         "SELECT f.fingerprint, o.subtype, MAX(f.moment) AS newest FROM failed f"
@@ -463,7 +464,7 @@ def causes_of_test(archive: Archive, nodeid: str) -> list[tuple[str, str]]:
 
 
 def _variants(archive: Archive, nodeid: str) -> list[str]:
-    """Return the failing tests that a node id stands for: itself, tests inside it, and both with any parameters."""
+    """Return the failing tests that match a node id: the test, tests inside it, and every parametrization of them."""
     nodeid = redact_id(nodeid)
     parts = nodeid.split("::")
     parents = ["::".join(parts[:count]) for count in range(2, len(parts) + 1)]

@@ -1,8 +1,8 @@
-"""All records as tables, so that a query reads only what it returns.
+"""All records as tables, for queries.
 
-The tables are filled from the record files and kept in a disposable cache. A folder whose modification time is
-unchanged is not read again, so opening a warm archive costs one `stat` per folder; `verify=True` compares the content
-of every file. `aggregate` and `fixes` say what the numbers mean.
+The tables are filled from the record files and kept in a disposable cache. A folder with an unchanged modification time
+is not read again, so opening an up-to-date archive costs one `stat` per folder; `verify=True` compares the content of
+every file. `aggregate` and `fixes` describe the computed values.
 """
 
 from __future__ import annotations
@@ -34,18 +34,17 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.targets import Target
 
 _MOST_RUNS = 20
-"""Maximum number of passing runs after a fix that are searched for a commit."""
+"""Maximum number of passing runs after a fix in which a commit is looked for."""
 
 
 class Archive(CauseNames):
     """The records of one `tasks` folder.
 
-    This class is long because it is the only way to query the records: most methods pass a query to the module that
-    answers it.
+    This class is long because all queries of the records go through it; most methods only call the responsible module.
 
     Args:
         tasks: The folder; it need not exist.
-        cache: File of the tables; None keeps them in memory.
+        cache: File for the tables; None keeps them in memory.
     """
 
     def __init__(self, tasks: Path, cache: Path | None) -> None:
@@ -65,14 +64,14 @@ class Archive(CauseNames):
         self.db.close()
 
     def refresh(self, *, verify: bool = False, progress: Callable[[int], None] | None = None) -> set[str]:
-        """Read what was added, changed or removed since the last time.
+        """Read record files that were added, changed or removed since the last refresh.
 
         Args:
             verify: Compare the content of every file with the tables.
-            progress: Called now and then with the number of files read so far.
+            progress: Called from time to time with the number of files read so far.
 
         Returns:
-            The causes whose fixes are judged differently than before.
+            The causes whose fixes are now judged differently.
         """
         try:
             return Refresh(self, verify=verify, progress=progress).run()
@@ -91,11 +90,11 @@ class Archive(CauseNames):
 
     @property
     def passes(self) -> Passes:
-        """Return which tests passed in which runs."""
+        """Return the tests that passed in each run."""
         return self.judge.passes
 
     def newest(self) -> str | None:
-        """Return the moment of the newest run."""
+        """Return the sort key of the newest run; None if there are no runs."""
         (moment,) = self.db.execute("SELECT MAX(moment) FROM runs").fetchone()
         return str(moment) if moment else None
 
@@ -105,7 +104,7 @@ class Archive(CauseNames):
         return str(row[0]) if row else ""
 
     def last_updated(self) -> str | None:
-        """Return the time at which the newest run finished."""
+        """Return when the newest run finished."""
         moment = self.newest()
         return moment.split(" ", 1)[0] if moment else None
 
@@ -115,12 +114,12 @@ class Archive(CauseNames):
         return self._read_run(row[0], task_id) if row else None
 
     def problems(self) -> list[str]:
-        """Return what is wrong with the files of records, one line for each problem."""
+        """Return the problems of the record files, one line each."""
         rows = self.db.execute("SELECT problem FROM files WHERE problem != '' ORDER BY folder, name")
         return [line for (text,) in rows for line in text.split("\n")]
 
     def unreadable(self, task_ids: Iterable[str]) -> list[str]:
-        """Return the given runs that have no readable record; none if every file of records can be read."""
+        """Return those of the given runs that have no readable record; empty if every record file is readable."""
         if (
             self.db.execute("SELECT 1 FROM files WHERE problem != '' AND folder != ?", (verdicts.FOLDER,)).fetchone()
             is None
@@ -134,7 +133,7 @@ class Archive(CauseNames):
         return [task_id for task_id in asked if task_id not in known]
 
     def runs_outside(self, task_ids: set[str]) -> list[RunRecord]:
-        """Return the records of all runs other than the given ones, the oldest first."""
+        """Return the records of all runs except the given ones, oldest first."""
         rows = self.db.execute("SELECT id, task_id FROM runs ORDER BY moment").fetchall()
         return [self._read_run(number, task_id) for number, task_id in rows if task_id not in task_ids]
 
@@ -151,7 +150,7 @@ class Archive(CauseNames):
         return {name for (name,) in rows}
 
     def causes_named_in(self, task_id: str) -> set[str]:
-        """Return the causes named in a run's passes, commit ranges and fixes, whether or not they occurred in it."""
+        """Return the causes mentioned in a run's passes, commit ranges and fixes, even if they did not occur in it."""
         of_run = "WHERE run = (SELECT id FROM runs WHERE task_id = :task) AND fingerprint IS NOT NULL"
         naming = ("passed_again", "first_bad", "fix_rows")
         query = " UNION ".join(f"SELECT fingerprint FROM {table} {of_run}" for table in naming)  # noqa: S608 (constants)
@@ -159,19 +158,19 @@ class Archive(CauseNames):
         return {name for (name,) in rows}
 
     def standing(self, fingerprint: str) -> list[same_check.Standing]:
-        """Return the causes that a check reported, were fixed and have not returned; the most recently seen first."""
+        """Return the fixed causes of a check that have not come back, most recently seen first."""
         check = same_check.check_of(*self.present((fingerprint,)))
         if not self.fix_states(self.family(check) or (check,)):
             return []
         return same_check.standing(self.db, self.passes, check)
 
     def cause_of(self, fingerprint: str, seen: same_check.CheckFailure) -> str:
-        """Return the cause with which a check fails in a run that is not on record yet."""
+        """Return the cause to which a failure of a check belongs, for a run that is not on record yet."""
         (check,) = self.present((fingerprint,))
         return same_check.cause_of(self.db, self.passes, check, seen)
 
     def commit_since(self, standing: same_check.Standing) -> tuple[str, str] | None:
-        """Return task id and commit of the first run without uncommitted changes that passed with a fix."""
+        """Return the id and commit of the first run that passed with a fix and had no uncommitted changes."""
         runs = self.passes.passing_runs(standing.state.tests, standing.state.moment, EVER)
         for _, task_id, *_ in itertools.islice(runs, _MOST_RUNS):
             query = "SELECT vcs_commit FROM runs WHERE task_id = ? AND vcs_commit IS NOT NULL AND NOT dirty"
@@ -181,7 +180,7 @@ class Archive(CauseNames):
         return None
 
     def first_called(self, fingerprint: str) -> Occurrence | None:
-        """Return the first occurrence that was recorded under a fingerprint; None if there is none."""
+        """Return the first occurrence recorded under a fingerprint; None if there is none."""
         row = self.db.execute(
             "SELECT r.id, r.task_id FROM checks c JOIN runs r ON r.id = c.run WHERE c.fingerprint = ?"
             " ORDER BY r.moment LIMIT 1",
@@ -195,13 +194,13 @@ class Archive(CauseNames):
         return verdicts.read(self.tasks) if self.is_reclassified() else verdicts.Verdicts()
 
     def new_merges(self) -> list[verdicts.Merge]:
-        """Return the merges that the records justify and that no file of verdicts holds yet."""
+        """Return the merges of causes that the records justify and that are not in a file of verdicts yet."""
         if self.db.execute("SELECT 1 FROM checks WHERE fresh LIMIT 1").fetchone() is None:
             return []
         return learned.new_merges(self.db, verdicts.read(self.tasks))
 
     def note_searched(self) -> None:
-        """Note that all occurrences on record have been searched for merges."""
+        """Mark all occurrences on record as searched for merges."""
         self.db.execute("UPDATE checks SET fresh = 0 WHERE fresh")
 
     def fix_states(self, fingerprints: Sequence[str]) -> list[FixState]:
@@ -212,7 +211,10 @@ class Archive(CauseNames):
         return self.judge.states(present)
 
     def runs_of_sources(self, hashes: Iterable[str]) -> dict[str, list[SourceRun]]:
-        """Map content hashes to the runs that read or wrote the artefact, oldest first; omit unknown hashes."""
+        """Map content hashes to the runs that read or wrote a file with that hash, oldest first.
+
+        Unknown hashes are omitted.
+        """
         rows = self.db.execute(
             "SELECT s.sha256, r.task_id, s.written, r.run_id, r.vcs_commit FROM sources s JOIN runs r ON r.id = s.run"
             " WHERE s.sha256 IN (SELECT value FROM json_each(?)) ORDER BY r.moment",
@@ -229,19 +231,19 @@ class Archive(CauseNames):
         return self.judge.comes_and_goes(self.present(fingerprints))
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
-        """Map each test to the rate at which it failed with a cause since a given moment."""
+        """Map each test to its failure rate with a cause since the given sort key."""
         return self.judge.rates(self.present(fingerprints), since)
 
     def is_deterministic(self, *fingerprints: str) -> bool:
-        """Return whether a cause occurs with any seed, judging by its kind and its history."""
+        """Return whether a cause occurs with every seed, judging by its subtype and history."""
         return self.judge.is_deterministic(self.present(fingerprints))
 
     def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> FixState | None:
-        """Return the newest fix that the current failures show not to have lasted; None if there is none."""
+        """Return the newest fix that did not last, judging by the current failures; None if there is none."""
         return self.judge.undone(self.present(fingerprints), failing)
 
     def records(self) -> Iterator[RunRecord]:
-        """Yield all records as they were written, in the order of their files, each once."""
+        """Yield each record once, as it was written, in the order of the files."""
         seen: set[str] = set()
         for folder, name in self.db.execute("SELECT folder, name FROM files ORDER BY folder, name").fetchall():
             if folder == verdicts.FOLDER:
@@ -252,7 +254,7 @@ class Archive(CauseNames):
                     yield record
 
     def newest_occurrence(self, fingerprints: Sequence[str], until: str = EVER) -> Occurrence | None:
-        """Return the newest occurrence of a cause up to a moment, with all its evidence."""
+        """Return the newest occurrence of a cause up to a run, with all its evidence."""
         row = self.db.execute(
             "SELECT o.fingerprint, o.moment, r.id, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
             " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment <= ? ORDER BY o.moment DESC LIMIT 1",
@@ -276,13 +278,13 @@ class Archive(CauseNames):
         return replace(next(item for item in occurrences if item.fingerprint == check), fingerprint=fingerprint)
 
     def first_occurrences(self, causes: Mapping[str, Sequence[str]]) -> dict[str, Occurrence]:
-        """Return the oldest occurrence of each of several causes, as the run wrote it.
+        """Return the oldest occurrence of each of several causes, as the run recorded it.
 
         Args:
-            causes: Maps a name that the caller chooses to the fingerprints of a cause.
+            causes: The fingerprints of each cause, by a name that the caller chooses.
 
         Returns:
-            The occurrences by the same names; a cause that is not on record is left out.
+            The occurrences by the same names. Causes that are not on record are omitted.
         """
         wanted: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for name, fingerprints in causes.items():

@@ -1,4 +1,4 @@
-"""Sum up all records of the bins of covergroups."""
+"""Sum up the history of covergroup bins."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ class Hole(Struct, frozen=True, kw_only=True):
 
     @property
     def since(self) -> str:
-        """Return the time since which the bin has been filled, or open, as far back as the rows show."""
+        """Return when the bin's current state, filled or open, began, as far back as the rows go."""
         same = itertools.takewhile(lambda row: row.state.filled == self.rows[0].state.filled, self.rows)
         return list(same)[-1].finished
 
 
 def holes(archive: Archive) -> list[tuple[str, str]]:
-    """Return the covergroup and bin of every coverage row on record, sorted."""
+    """Return the covergroup and bin name of every recorded coverage row, sorted."""
     return list(archive.db.execute("SELECT DISTINCT covergroup, bin FROM coverage ORDER BY 1, 2"))
 
 
 def known(archive: Archive) -> dict[tuple[str, str], KnownBin]:
-    """Return the newest state of each bin on record, by covergroup and bin."""
+    """Map covergroup and bin name to the newest recorded state of the bin."""
     rows = archive.db.execute(
         "SELECT covergroup, bin, row FROM coverage c WHERE NOT EXISTS (SELECT 1 FROM coverage d"
         " WHERE d.covergroup = c.covergroup AND d.bin = c.bin AND (d.moment, d.number) > (c.moment, c.number))"

@@ -1,7 +1,6 @@
-"""A disposable database file, rebuilt whenever it is missing, broken or of another version.
+"""A disposable database file. It is rebuilt if it is missing, broken or of another version.
 
-A lost file costs only the time to rebuild it. If no file can be written, the database lives in memory until the process
-ends.
+If no file can be written, the database is in memory and ends with the process.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ _WAIT_S = 20.0
 
 
 def open_cache(path: Path | None, schema: str, version: int) -> sqlite3.Connection:
-    """Open a cache; it starts empty if there is no usable file.
+    """Open a cache, empty if there is no usable file.
 
     Args:
-        path: The file of the cache; None for a cache in memory.
-        schema: The SQL statements that create its tables.
-        version: Version of the schema and the content; a file of another version is deleted.
+        path: File of the cache; None for a cache in memory.
+        schema: The SQL statements that create the tables.
+        version: Version of schema and content; a file of another version is deleted.
     """
     if path is not None:
         for _ in range(2):
@@ -44,7 +43,7 @@ def open_cache(path: Path | None, schema: str, version: int) -> sqlite3.Connecti
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Run the body as one transaction: commit all of it, or nothing after an error."""
+    """Run the body as one transaction: commit at the end, roll back after an error."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -1,4 +1,4 @@
-"""The names of causes: current and former fingerprints, and the names that tell several causes of one check apart."""
+"""The names of causes: current and former fingerprints, and names for several causes that one check reports."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _MOSTLY_EMPTY = ("aliases", "first_bad", "fix_states", "further", "passed_again"
 
 
 class CauseNames:
-    """The names of the causes in the tables of records."""
+    """Names of the causes in the tables."""
 
     db: sqlite3.Connection
 
     @cached_property
     def _empty(self) -> frozenset[str]:
-        """Return the names of empty tables, so that no look-up of a cause queries them."""
+        """Return the tables known to be empty, so that looking up a cause does not query them."""
         asked = "UNION ALL".join(f" SELECT '{name}' WHERE NOT EXISTS (SELECT 1 FROM {name}) " for name in _MOSTLY_EMPTY)  # noqa: S608
         return frozenset(name for (name,) in self.db.execute(asked))
 
     def has_rows(self, table: str) -> bool:
-        """Return False if a table is known to be empty; only the tables in `_MOSTLY_EMPTY` are checked."""
+        """Return False if a table is known to be empty. Only the tables in `_MOSTLY_EMPTY` are checked."""
         return table not in self._empty
 
     def forget(self) -> None:
-        """Forget which tables were empty, because the tables changed."""
+        """Discard the list of empty tables, because the tables changed."""
         self.__dict__.pop("_empty", None)
 
     def present(self, fingerprints: Sequence[str]) -> tuple[str, ...]:
-        """Return the current names of causes; a fingerprint that was never replaced stays as it is."""
+        """Return the current fingerprints of causes; a fingerprint that was never replaced is returned unchanged."""
         names = fingerprints
         if self.has_rows("aliases"):
             rows = self.db.execute(
@@ -50,7 +50,7 @@ class CauseNames:
         )
 
     def identities(self, *fingerprints: str) -> tuple[str, ...]:
-        """Return the current names of causes, then the fingerprints that they had before."""
+        """Return the current fingerprints of the given causes, followed by their former ones."""
         present = self.present(fingerprints)
         if not self.has_rows("aliases"):
             return present
@@ -61,17 +61,17 @@ class CauseNames:
         return (*present, *(name for (name,) in former))
 
     def family(self, name: str) -> tuple[str, ...]:
-        """Return all causes that the check of this cause reports, oldest first; empty if there is no other."""
+        """Return all causes that share this cause's check, oldest first; empty if there is only this one."""
         return (
             same_check.family(self.db, same_check.check_of(*self.present((name,)))) if self.has_rows("further") else ()
         )
 
     def further(self) -> frozenset[str]:
-        """Return all causes except the first cause of each check."""
+        """Return every cause that is not the first one of its check."""
         return frozenset(name for (name,) in self.db.execute("SELECT fingerprint FROM further"))
 
     def reference(self, name: str) -> str:
-        """Return a name for a cause that stays unambiguous even if its check reports other causes later."""
+        """Return a name for a cause that stays unambiguous even if its check reports further causes later."""
         if tables.SLASH in name or not self.family(name):
             return name
         (task_id,) = self.db.execute(
@@ -82,15 +82,15 @@ class CauseNames:
         return f"{name}{tables.SLASH}{task_id}"
 
     def called_in(self, task_id: str, fingerprint: str) -> str:
-        """Return the name of the cause that a run reported under a fingerprint; the fingerprint if no run did."""
+        """Return the cause that a run recorded under a fingerprint; the fingerprint itself if no run did."""
         return self.present((f"{fingerprint}{tables.SLASH}{task_id}",))[0]
 
     def joined(self) -> frozenset[str]:
-        """Return the causes that were found to be the same as an older cause."""
+        """Return the causes that were merged into an older cause."""
         return frozenset(name for (name,) in self.db.execute("SELECT fingerprint FROM names WHERE learned"))
 
     def starting_with(self, digits: str) -> list[str]:
-        """Return the current and former fingerprints that begin with the given digits."""
+        """Return the current and former fingerprints with the given prefix."""
         rows = self.db.execute(
             "SELECT fingerprint FROM causes WHERE fingerprint GLOB ? UNION SELECT fingerprint FROM aliases"
             " WHERE fingerprint GLOB ? ORDER BY fingerprint",
@@ -104,14 +104,14 @@ class CauseNames:
         return self.db.execute(query, (tables.json_list(self.present((fingerprint,))),)).fetchone() is not None
 
     def called(self, former: str) -> tuple[str, ...]:
-        """Return the causes on record that had this fingerprint of version 1."""
+        """Return the causes that have this version 1 fingerprint."""
         rows = self.db.execute(
             "SELECT DISTINCT fingerprint FROM identities WHERE former = ? ORDER BY fingerprint", (former,)
         )
         return tuple(name for (name,) in rows)
 
     def formers(self, *fingerprints: str) -> tuple[str, ...]:
-        """Return the fingerprints of version 1 that the causes shared with other causes."""
+        """Return the version 1 fingerprints that these causes share with other causes."""
         if not self.has_rows("splits"):
             return ()
         rows = self.db.execute(
@@ -121,7 +121,7 @@ class CauseNames:
         return tuple(name for (name,) in rows)
 
     def heirs(self, *formers: str) -> tuple[str, ...]:
-        """Return the causes that shared one of these fingerprints of version 1."""
+        """Return the causes that share one of these version 1 fingerprints."""
         if not self.has_rows("splits"):
             return ()
         rows = self.db.execute(
@@ -132,5 +132,5 @@ class CauseNames:
         return tuple(name for (name,) in rows)
 
     def split(self) -> tuple[str, ...]:
-        """Return the fingerprints of version 1 that stood for several causes."""
+        """Return the version 1 fingerprints that are shared by several causes."""
         return tuple(name for (name,) in self.db.execute("SELECT DISTINCT former FROM splits ORDER BY former"))

@@ -1,4 +1,4 @@
-"""The evidence by which the fixes of one cause are judged, read from the tables."""
+"""Query the tables for the evidence about one cause's fixes."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _ROWS = (
 
 
 def stated(db: sqlite3.Connection, causes: Sequence[str]) -> list[fixes.Step]:
-    """Return the statements about how a cause was fixed, in order of their runs, without withdrawn statements.
+    """Return the statements about how a cause was fixed, in order of their runs; withdrawn statements are omitted.
 
     Args:
         db: The tables.
-        causes: The current and former names of the cause.
+        causes: The current and former fingerprints of the cause.
     """
     found = [(*rest, fixes.ROW.decode(row)) for *rest, row in db.execute(_ROWS, (json_list(causes),))]
     taken_back = {row.takes_back for *_, row in found}
@@ -52,15 +52,15 @@ def stated(db: sqlite3.Connection, causes: Sequence[str]) -> list[fixes.Step]:
 
 
 class CauseRecords:
-    """The records of one cause, as `fixes` needs them to judge its fixes.
+    """The records of one cause, as `fixes` needs them.
 
     This class is long because each method is a separate query, and all share what has been read about the cause.
 
     Args:
         db: The tables.
-        passes: Which tests passed.
-        fingerprints: The current and former names of the cause.
-        until: Sort key of a run: this run and later ones do not count.
+        passes: The tests that passed in each run.
+        fingerprints: The current and former fingerprints of the cause.
+        until: Sort key of a run; this run and later ones are ignored.
     """
 
     def __init__(self, db: sqlite3.Connection, passes: Passes, fingerprints: Sequence[str], until: str = EVER) -> None:
@@ -70,7 +70,7 @@ class CauseRecords:
         self._until = until
 
     def came(self) -> str:
-        """Return the moment of the first run on the sources with which the cause first occurred; empty if none."""
+        """Return when the source revision that first showed this cause was first run; empty without occurrences."""
         row = self._db.execute(
             "SELECT MIN(moment) FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND NOT without_fix",
@@ -79,9 +79,9 @@ class CauseRecords:
         return self.since_sources(row[0]) if row[0] else ""
 
     def since_sources(self, moment: str) -> str:
-        """Return the moment of the first run that had the same sources as a given run.
+        """Return the sort key of the first run with the same sources as the given run.
 
-        A cause that occurs with these sources was already there when a test passed with them.
+        If a cause occurs with some sources, any earlier pass with these sources did not prove its absence.
         """
         row = self._db.execute(
             "SELECT MIN(e.moment) FROM runs r JOIN runs e ON e.vcs_commit = r.vcs_commit AND e.moment <= r.moment"
@@ -91,10 +91,10 @@ class CauseRecords:
         return row[0] or moment
 
     def returns(self, moment: str, tests: Sequence[Target]) -> fixes.Return | None:
-        """Return the first occurrence, after a given moment, that shows that a cause is back; None if there is none.
+        """Return the first occurrence after a fix that shows that the cause came back; None if there is none.
 
         Args:
-            moment: The moment of a pass, or of a statement about what was done.
+            moment: Sort key of the run that passed, or that recorded a statement about the fix.
             tests: The tests that passed; empty if unknown.
         """
         rows = self._db.execute(
@@ -122,7 +122,7 @@ class CauseRecords:
         return None
 
     def _had_passed(self, fixed: str, back: str) -> bool:
-        """Return whether a test fails with the same seed with which it passed in the first run of a fix."""
+        """Return whether a test failed with a seed that had passed in the first run of a fix."""
         row = self._db.execute(
             "SELECT 1 FROM passed_again p JOIN failed f ON f.nodeid = p.nodeid AND f.simulator = p.simulator"
             " AND f.config = p.config AND f.seed = p.seed AND f.fingerprint = p.fingerprint"
@@ -132,7 +132,7 @@ class CauseRecords:
         return row is not None
 
     def _since_fix(self, fixed: str, back: str) -> tuple[bool, bool | None]:
-        """Return whether the sources of the run at `back` changed since a fix, and whether they contain the fix."""
+        """Return whether sources changed between a fix and the failing run, and whether they still contain the fix."""
         row = self._db.execute(
             "SELECT c.in_place FROM since_fix c JOIN runs s ON s.task_id = c.since JOIN runs r ON r.id = c.run"
             " WHERE r.moment = ? AND s.moment >= ? AND c.fingerprint IN (SELECT value FROM json_each(?))"
@@ -147,18 +147,18 @@ class CauseRecords:
         return len(set(rows)) > 1 and all(commit for commit, _ in rows)
 
     def is_back(self, moment: str, tests: Sequence[Target], failing: Sequence[Target]) -> bool:
-        """Return whether the tests that fail now show that the cause is back after `tests` were fixed at a moment."""
+        """Return whether the failing tests show that the cause came back after `tests` were fixed."""
         return not tests or any(
             any(_is_same_test(each, test) for test in tests) or self._is_back(each, tests, moment, EVER)
             for each in failing
         )
 
     def _is_back(self, failing: Target, tests: Sequence[Target], moment: str, when: str) -> bool:
-        """Return whether a failure of another test shows that a cause is back after `tests` were fixed at a moment.
+        """Return whether a failure of another test shows that the cause came back after `tests` were fixed.
 
-        It does if that test failed with the cause before the fix, and its next pass came with the fix or later. It does
-        not if none of the fixed tests ran on the failing test's simulator. A test that never failed with the cause
-        before the fix counts only if it is a fixed test with different parameters.
+        The failing test must have failed with the cause before the fix and passed with the fix or later. A test that
+        never failed before is accepted only as another parametrization of a fixed test. If the fixed tests did not run
+        on the failing test's simulator, the failure shows nothing.
         """
         if not any(ANY in (test.simulator, failing.simulator) or test.simulator == failing.simulator for test in tests):
             return False
@@ -173,7 +173,7 @@ class CauseRecords:
         return passed is not None and passed >= moment
 
     def failed_between(self, tests: Sequence[Target], after: str, before: str) -> bool:
-        """Return whether one of the tests failed with the cause between two moments."""
+        """Return whether one of the tests failed with the cause between two runs."""
         row = self._db.execute(
             f"SELECT 1 FROM json_each(?) t JOIN failed f ON {meets('f')} AND f.moment > ? AND f.moment < ?"  # noqa: S608
             " AND f.fingerprint IN (SELECT value FROM json_each(?)) JOIN occurrences o ON o.run = f.run"
@@ -183,7 +183,7 @@ class CauseRecords:
         return row is not None
 
     def failed_before(self, moment: str) -> list[Target]:
-        """Return the tests that failed with the cause in the last occurrence up to a given moment."""
+        """Return the tests of the cause's last occurrence up to a run."""
         previous = self._previous(moment)
         rows = self._db.execute(
             "SELECT DISTINCT nodeid, simulator, config FROM failed WHERE run = ?"
@@ -193,7 +193,7 @@ class CauseRecords:
         return [Target(*row) for row in rows]
 
     def is_deterministic(self, before: str) -> bool:
-        """Return whether the cause occurs with any seed, judging by its kind and its occurrences before a moment."""
+        """Return whether the cause occurs with every seed, judging by its subtype and its occurrences before a run."""
         row = self._db.execute(
             "SELECT deterministic FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND moment < ? ORDER BY moment DESC LIMIT 1",
@@ -204,12 +204,12 @@ class CauseRecords:
         return not self.comes_and_goes(self.all_tests(before), "", before)
 
     def all_tests(self, before: str) -> list[Target]:
-        """Return all tests that failed with the cause before a moment."""
+        """Return all tests that failed with the cause before a run."""
         return [test for test, first in self._first_failures if first < before]
 
     @cached_property
     def _first_failures(self) -> list[tuple[Target, str]]:
-        """Return each test that failed with the cause, with the moment of its first failure; cached for all fixes."""
+        """Return each test that failed with the cause, with the sort key of its first failure."""
         rows = self._db.execute(
             "SELECT nodeid, simulator, config, MIN(moment) FROM failed"
             " WHERE fingerprint IN (SELECT value FROM json_each(?)) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
@@ -218,7 +218,7 @@ class CauseRecords:
         return [(Target(*row[:3]), row[3]) for row in rows]
 
     def _previous(self, moment: str) -> tuple[int, str] | None:
-        """Return the run number and moment of the last occurrence up to a given moment."""
+        """Return the run number and sort key of the last occurrence up to a run."""
         row: tuple[int, str] | None = self._db.execute(
             "SELECT run, moment FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
             " AND moment <= ? ORDER BY moment DESC LIMIT 1",
@@ -227,7 +227,7 @@ class CauseRecords:
         return row
 
     def steps(self) -> list[fixes.Step]:
-        """Return the passes and statements that indicate a fix, in order of the runs."""
+        """Return the passes and statements that suggest a fix, in order of their runs."""
         asked = (json_list(self._causes),)
         steps = []
         for moment, nodeid, failed_seed, same_seed, seed_passed, task_id, finished, *on, dirty in self._db.execute(
@@ -254,7 +254,7 @@ class CauseRecords:
         return sorted(known, key=lambda step: (step.moment, step.test or ("", "", "")))
 
     def _as_it_failed(self, test: Target, before: str) -> Target:
-        """Return the target that later passes must meet; on `ANY` if the test failed before a simulator was chosen."""
+        """Return the target that later passes must match: any simulator, if the test failed before one was chosen."""
         row = self._db.execute(
             "SELECT simulator FROM failed WHERE nodeid = ? AND moment < ?"
             " AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY moment DESC LIMIT 1",
@@ -265,9 +265,10 @@ class CauseRecords:
     def passing_runs(
         self, tests: Sequence[Target], since: str, before: str | None, most: int, past: fixes.Past | None = None
     ) -> list[fixes.PassingRun]:
-        """Return the first `most` runs between two moments in which one of the tests passed.
+        """Return the first `most` runs in which one of the tests passed, from `since` to `before`.
 
-        If the runs have to rule out chance (`past`), a run that repeats a seed on the same sources does not count.
+        If these runs have to rule out chance (`past`), a run with the same seed and sources as an earlier one is
+        skipped.
         """
         end = min(before or EVER, self._until)
         independent = past is not None and not past.comes_and_goes
@@ -278,10 +279,10 @@ class CauseRecords:
         ]
 
     def rate(self, tests: Sequence[Target], since: str, before: str) -> Rate:
-        """Return the rate at which tests failed in the newest runs between two moments.
+        """Return the failure rate of tests in the newest runs from `since` to `before`.
 
-        Unless the tests come and go with one seed, a seed that fails again counts once, and so does a seed that passes
-        again with the same sources. If no seed decides the stimulus, each failure counts.
+        A repeated failure with the same seed is counted once, and so is a repeated pass with the same seed and sources.
+        All are counted if the tests are intermittent with one seed. Failures without any seed are all counted.
         """
         seed = f"CASE WHEN o.unseeded AND f.seed = '{UNKNOWN_SEED}' THEN '' ELSE f.seed END"
         rows = self._db.execute(
@@ -342,7 +343,10 @@ class CauseRecords:
 
 
 def _repeated(seeds: Mapping[str, set[str]]) -> set[str]:
-    """Return the moments of failing runs whose seeds had all failed before; a run without a seed is never repeated."""
+    """Return the sort keys of failing runs that only repeat seeds of earlier failures.
+
+    Runs without a seed are not repeats.
+    """
     known: set[str] = set()
     repeated = set()
     for moment in sorted(seeds):
@@ -353,7 +357,7 @@ def _repeated(seeds: Mapping[str, set[str]]) -> set[str]:
 
 
 def _is_same_test(failing: Target, test: Target) -> bool:
-    """Return whether two tests are the same on the same simulator, or one of them is inside the other."""
+    """Return whether two tests are the same, or one contains the other, on the same simulator."""
     same_place = ANY in {failing.simulator, test.simulator} or failing.simulator == test.simulator
     inside = failing.nodeid.startswith(f"{test.nodeid}::") or test.nodeid.startswith(f"{failing.nodeid}::")
     return same_place and (failing.nodeid == test.nodeid or inside)

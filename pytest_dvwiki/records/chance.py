@@ -1,7 +1,7 @@
-"""The number of passing runs after which chance no longer explains the absence of a cause.
+"""How many passing runs it takes until chance no longer explains why a cause is absent.
 
-A test that fails in one of ten runs passes three times in a row by chance in 73 of 100 cases, and 29 times in 5 of 100.
-The arithmetic uses integers, so that every machine gets the same number.
+A test that fails in one of ten runs passes three times in a row by chance in 73 % of cases, and 29 times in 5 %. The
+arithmetic uses integers, so that every machine gets the same number.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from __future__ import annotations
 import msgspec
 
 _CHANCE = 20
-"""Chance counts as ruled out once it explains fewer than one in this many cases (5 %)."""
+"""Chance is ruled out once it explains fewer than one in this many cases (5 %)."""
 FEWEST_RUNS = 2
 """Minimum number of runs for a rate: one failure in a single run does not mean that every run fails."""
 
 
 class Rate(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a test failed with a cause: the failures, and all known runs of the test."""
+    """How often a test failed with a cause: its failures, and all its known runs."""
 
     failed: int
     runs: int
 
     @property
     def taken(self) -> tuple[int, int]:
-        """Return failures and runs as the estimate uses them: at least one failure and `FEWEST_RUNS` runs."""
+        """Return failures and runs for the estimate: at least one failure and `FEWEST_RUNS` runs."""
         failed = max(1, self.failed)
         return failed, max(FEWEST_RUNS, failed, self.runs)
 
     @property
     def runs_needed(self) -> int:
-        """Return the smallest number of passing runs that chance explains in fewer than one in twenty cases."""
+        """Return how many runs in a row must pass so that chance explains it in fewer than one in twenty cases."""
         failed, runs = self.taken
         passing, all_pass, all_runs, count = runs - failed, runs - failed, runs, 1
         while all_pass * _CHANCE >= all_runs:
@@ -36,11 +36,11 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
         return count
 
     def with_passes_by_chance(self) -> Rate:
-        """Return the rate after as many more passes as chance explains: one fewer than `runs_needed`."""
+        """Return the rate with the largest number of passes that may be chance added: one fewer than `runs_needed`."""
         return Rate(failed=self.failed, runs=self.runs + self.runs_needed - 1)
 
     def chance_of_passing(self, passes: int) -> float:
-        """Return the probability, to three decimals, that this many runs pass by chance although nothing was fixed."""
+        """Return the probability, to three decimals, that this many runs pass by chance without a fix."""
         failed, runs = self.taken
         per_mille: int = (2000 * (runs - failed) ** passes // runs**passes + 1) // 2
         return per_mille / 1000

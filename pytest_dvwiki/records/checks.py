@@ -1,4 +1,4 @@
-"""Rows of the table `checks`, by which `learned` finds causes that the same line of code reports."""
+"""Rows of the table `checks`, used by `learned` to find causes that are reported by the same line of code."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Occurrence, RunRecord
 
 _CHECKS = frozenset({"assertion_error", "assertion_fail", "scoreboard_fail"})
-"""Subtypes of checks at run time. A compiler reports the line that is wrong, not the statement that checks it."""
+"""Subtypes of run-time checks. A compile error is excluded: its source line is the faulty code, not a check."""
 _TOKEN = re.compile(r"\w+|[^\w\s]", re.ASCII)
 
 
 def checked(record: RunRecord, occurrence: Occurrence) -> tuple[object, ...] | None:
-    """Return an occurrence's row for the table `checks`; None if it cannot be compared with others."""
+    """Return the row of an occurrence for the table `checks`; None if it cannot be compared with others."""
     place = occurrence.place
     vcs = record.vcs
     is_check = occurrence.error_class in SIMULATION_CLASSES or occurrence.failure_subtype in _CHECKS
@@ -36,7 +36,7 @@ def checked(record: RunRecord, occurrence: Occurrence) -> tuple[object, ...] | N
 
 
 def tokens_of(words: str) -> tuple[str, ...]:
-    """Return the words and punctuation marks of a masked text."""
+    """Return the words and punctuation marks of a masked string."""
     return tuple(_TOKEN.findall(words))
 
 

@@ -1,7 +1,7 @@
-"""Records as YAML: the order of their keys, their end mark, and the checks that tell records from other documents.
+"""Encode and decode records as YAML, with an end mark that shows whether a record is complete.
 
-A record of schema 2 ends with a line that holds a hash of all bytes before that line. A record with a missing or wrong
-end mark is torn: it was cut off or changed after it was written.
+The last line of a record, since schema 2, is a hash of all bytes before it. If that line is missing or wrong, the
+record is torn: it was truncated, or changed after it was written.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ SCHEMA = 2
 _END = re.compile(rb'^end: "([0-9a-f]{16})"\n\Z', re.MULTILINE)
 _ORDER = ("schema", "task_id", "caller_task")
 _encoded: dict[bytes, bytes] = {}
-"""Maps the YAML of the last encoded record to its document in MessagePack, which has lists in place of tuples."""
+"""The YAML of the last encoded record, with the same document in MessagePack, where tuples are lists."""
 _KEYS = (*_ORDER, *(name for name in RunRecord.__struct_fields__ if name not in _ORDER))
 
 
 class RecordError(ValueError):
-    """Raised if a file of records does not hold valid records; the message names file and place."""
+    """Raised if a record file is invalid; the message gives the file and the position."""
 
 
 def encode(record: RunRecord) -> bytes:
-    """Return a record as YAML with its end mark; the same record gives the same bytes.
+    """Return a record as YAML with its end mark; equal records give equal bytes.
 
     A record that was read from a file is copied, not encoded again, because older schemas have other keys.
     """
@@ -60,9 +60,9 @@ def encode(record: RunRecord) -> bytes:
 
 
 def last_document(data: bytes) -> dict[str, Any] | None:
-    """Return the YAML document of the record that was encoded last, given its bytes; None for other bytes.
+    """Return the document of the record that was encoded last, if these are its bytes; otherwise None.
 
-    A session reads its record right after writing it, and parsing the YAML would take most of that time.
+    A session reads its own record right after writing it; this saves parsing the YAML.
     """
     packed = _encoded.get(data)
     return None if packed is None else msgspec.msgpack.decode(packed)
@@ -74,7 +74,7 @@ def seal(data: bytes) -> bytes:
 
 
 def is_whole(data: bytes) -> bool:
-    """Return whether a document of schema 2 has its end mark and is unchanged before it."""
+    """Return whether a document of schema 2 is unchanged and ends with its end mark."""
     data = data.replace(b"\r\n", b"\n")  # git may check text files out with CRLF
     end = _END.search(data)
     return end is not None and end[1].decode() == _hash(data[: end.start()])
@@ -85,24 +85,24 @@ def _hash(data: bytes) -> str:
 
 
 def is_newer(schema: object) -> bool:
-    """Return whether a record of that schema was written by a newer version."""
+    """Return whether a record has a schema newer than this version reads."""
     return isinstance(schema, int) and schema > SCHEMA
 
 
 def is_record(document: Any) -> bool:
-    """Return whether a YAML document claims to be a record; other documents do not concern dvwiki."""
+    """Return whether a YAML document looks like a record; other documents are ignored."""
     return isinstance(document, dict) and {"schema", "task_id", "finished"} <= document.keys()
 
 
 def decode(document: dict[str, Any], name: str) -> RunRecord:
-    """Make a record from a YAML document.
+    """Decode a record from a YAML document.
 
     Args:
-        document: A document for which `is_record` holds.
-        name: The file that the document comes from, for error messages.
+        document: A document accepted by `is_record`.
+        name: File of the document, for error messages.
 
     Raises:
-        RecordError: A value is of the wrong type, or a newer version wrote the record.
+        RecordError: A value has the wrong type, or a newer version wrote the record.
     """
     schema = document["schema"]
     if is_newer(schema) or not isinstance(schema, int):

@@ -1,7 +1,4 @@
-"""Print the command that reruns a failing test: from the user's folder, or from anywhere in the repository.
-
-This is the only place that formats a `Command`.
-"""
+"""Format the command that reruns a failing test, for the user's folder or for any folder of the repository."""
 
 from __future__ import annotations
 
@@ -20,23 +17,23 @@ if TYPE_CHECKING:
 
 _SEEDS = ("COCOTB_RANDOM_SEED", "RANDOM_SEED")
 _CHOOSE = ("COCOTB_TEST_FILTER", "COCOTB_TESTCASE", "TESTCASE")
-"""Variables that choose a test of a simulation."""
+"""Variables that select a test within a simulation."""
 _PLACE = "$PWD"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN = re.compile(r"[\w@%+=:,./-]+")
 _NEEDS_NO_ESCAPE = re.compile(r'[^"$`\\!\n]+')
-"""A text that needs no escape between double quotes."""
+"""Strings that need no escape between double quotes."""
 _TOP = '"$(git rev-parse --show-toplevel)"'
 
 
 def workspace(root: Path) -> tuple[Path, bool]:
-    """Return the folder that recorded commands are relative to.
+    """Return the folder to which recorded commands are relative.
 
     Args:
         root: The workspace root.
 
     Returns:
-        The top of the git repository, and True; or the root, and False if there is no repository.
+        The top of the git repository and True; without a repository, the workspace root and False.
     """
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None)
     return (root, False) if top is None else (top, True)
@@ -48,7 +45,7 @@ def seed_of(command: Command) -> str | None:
 
 
 def chooses_by(command: Command) -> str | None:
-    """Return the variable by which a command runs one test of a simulation alone; None if it runs all of them."""
+    """Return the variable with which a command selects one test of a simulation; None if it runs all tests."""
     return next((name for name in _CHOOSE if name in command.variables), None)
 
 
@@ -61,7 +58,7 @@ def with_seed(command: Command | None, seed: str | None) -> Command | None:
 
 
 def words(command: Command) -> list[str]:
-    """Return the words of a command, quoted for a shell, to be run in its folder."""
+    """Return the arguments of a command, quoted for a shell in the command's folder."""
     # A record from elsewhere may hold a name that no shell accepts for a variable: quoted, the assignment is one word
     # and nothing runs.
     variables = (
@@ -72,7 +69,7 @@ def words(command: Command) -> list[str]:
 
 
 def from_here(command: Command, *, root: Path, here: Path) -> list[str]:
-    """Return the words of a command for a user in a given folder.
+    """Return the arguments of a command, quoted for a shell in the user's folder.
 
     Args:
         command: The command to run.
@@ -87,13 +84,13 @@ def from_here(command: Command, *, root: Path, here: Path) -> list[str]:
 
 
 def from_anywhere(command: Command, separator: str = " && ") -> str:
-    """Return a command that works from any folder of the repository.
+    """Return a command line that works from any folder of the repository.
 
-    Without a repository the command has to be run in the workspace root; `start` returns a sentence that says so.
+    Without a repository the command must be run in the workspace root; `start` returns a note for the user.
 
     Args:
         command: The command.
-        separator: Text between the change of folder and the command.
+        separator: String between `cd` and the command.
     """
     inside = "" if command.folder == "." else command.folder
     line = " ".join(words(command))
@@ -103,12 +100,12 @@ def from_anywhere(command: Command, separator: str = " && ") -> str:
 
 
 def start(command: Command) -> str:
-    """Return where a command has to be run; empty for a command that changes to its folder."""
+    """Return a note on where to run a command; empty if the command changes to its folder."""
     return "" if command.in_repository else "from the workspace root (the folder that contains `.agent`)"
 
 
 def masked_note(command: Command) -> str:
-    """Return which masked values the user must fill in before the command runs; empty for most commands."""
+    """Return a note on masked values that the user must fill in first; empty if there are none."""
     names = [name for name, value in command.variables.items() if MASKED in value]
     if any(MASKED in word for word in command.arguments):
         names.append("the options")
@@ -116,7 +113,7 @@ def masked_note(command: Command) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a word quoted for a shell; the shell still expands `$PWD` in it."""
+    """Quote an argument for a shell, but let the shell expand `$PWD` in it."""
     if _PLAIN.fullmatch(text) or text == MASKED:
         return text
     if "[" not in text and _PLACE in text:

@@ -1,4 +1,4 @@
-"""Write files so that a reader sees the old bytes or the new ones, never a part."""
+"""Write files atomically: a reader sees either the old or the new content."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ _LEFT_OVER = re.compile(r"\..*\.[0-9a-f]{8}\.tmp")
 
 
 class WikiError(OSError):
-    """Raised if the archive cannot be written; the message is one line that names file and remedy."""
+    """Raised if the archive cannot be written; the message is one line with the file and a remedy."""
 
 
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn the system's errors into a `WikiError` that names the file and a remedy.
+    """Convert `OSError` to a `WikiError` with the file and a remedy.
 
     Args:
-        path: The file to name if the error names none.
+        path: The file to report if the error has none.
 
     Raises:
         WikiError: For any `OSError` from the body.
@@ -65,18 +65,17 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def replace(path: Path, data: bytes, *, sync: bool = True) -> None:
-    """Replace the bytes of a file, which keeps its mode; a new file gets the umask's mode and the folder's group.
+    """Replace the content of a file and keep its mode; a new file gets the umask's mode and the folder's group.
 
-    The new bytes are on the disk before the old ones go: a power cut may bring the old file back, never a torn one. The
-    target of a symbolic link is replaced, and the link stays.
+    After a power cut the file has either the old or the new content. A symbolic link stays, and its target is replaced.
 
     Args:
         path: The file.
-        data: Its new bytes.
-        sync: Whether to wait until the bytes are on the disk; if not, a power cut soon after may leave an empty file.
+        data: Its new content.
+        sync: Wait until the data are on the disk; without it, a power cut soon after may leave an empty file.
 
     Raises:
-        WikiError: The file cannot be written; the old one is unchanged.
+        WikiError: The file cannot be written; its old content is unchanged.
     """
     with explained(path), as_open_as(path.parent):
         target, mode = path, None
@@ -105,13 +104,13 @@ def has_content(path: Path) -> bool:
 
 
 def create(path: Path, data: bytes) -> bool:
-    """Write a file that never changes again.
+    """Create a file that must never change.
 
     Returns:
-        False if the file exists already with the same bytes.
+        False if the file already exists with the same content.
 
     Raises:
-        WikiError: The file exists with other bytes, or cannot be written.
+        WikiError: The file exists with other content, or cannot be written.
     """
     with explained(path), as_open_as(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -141,7 +140,7 @@ def _is_same(path: Path, data: bytes) -> bool:
 
 
 def is_settled(mtime_ns: int) -> bool:
-    """Return whether every later addition to a folder is certain to change its modification time.
+    """Return whether a folder's modification time is old enough that any later addition is certain to change it.
 
     Args:
         mtime_ns: The modification time in nanoseconds, read before the folder was listed.
@@ -150,9 +149,9 @@ def is_settled(mtime_ns: int) -> bool:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Append one line with one write, after a line feed if the file does not end with one.
+    """Append one line in one write, adding a missing line feed first.
 
-    The caller holds the wiki's lock: if the disk takes only a part of the line, that part is cut off again.
+    The caller must hold the wiki's lock. If the line is only partly written, that part is removed.
 
     Raises:
         WikiError: The file cannot be written.
@@ -178,7 +177,7 @@ def _last_byte(handle: int, size: int) -> bytes:
 
 
 def sweep(folder: Path) -> None:
-    """Remove the temporary files that killed processes left in a folder; nobody else may be writing there."""
+    """Remove temporary files that killed processes left in a folder; no other process may be writing there."""
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
             if _LEFT_OVER.fullmatch(path.name):
@@ -186,7 +185,7 @@ def sweep(folder: Path) -> None:
 
 
 def _temporary(target: Path, data: bytes, mode: int | None, *, sync: bool = True) -> Path:
-    """Write a temporary file beside the target and, if asked to, sync it to the disk."""
+    """Write a temporary file in the target's folder."""
     path = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
@@ -208,7 +207,7 @@ def _temporary(target: Path, data: bytes, mode: int | None, *, sync: bool = True
 
 
 def _sync_folder(folder: Path) -> None:
-    """Sync a folder's entries to the disk; where the file system cannot do this, a power cut may lose new files."""
+    """Sync a folder's entries to the disk, if the file system can."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

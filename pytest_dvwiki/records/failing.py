@@ -1,4 +1,4 @@
-"""Find passing tests that failed before, and whose passes so far do not prove that failure fixed."""
+"""Find passing tests that failed before, and whose failure is not proven fixed yet."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.archive import Archive
 
 _MOST_OLDER = 20
-"""Maximum number of older occurrences that are read from their records."""
+"""Maximum number of older occurrences to read from their records."""
 _LAST_FAILURES = (
     "WITH last AS (SELECT f.nodeid, f.fingerprint, f.simulator, f.config, MAX(f.moment) AS moment"
     " FROM failed f WHERE f.nodeid IN (SELECT value FROM json_each(?))"
@@ -32,18 +32,18 @@ _LAST_FAILURES = (
     " WHERE p.nodeid = last.nodeid AND p.fingerprint = last.fingerprint AND p.moment > last.moment"
     " AND last.simulator IN (p.simulator, '*')), 0) AS proof FROM last WHERE proof < ? ORDER BY 1, 2, 3, 4"
 )
-"""Query for the last failure of each given test with each cause, and the strongest proof by a pass since then."""
+"""Query for the last failure of each test with each cause, and the strongest proof of a fix by a later pass."""
 
 
 def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFailing]:
-    """Return the passing tests that failed before, and whose passes so far do not prove that failure fixed.
+    """Return the passing tests whose earlier failures are not proven fixed yet.
 
-    A pass counts only for a failure on the same simulator, unless the test failed before a simulator was chosen.
+    A pass on another simulator is ignored, unless the test failed before a simulator was chosen.
 
     Args:
         archive: The records.
-        passing: The tests. Once a test has passed at a commit with a seed other than the one that failed, only a pass
-            with the failing seed proves more.
+        passing: The tests. After a pass at a commit with a different seed, only a pass with the failing seed adds
+            proof.
 
     Returns:
         One entry per test, target and cause, ordered by test and cause.
@@ -113,12 +113,12 @@ def _tests(occurrence: Occurrence | None) -> Sequence[FailedTest]:
 
 
 def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: Sequence[Passing]) -> bool:
-    """Return whether the failed test is a folder that builds several designs, not all of which were built since.
+    """Return whether a failed folder builds several designs of which some have not been built since.
 
     Args:
         archive: The records.
-        failed: The folder; its configuration is empty if it is unknown which of its designs failed.
-        moment: The moment when the folder failed.
+        failed: The folder; its configuration is empty if the failing design is unknown.
+        moment: Sort key of the run in which the folder failed.
         passing: The passes of the folder in the current run.
     """
     if build_of(failed.config) or not is_folder(failed.nodeid):
@@ -129,15 +129,15 @@ def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: S
 
 
 def _best_pass(failed: Target, passing: Sequence[Passing]) -> Passing | None:
-    """Return the most telling pass for a failure: on the same simulator, preferably in the same configuration."""
+    """Return the most conclusive pass: on the same simulator, preferably in the same configuration."""
     same = [each for each in passing if failed.simulator in {ANY, each.simulator or ""}]
     return max(same, key=lambda each: (is_same_config(each.config or "", failed.config), each.whole), default=None)
 
 
 def _seeds(archive: Archive, failed: Target, fingerprint: str) -> tuple[str, ...]:
-    """Return the seeds with which a test failed with a cause since its last pass after a change, newest first.
+    """Return the seeds that failed with a cause since the test's last pass after a change, newest first.
 
-    `UNKNOWN_SEED` is among them if a seed is not on record.
+    `UNKNOWN_SEED` is included if a seed is not on record.
     """
     nodeid, simulator, config = failed
     rows = archive.db.execute(
@@ -153,7 +153,7 @@ def _seeds(archive: Archive, failed: Target, fingerprint: str) -> tuple[str, ...
 
 
 def _certain_pass(archive: Archive, failed: Target, fingerprint: str, before: str) -> str:
-    """Return the moment of the last pass, before a given one, that proved a fix with certainty; empty if none did."""
+    """Return the sort key of the last pass before a run that proved a fix with certainty; empty if none did."""
     row = archive.db.execute(
         "SELECT MAX(moment) FROM passed_again WHERE nodeid = ? AND ? IN (simulator, '*') AND fingerprint = ?"
         " AND proof = ? AND moment < ?",
@@ -165,14 +165,14 @@ def _certain_pass(archive: Archive, failed: Target, fingerprint: str, before: st
 def _last_run(
     archive: Archive, failed: Target, fingerprint: str, since: str, seed: str | None = None
 ) -> tuple[Vcs, str] | None:
-    """Return repository and simulators of the last run that failed with a cause, preferably one at a known commit.
+    """Return repository state and simulators of the last run with a failure, preferably one at a known commit.
 
     Args:
         archive: The records.
         failed: The test.
         fingerprint: The cause.
-        since: Only failures after this moment count; earlier ones had been fixed.
-        seed: The seed with which the test failed; None for any.
+        since: Sort key; earlier failures are ignored because they were fixed.
+        seed: The failing seed; None for any.
     """
     row = archive.db.execute(
         "SELECT r.vcs_commit, r.branch, r.dirty, r.changes, r.edited, r.simulators FROM failed f"

@@ -1,36 +1,33 @@
-"""The outcomes of the fixes of a cause, judged by the runs that followed them.
+"""Judge the fixes of a cause by the runs after them.
 
-A fix begins with the first run in which a test passes after it failed with the cause, or with the row in which somebody
-states what was done. All passes and statements until the cause returns belong to the same fix, except a pass of a test
-that failed after the fix began: another fix made that test pass. Only a pass of the same test on the same simulator in
-the same build configuration counts (`targets`). A fix is
+A fix starts with the first run in which a test passes after it failed with the cause, or with a statement about what
+was done. Later passes and statements extend the same fix until the cause comes back; a pass of a test that failed after
+the start is a separate fix. A pass has to be of the same test, on the same simulator, in the same build configuration
+(`targets`). A fix is
 
 * `open` at first;
-* `held` once three later runs passed one of its tests, the cause is absent from all of them, and the passes count; for
-  a deterministic cause, which no seed can change (`kinds`), at the first pass;
-* `failed` if the cause returns before that in the same test on the same simulator. It stays `open` if its passes count,
-  or had the seed that failed or that fails now, and the cause returns at another commit. It also stays `open` if
-  sources that may matter to the failure were changed since, or if the cause returns with uncommitted changes: these
-  may have brought it back.
+* `held` once three later runs passed one of its tests, without the cause, and the passes are conclusive. A
+  deterministic cause, which occurs with every seed (`kinds`), needs one pass;
+* `failed` if the cause comes back before that in the same test on the same simulator. The fix stays `open` if something
+  else may have brought the cause back: relevant sources or uncommitted changes since the fix, or another commit after
+  conclusive passes or a pass with a failing seed.
 
-A pass counts if it has the seed that failed, unless the test comes and goes with one seed or the stimulus generator was
-changed too. Passes with other seeds count once there are so many that chance explains them in less than 5 % of cases,
-at the rate at which the test failed before (`chance`). A seed that passes again with the same sources counts once,
-unless the test comes and goes with it. A seed that is not on record counts as another seed.
+A pass with the failing seed is conclusive, unless the test is intermittent with one seed or the stimulus generator
+changed. Passes with other seeds are conclusive once the probability of as many passes by chance is below 5 %, at the
+rate at which the test failed before (`chance`). Passes with the same seed and sources are counted once, unless the test
+is intermittent. A seed that is not on record is taken to be different.
 
-The rate begins with the first run on the sources in which the cause was first seen; after a fix that held or whose
-passes count, on those in which it returned. A seed that fails again counts once. The cause may have been there before
-that without a failure. So only as many of the earlier passes count as chance explains at that rate; more passes than
-these show that the cause came in later.
+The rate starts with the first run on the sources that first showed the cause, or that brought it back after a proven
+fix. Failures with the same seed are counted once. The cause may have been there before its first failure. So earlier
+passes are included in the rate, up to the number that chance explains; more passes show that the cause is newer.
 
-`held` and `failed` are final: a cause that returns after its fix had held has regressed, and the fix stays `held`. A
-row that states a result (`held`, `failed`) keeps it. The commits of a fix are those that git names at the first pass
-that proves it; later passes add none.
+`held` and `failed` are final: a cause that comes back after its fix held has regressed, and the fix stays `held`. A
+stated result (`held`, `failed`) is kept. The commits of a fix are determined at the first pass that proves it.
 
-A pass is known from the lists of tests of a run (`suites`) or from its `passed_again`; a run without either proves
-nothing. Two kinds of passes are not a fix: a pass in a run in which the cause still fails another test, and a pass
-whose record (`PassedAgain.changed`) says that nothing was changed that could have fixed it. A test that has not passed
-since before the fix does not show that the cause is back, nor does a failure on another simulator.
+Passes come from a run's lists of tests (`suites`) and its `passed_again`. A pass is no fix if the cause still fails
+another test in the same run, or if the record says that nothing was changed that could have fixed it
+(`PassedAgain.changed`). The cause is not back if a test fails that has not passed since before the fix, or on another
+simulator.
 """
 
 from __future__ import annotations
@@ -55,15 +52,15 @@ if TYPE_CHECKING:
 PASSES_TO_HOLD = 3
 Result = Literal["open", "held", "failed"]
 PROVES: frozenset[Change] = frozenset({"commit", "uncommitted", "unrecorded"})
-"""Differences between failure and pass that can make the pass a fix."""
+"""Changes between failure and pass that may have fixed the test."""
 OF_EDITS = 2
-"""Strength of the proof that a pass gives after changes that no commit names."""
+"""Proof by a pass with changes that are in no commit."""
 ANY_SEED = 3
-"""Strength of the proof that a pass gives at a commit, with a seed other than the one that failed."""
+"""Proof by a pass at a commit, with a seed other than the failing one."""
 CERTAIN = 4
-"""Strength of the proof that a pass gives at a commit, with the seed that failed: no later pass adds proof."""
+"""Proof by a pass at a commit, with the failing seed; no later pass adds to it."""
 UNRECORDED = "a change that is not on record"
-"""The text of a fix that neither git nor a person describes."""
+"""Description of a fix that neither git nor a person describes."""
 _RANK = {"git": 0, "agent": 1, "person": 2}
 _RESULTS: dict[str | None, Result] = {"held": "held", "failed": "failed"}
 _AUTHORS: dict[str | None, Literal["agent", "person"]] = {"agent": "agent", "person": "person"}
@@ -72,7 +69,7 @@ ROW = msgspec.json.Decoder(FixRow)
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """An event in a run that indicates a fix: a test that passed again, or a statement on what was done."""
+    """An event that suggests a fix: a test that passed again, or a statement about what was done."""
 
     moment: str
     """Sort key of the run."""
@@ -82,45 +79,45 @@ class Step(Struct, frozen=True, kw_only=True):
     failed_seed: str | None = None
     """The seed of the failure before the pass; `UNKNOWN_SEED` if it is not on record."""
     same_seed: bool = False
-    """True if the pass had the seed and stimulus that failed, or if no seed can change the failure."""
+    """Whether the pass repeated the failing seed and stimulus, or the failure does not depend on the seed."""
     seed_passed: bool = False
-    """Whether the pass had the seed that failed, even if the stimulus generator may have changed."""
+    """Whether the pass had the failing seed, even if the stimulus generator changed."""
     is_dirty: bool = False
     """Whether the passing run had uncommitted changes."""
     fix: Fix | None = None
 
 
 class Return(NamedTuple):
-    """An occurrence that shows that a cause is back."""
+    """An occurrence that shows that a cause came back."""
 
     moment: str
     time: str
     same_test: bool
-    """Whether one of the fixed tests itself failed, on the simulator on which it had passed after the fix."""
+    """Whether one of the fixed tests failed, on the simulator where it had passed."""
     other_sources: bool = False
-    """True if the failure was at another commit than the pass, or if the uncommitted changes differ."""
+    """Whether the failing run had another commit or other uncommitted changes than the passing one."""
     seed_had_passed: bool = False
-    """Whether a test failed with the seed with which it had passed after the fix."""
+    """Whether a test failed with a seed that had passed after the fix."""
     is_dirty: bool = False
     """Whether the failing run had uncommitted changes."""
     changed: bool = False
-    """Whether sources that may matter to the failure are known to have changed since the fix."""
+    """Whether relevant sources are known to have changed since the fix."""
     fix_in_place: bool | None = None
-    """Whether the sources of the failing run had the changes of the fix; None if unknown."""
+    """Whether the fix was still in the sources of the failing run; None if unknown."""
 
 
 class Past(Struct, frozen=True, kw_only=True):
-    """The behaviour of a cause's tests before its fix."""
+    """How a cause's tests behaved before its fix."""
 
     rate: Rate
     left_out: int = 0
-    """Number of passes that the rate leaves out because the cause had not come in yet."""
+    """Number of passes left out of the rate because they are older than the cause."""
     comes_and_goes: bool = False
-    """Whether one of the tests failed and passed with the same sources and seed."""
+    """Whether one of the tests is intermittent: it failed and passed with the same sources and seed."""
 
 
 class PassingRun(Struct, frozen=True, kw_only=True):
-    """A run in which a test of a cause passed, after the cause was fixed."""
+    """A passing run of one of a cause's tests, after a fix."""
 
     task_id: str
     moment: str
@@ -134,25 +131,25 @@ class FixState(Struct, frozen=True, kw_only=True):
 
     fix: Fix
     task_id: str
-    """The run in which the fix first showed."""
+    """The first run of the fix."""
     moment: str
     tests: tuple[Target, ...] = ()
     past: Past | None = None
-    """The basis for the number of passes that the fix needs; None if a pass with the seed that failed is enough."""
+    """The basis for the number of passes needed; None if a pass with the failing seed is enough."""
     failed_seed: str | None = None
     """The seed of the failure before the fix's newest pass; `UNKNOWN_SEED` if it is not on record."""
     seed_passed: bool = False
-    """Whether a pass had the seed that failed, even if the stimulus generator may have changed."""
+    """Whether a pass had the failing seed, even if the stimulus generator changed."""
     branches: tuple[str, ...] = ()
     """The branches of the fix's passes, sorted."""
     other_tests: int = 0
-    """Number of other tests that had failed with the cause."""
+    """Number of other tests that failed with the cause."""
     other_passes: int = 0
-    """How many of `other_tests` passed in the runs that count as passes of the fix."""
+    """How many of `other_tests` passed in the same runs."""
 
     @property
     def returned(self) -> str | None:
-        """Return the time at which the cause came back."""
+        """Return when the cause came back."""
         return self.fix.returned
 
 
@@ -161,10 +158,9 @@ STATES = msgspec.json.Decoder(list[FixState])
 
 
 def judge(steps: Iterable[Step], records: CauseRecords) -> list[FixState]:
-    """Group the steps of one cause into fixes and judge each.
+    """Group the steps of a cause into fixes and judge each fix.
 
-    The verdict on a fix follows from the runs before it and from those that make it hold, so it stays the same however
-    many runs come after.
+    Later runs do not change a final result: it depends only on the runs before the fix and those that make it hold.
 
     Args:
         steps: The steps in order of their runs.
@@ -202,7 +198,7 @@ def judge(steps: Iterable[Step], records: CauseRecords) -> list[FixState]:
 
 
 class _FixSteps(Struct):
-    """The steps that belong to one fix."""
+    """The steps of one fix."""
 
     returned: Return | None
     steps: list[Step]
@@ -211,7 +207,7 @@ class _FixSteps(Struct):
 def _group_of(
     step: Step, tests: Sequence[Target], groups: Sequence[_FixSteps], records: CauseRecords
 ) -> _FixSteps | None:
-    """Return the fix that a step belongs to: that of the step's test, else the first since `tests` failed; or None."""
+    """Return the fix that a step extends: one with the same test, or the first since `tests` last failed."""
     last = [
         group
         for group in groups
@@ -223,24 +219,24 @@ def _group_of(
 
 
 def _earlier(one: Return | None, other: Return | None) -> Return | None:
-    """Return the earlier of two returns; if both are in one run, prefer the one with `same_test`."""
+    """Return the earlier return; of two in the same run, prefer the one with `same_test`."""
     known = [each for each in (one, other) if each is not None]
     return min(known, key=lambda each: (each.moment, not each.same_test), default=None)
 
 
 class _Since(Struct, frozen=True, kw_only=True):
-    """When a cause came in, as far as the records show."""
+    """When a cause appeared, as far as the records show."""
 
     came: str
-    """Moment of the first run with the sources in which the cause was first seen or, after a fix, returned."""
+    """Sort key of the first run on the sources that first showed the cause or, after a fix, brought it back."""
     absent: str = ""
-    """The moment from which the cause was absent until `came`."""
+    """Sort key of the run since which the cause was absent, until `came`."""
     possible: str = ""
-    """The moment since which the cause may have been there all the time, seen or not."""
+    """Sort key of the run since which the cause may have existed without being seen."""
 
 
 def _after_return(before: _Since, state: FixState, came: str) -> _Since:
-    """Return when a cause came in again, after its fix had held or was certain."""
+    """Return when a cause appeared again, after a fix that held or was certain."""
     if state.past is None:
         # A certain fix shows that the cause was absent until `came`: earlier passes say nothing about its rate.
         return _Since(came=came, absent=came, possible=came)
@@ -252,9 +248,9 @@ def _state(group: list[Step], presence: _Since, returned: Return | None, records
     """Judge one fix.
 
     Args:
-        group: The steps that belong to it.
-        presence: When the cause came in.
-        returned: The occurrence with which it returned.
+        group: The steps of the fix.
+        presence: When the cause appeared.
+        returned: The occurrence that shows that the cause came back.
         records: The records of the cause.
     """
     first = group[0]
@@ -293,14 +289,14 @@ def _state(group: list[Step], presence: _Since, returned: Return | None, records
 
 
 def _with_failing(tests: Iterable[Target], failing: Iterable[Target]) -> tuple[Target, ...]:
-    """Return the targets of passes, and the targets in which the same tests failed on the same simulators."""
+    """Add the configurations that failed with the same tests and simulators, because a fix may change the build."""
     passed = {*tests}
     places = {test[:2] for test in passed}
     return tuple(sorted(passed.union(test for test in failing if test[:2] in places)))
 
 
 def _past(tests: Sequence[Target], presence: _Since, group: list[Step], records: CauseRecords) -> Past | None:
-    """Return the basis for the number of needed passes; None if a pass with the seed that failed is proof."""
+    """Return the basis for the number of passes needed; None if a pass with the failing seed is proof."""
     before = group[0].moment
     comes_and_goes = records.comes_and_goes(tests, presence.possible, before)
     if not comes_and_goes and any(step.same_seed for step in group):
@@ -314,7 +310,7 @@ def _past(tests: Sequence[Target], presence: _Since, group: list[Step], records:
 
 
 def continued(states: list[FixState], records: CauseRecords) -> list[FixState]:
-    """Return the fixes of a cause with the passes of later runs added to open fixes, if nothing else happened."""
+    """Add the passes of later runs to open fixes, if nothing else happened to the cause."""
     return [state if state.fix.result != "open" or state.returned else _continued(state, records) for state in states]
 
 
@@ -326,14 +322,14 @@ def _continued(state: FixState, records: CauseRecords) -> FixState:
 def _with_passes(
     state: FixState, runs: Sequence[PassingRun], records: CauseRecords, returned: Return | None, stated: Result | None
 ) -> FixState:
-    """Return a fix with the passes that followed it and its result.
+    """Return a fix with its passes and result.
 
     Args:
         state: The fix.
-        runs: The runs that passed one of the fix's tests until the cause returned, at most as many as the fix needs.
+        runs: The passing runs before the cause came back, at most as many as the fix needs.
         records: The records of the cause.
-        returned: The occurrence with which the cause returned.
-        stated: The result that somebody stated.
+        returned: The occurrence that shows that the cause came back.
+        stated: The stated result.
     """
     enough = len(runs) >= state.fix.needed
     as_proof = state.past.rate.runs_needed if state.past is not None else 0
@@ -375,13 +371,13 @@ def _needed(group: list[Step], rate: Rate | None) -> int:
 
 
 def _stated(group: list[Step]) -> Result | None:
-    """Return the result that somebody stated for a fix; None if nobody stated one."""
+    """Return the result that was stated last; None if none was."""
     stated: list[Result] = [step.fix.result for step in group if step.fix and step.fix.result != "open"]
     return stated[-1] if stated else None
 
 
 def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
-    """Return the fix as its best source describes it: a person, else an agent, else git; the newest of several."""
+    """Return the newest description of a fix from the best source: a person, then an agent, then git."""
     stated = [step.fix for step in group if step.fix]
     span = _by_git(group, held_at, deterministic=deterministic)
     if not stated:
@@ -413,10 +409,10 @@ def _fix(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix:
 
 
 def _by_git(group: list[Step], held_at: str | None, *, deterministic: bool) -> Fix | None:
-    """Return the fix that git names at the first pass that proves it, else at the first pass.
+    """Return the fix as git describes it at the first pass that proves it, or else at the first pass.
 
-    Passes after the fix held are left out: they could only add commits that are not part of it. If the fix was a set of
-    uncommitted changes, git names the commits that later brought in the same files.
+    Passes after the fix held are ignored: they can only add unrelated commits. A fix made of uncommitted changes is
+    described by the commits that later added the same files.
     """
     rows = [(step.moment, step.fix) for step in group if step.fix and step.fix.by == "git"]
     proven = {step.moment for step in group if step.test and (deterministic or step.same_seed) and not step.is_dirty}
@@ -429,11 +425,11 @@ def _by_git(group: list[Step], held_at: str | None, *, deterministic: bool) -> F
 
 
 def proof(again: PassedAgain, *, dirty: bool) -> int:
-    """Return how strongly a pass proves a fix: `OF_EDITS`, `ANY_SEED`, `CERTAIN`, or 1 if it proves nothing.
+    """Return how strongly a pass proves a fix: `OF_EDITS`, `ANY_SEED`, `CERTAIN`, or 1 for no proof.
 
     Args:
         again: The pass.
-        dirty: Whether the passing run had uncommitted changes; the fix may be among these.
+        dirty: Whether the passing run had uncommitted changes, which may include the fix.
     """
     if again.changed not in PROVES:
         return 1
@@ -443,14 +439,14 @@ def proof(again: PassedAgain, *, dirty: bool) -> int:
 
 
 def same_seed(again: PassedAgain) -> bool:
-    """Return whether a pass had the stimulus that failed; a failure without a seed has only one stimulus."""
+    """Return whether a pass repeated the failing stimulus; a failure without a seed has only one stimulus."""
     if again.failed_seed is None:
         return not again.seed_unknown
     return again.seed == again.failed_seed and not again.new_stimulus
 
 
 def is_fixed(states: Sequence[FixState]) -> bool:
-    """Return whether a cause has not returned since its newest fix, in the tests of any of its fixes."""
+    """Return whether a cause has not come back since its newest fix, in any test that was ever fixed."""
     if not states or states[-1].returned is not None or states[-1].fix.result == "failed":
         return False
     return all(state.returned is None or state.returned <= states[-1].fix.date for state in states)
@@ -459,7 +455,7 @@ def is_fixed(states: Sequence[FixState]) -> bool:
 def tally(states: Iterable[FixState]) -> tuple[int, int]:
     """Return how many fixes held and how many failed.
 
-    Commits before passes that may be chance were perhaps never meant as a fix, so they do not count as failed.
+    A fix whose passes may be chance is left out: its commits were perhaps never meant as a fix.
     """
     results = [state.fix.result for state in states if not state.fix.by_chance]
     return results.count("held"), results.count("failed")
@@ -471,7 +467,7 @@ def success_rate(held: int, failed: int) -> float | None:
 
 
 def stated_fix(row: FixRow, date: str) -> Fix:
-    """Return the fix that a row of a record states; values unknown to this version count as missing."""
+    """Return the fix stated by a row of a record; values unknown to this version are ignored."""
     log, files = row.log or (), row.files or ()
     return Fix(
         text=row.text or "",

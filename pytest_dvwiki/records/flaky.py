@@ -1,4 +1,4 @@
-"""Flaky tests, which failed and then passed in one run: the causes of the tests, and the share of flaky runs."""
+"""Flaky tests, which failed and then passed in one run: their causes and rates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.archive import Archive
 
 RUNS = 100
-"""Number of newest runs that are considered."""
+"""Number of newest runs considered."""
 _attempts = msgspec.json.Decoder(tuple[Attempt, ...])
 _OF_RUNS = "run IN (SELECT CAST(value AS INTEGER) FROM json_each(:runs))"
 _FLAKY = f"""
@@ -27,31 +27,31 @@ _OF_TESTS = "nodeid IN (SELECT value FROM json_each(:tests))"
 
 
 class FlakyTest(NamedTuple):
-    """A test, with the number of newest runs in which it was flaky."""
+    """A test, with its flaky runs among the newest ones."""
 
     nodeid: str
     flaky: int
     """Number of runs in which the test was flaky."""
     runs: int
-    """Number of the newest runs in which the test is known to have run."""
+    """Number of these runs in which the test is known to have run."""
     last: str
-    """Time of the newest run in which the test was flaky; empty if there is none."""
+    """When the test was last flaky; empty if it never was."""
     failures: tuple[tuple[int, Attempt], ...]
     """The test's failed attempts, each with the number of its run, oldest first."""
 
     @property
     def rate(self) -> float:
-        """Return the share of the test's runs in which it was flaky."""
+        """Return the share of the test's runs that were flaky."""
         return self.flaky / self.runs if self.runs else 0.0
 
 
 def flaky_tests(archive: Archive, names: Collection[str] = (), runs: int = RUNS) -> list[FlakyTest]:
-    """Return the tests that were flaky in the newest runs, those with the most flaky runs first.
+    """Return the tests that were flaky in the newest runs, most flaky runs first.
 
     Args:
         archive: The records.
-        names: Only these tests, flaky or not; every flaky test if no names are given.
-        runs: Number of the newest runs that count.
+        names: Return exactly these tests, flaky or not; without names, every flaky test.
+        runs: Number of newest runs to consider.
     """
     newest = archive.db.execute("SELECT id FROM runs ORDER BY moment DESC LIMIT ?", (runs,))
     asked = {"runs": json_list(str(run) for (run,) in newest)}
@@ -81,7 +81,7 @@ def flaky_tests(archive: Archive, names: Collection[str] = (), runs: int = RUNS)
 
 
 def _runs_of(archive: Archive, asked: dict[str, str]) -> dict[str, set[int]]:
-    """Map each test to the runs in which it is known to have run, from lists of tests and recorded outcomes."""
+    """Map each test to the runs in which it is known to have run."""
     tests = archive.db.execute("SELECT value FROM json_each(:tests)", asked)
     found: dict[str, set[int]] = {nodeid: set() for (nodeid,) in tests}
     for run, names in ran(archive, asked["runs"], found.keys()).items():

@@ -1,4 +1,4 @@
-"""Parse git's conflict markers in a text, in the styles merge, diff3 and zdiff3."""
+"""Parse git's conflict markers, in the styles merge, diff3 and zdiff3."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _THEIRS = re.compile(r">{7}(?: .*)?\r?\n?")
 
 
 class Hunk(msgspec.Struct, frozen=True):
-    """A conflict, with the text of either side."""
+    """A conflict, with both versions of the text."""
 
     line: int
     """Line number of the conflict's first marker, from 1."""
@@ -28,7 +28,7 @@ def may_be_in(data: bytes) -> bool:
 
 
 def split(text: str) -> list[str | Hunk]:
-    """Return a text as lines and conflicts, in order; an incomplete conflict stays text."""
+    """Split a text into plain lines and conflicts; an incomplete conflict is treated as plain text."""
     lines = text.split("\n")
     lines = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
     parts: list[str | Hunk] = []
@@ -41,7 +41,7 @@ def split(text: str) -> list[str | Hunk]:
 
 
 def sides(text: str) -> tuple[str, str] | None:
-    """Return the whole text of our side and of their side; None if the text holds no conflict."""
+    """Return our and their version of the whole text; None if it has no conflict."""
     parts = split(text)
     if not any(isinstance(part, Hunk) for part in parts):
         return None
@@ -51,7 +51,7 @@ def sides(text: str) -> tuple[str, str] | None:
 
 
 def _hunk(lines: list[str], start: int) -> tuple[Hunk | None, int]:
-    """Return the conflict that begins at a line and the index after it; None and the index if there is none."""
+    """Return the conflict that starts at a line, or None, and the index of the next line."""
     sides: list[list[str]] = [[]]
     stage = 0  # 0 ours, 1 base, 2 theirs
     for at in range(start + 1, len(lines)):

@@ -223,7 +223,7 @@ def _is_another(
 
 
 def _passed_beside(test: FailingTest, fixed: Standing, db: sqlite3.Connection, passes: Passes) -> bool:
-    """Return whether a test passed with its seed in a run in which a cause failed others, before the cause was fixed."""
+    """Return whether a test passed with its seed while the cause, not fixed yet, made other tests fail."""
     rows = db.execute("SELECT DISTINCT moment FROM occurrences WHERE fingerprint = ?", (fixed.name,))
     return not {moment for (moment,) in rows}.isdisjoint(_passed(test, passes, fixed.state.moment))
 
@@ -237,7 +237,7 @@ def _passed(test: FailingTest, passes: Passes, before: str) -> Iterator[str]:
 
 
 def _has_ended(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, passes: Passes) -> bool:
-    """Return whether a cause is over although tests of its fix fail again: the fix repaired it, and is in the sources."""
+    """Return whether a cause is fixed for good, with its fix still in the sources, although its tests fail again."""
     state = fixed.state
     change = _since(state.moment, seen.changes)
     if change is None or not change.in_place:
