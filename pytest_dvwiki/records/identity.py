@@ -1,4 +1,4 @@
-"""Fingerprints on record that name the same cause: former names, and causes that were found to be the same."""
+"""Fingerprints that identify the same cause: former fingerprints, and causes that were merged."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 def names(db: sqlite3.Connection, known: Verdicts) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the current names of fingerprints, and the former fingerprints that stood for several causes.
+    """Return the current names of fingerprints, and the former fingerprints shared by several causes.
 
-    A fingerprint of version 1 is replaced by the fingerprint of version 2 that has it on record as its former name. If
-    several have it, the history under version 1 belongs to none of these: it stays a cause of its own.
+    A version 1 fingerprint is replaced by the version 2 fingerprint that lists it as its former name. If several list
+    it, its history cannot be assigned to either of them, so it remains a cause of its own.
 
     Args:
         db: The tables.
-        known: What was learned, and what people corrected.
+        known: The files of verdicts: merges, and corrections by people.
 
     Returns:
-        The current name of each renamed fingerprint, and pairs of a former fingerprint and a cause that it stood for.
+        The current name of each renamed fingerprint, and pairs of a shared former fingerprint and a cause that had it.
     """
     learned = {name: head for head, *others in known.groups for name in others}
     heirs: dict[str, set[str]] = defaultdict(set)
@@ -45,10 +45,10 @@ def names(db: sqlite3.Connection, known: Verdicts) -> tuple[dict[str, str], list
 
 
 def are_new(db: sqlite3.Connection, task_ids: Sequence[str]) -> bool:
-    """Return whether runs that were just added may change the current names of fingerprints.
+    """Return whether newly added runs may change the current names of fingerprints.
 
     Args:
-        db: The tables, with these runs.
+        db: The tables, including these runs.
         task_ids: The runs.
     """
     asked = (

@@ -1,4 +1,4 @@
-"""Judge the fixes of causes and store the results in the tables, because a subtype's fix rate needs every cause."""
+"""Judge the fixes of causes and keep the results in the tables, because the fix rate of a subtype needs every cause."""
 
 from __future__ import annotations
 
@@ -44,13 +44,14 @@ class Judge:
 
         Args:
             fingerprints: Causes to judge from scratch; None for all.
-            ran: Tests that ran in runs newer than all others; open fixes of these tests may hold now.
-            seen: Causes that occurred in runs newer than all others; judged again only if this may be a return.
-            late: The moment of the first added run, if it is not newer than all others.
+            ran: Tests of new runs that are the newest on record; their open fixes may hold now.
+            seen: Causes of these runs; judged again only if they may have come back.
+            late: Sort key of the first added run, if older than a run already on record.
 
         Returns:
-            The causes whose fixes are judged differently, whose proposed fix is another one, or whose fix shares
-            commits with other causes than before.
+            The causes whose fixes are judged differently, that have another proposed fix, or whose fix has its commits
+            in
+            common with other causes than before.
         """
         more: set[str] = set()
         if fingerprints is None:
@@ -85,11 +86,11 @@ class Judge:
         return changed | related | renewed
 
     def _can_return(self, cause: str) -> bool:
-        """Return whether another occurrence of a cause can change a fix: only the first return after a fix does."""
+        """Return whether another occurrence can change a fix of the cause: only the first return after a fix does."""
         return any(state.returned is None for state in self.states((cause,)))
 
     def _relabel(self, causes: Iterable[str]) -> None:
-        """File the fixes of causes under the subtype and pattern of their newest occurrences."""
+        """Update subtype and pattern of the causes' fixes to those of the newest occurrences."""
         self._db.execute(
             "UPDATE fix_states SET (subtype, pattern) = (SELECT subtype, pattern FROM occurrences o"
             " WHERE o.fingerprint = fix_states.fingerprint ORDER BY moment DESC LIMIT 1)"
@@ -98,7 +99,7 @@ class Judge:
         )
 
     def _continue(self, causes: Iterable[str]) -> None:
-        """Count more passes for the open fixes of causes about which nothing else is new."""
+        """Add new passes to open fixes of causes that had no other event."""
         for cause in sorted(causes):
             states = self.states((cause,))
             counted = fixes.continued(states, CauseRecords(self._db, self.passes, (cause,)))
@@ -106,7 +107,7 @@ class Judge:
                 self._keep(cause, counted)
 
     def states(self, fingerprints: Sequence[str]) -> list[fixes.FixState]:
-        """Return the fixes of a cause, oldest first; several fingerprints of one cause are judged together."""
+        """Return the fixes of a cause, oldest first. Several fingerprints are treated as one cause."""
         if len(fingerprints) > 1:
             return self.judge(fingerprints)
         row = self._db.execute("SELECT states FROM fix_states WHERE fingerprint = ?", tuple(fingerprints)).fetchone()
@@ -147,7 +148,7 @@ class Judge:
         )
 
     def _final_from(self, fingerprint: str, state: fixes.FixState) -> str:
-        """Return the last moment at which a run without the cause can change the verdict on a fix; `~` for no end."""
+        """Return the last run, by sort key, that can change the verdict on a fix by passing; `~` for no end."""
         if state.fix.held_in is None:
             return f"{state.returned or ''}{EVER}"
         query = "SELECT 1 FROM causes WHERE fingerprint = ? AND newest > ?"
@@ -158,12 +159,12 @@ class Judge:
         return str(moment)
 
     def judged_by(self, moment: str) -> set[str]:
-        """Return the causes whose fixes a run at a given moment may still change, although later runs are on record."""
+        """Return the causes whose fixes may be judged differently because of a run that is added late."""
         rows = self._db.execute("SELECT fingerprint FROM fix_states WHERE until >= ?", (moment,))
         return {fingerprint for (fingerprint,) in rows}
 
     def is_deterministic(self, fingerprints: Sequence[str]) -> bool:
-        """Return whether a cause occurs with any seed, judging by its kind and its history."""
+        """Return whether a cause occurs with every seed, judging by its subtype and history."""
         return CauseRecords(self._db, self.passes, fingerprints).is_deterministic(EVER)
 
     def comes_and_goes(self, fingerprints: Sequence[str]) -> bool:
@@ -172,7 +173,7 @@ class Judge:
         return records.comes_and_goes(records.all_tests(EVER), "", EVER)
 
     def rates(self, fingerprints: Sequence[str], since: str) -> dict[str, Rate]:
-        """Map each test to the rate at which it failed with a cause since a given moment."""
+        """Map each test to its failure rate with a cause since the given sort key."""
         records = CauseRecords(self._db, self.passes, fingerprints)
         by_test: dict[str, list[Target]] = {}
         for test in records.all_tests(EVER):
@@ -180,7 +181,7 @@ class Judge:
         return {nodeid: records.rate(tests, since, EVER) for nodeid, tests in by_test.items()}
 
     def undone(self, fingerprints: Sequence[str], failing: Sequence[Target]) -> fixes.FixState | None:
-        """Return the newest fix that the current failures show not to have lasted; None if there is none."""
+        """Return the newest fix that did not last, judging by the current failures; None if there is none."""
         states = self.states(fingerprints)
         records = CauseRecords(self._db, self.passes, fingerprints)
         fixed_later: set[Target] = set()
@@ -191,6 +192,6 @@ class Judge:
         return None
 
     def judge(self, fingerprints: Sequence[str]) -> list[fixes.FixState]:
-        """Judge the fixes of one cause from the records alone; return them oldest first."""
+        """Judge the fixes of a cause from its records, not from stored results; return them oldest first."""
         records = CauseRecords(self._db, self.passes, fingerprints)
         return fixes.judge(records.steps(), records)

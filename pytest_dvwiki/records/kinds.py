@@ -1,4 +1,4 @@
-"""Kinds of failures, and what it takes to show that they are gone: one pass with any seed, or many passes."""
+"""Which kinds of failures occur with every seed, come from infrastructure, or precede the simulator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FailedTest, Failure, Occurrence, Verdict
 
 UNKNOWN_SEED = "?"
-"""Stands for a seed that exists but is not on record."""
+"""A seed that exists but is not on record."""
 DETERMINISTIC_CLASSES = frozenset({"compile_error", "elaboration_error"})
 DETERMINISTIC_SUBTYPES = frozenset(
     {
@@ -26,14 +26,14 @@ DETERMINISTIC_SUBTYPES = frozenset(
         "python_syntax_error",
     }
 )
-"""Subtypes, in any class but `tool_error`, that occur with any seed."""
+"""Subtypes that occur with every seed, in any class except `tool_error`."""
 SIMULATION_CLASSES = frozenset({"sim_error", "uvm_error", "uvm_fatal"})
 """Classes that only a simulation reports."""
 _BEFORE_SIMULATOR = frozenset({"import_error", "python_syntax_error"})
 _RUNNER_CHECKS = "python.hdl_file"
-"""The pattern for a missing file that cocotb's runner notices before the simulator is called."""
+"""The pattern for a missing file that cocotb's runner reports before it calls the simulator."""
 _OF_OTHER_TOOLS = "environment."
-"""Prefix of the ids of patterns for make, C compilers and linkers."""
+"""Prefix of pattern ids for make, C compilers and linkers."""
 
 _RUN_KILLED = "dvwiki.run_killed"
 
@@ -44,9 +44,9 @@ INFRASTRUCTURE_PATTERNS = frozenset(
 
 
 def is_infrastructure(cause: Occurrence | Verdict) -> bool:
-    """Return whether a failure comes from a licence, a limit of memory or run time, a host or a file system.
+    """Return whether a failure comes from a licence, a memory or run-time limit, a host or a file system.
 
-    A crash, or a signal from an unknown sender, does not count.
+    A crash, or a signal from an unknown sender, is not infrastructure.
     """
     return cause.error_class == "tool_error" and (
         cause.failure_subtype in INFRASTRUCTURE_SUBTYPES or cause.pattern in INFRASTRUCTURE_PATTERNS
@@ -54,9 +54,9 @@ def is_infrastructure(cause: Occurrence | Verdict) -> bool:
 
 
 def is_beyond_sources(cause: Occurrence) -> bool:
-    """Return whether a failure is unlikely to be repaired by a change to the sources.
+    """Return whether a change to the sources is unlikely to repair a failure.
 
-    A lack of memory can be repaired there. A killed run cannot, as far as is known: nothing shows whether it had hung.
+    Running out of memory may be repaired in the sources. A killed run may not: nothing shows whether it had hung.
     """
     if cause.pattern == _RUN_KILLED:
         return True
@@ -64,12 +64,12 @@ def is_beyond_sources(cause: Occurrence) -> bool:
 
 
 def is_deterministic(occurrence: Occurrence) -> bool:
-    """Return whether a failure of this kind occurs with any seed."""
+    """Return whether a failure of this kind occurs with every seed."""
     return is_deterministic_kind(occurrence, occurrence.tests)
 
 
 def is_deterministic_kind(cause: Occurrence | Verdict, tests: Sequence[FailedTest | Failure]) -> bool:
-    """Return whether tests that fail with this cause or verdict fail with any seed."""
+    """Return whether tests with this cause or verdict fail with every seed."""
     if cause.error_class == "tool_error":
         return False
     return (
@@ -80,19 +80,19 @@ def is_deterministic_kind(cause: Occurrence | Verdict, tests: Sequence[FailedTes
 
 
 def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
-    """Return whether a test failed with a seed that is not on record.
+    """Return whether a test had a seed that is not on record.
 
-    If this is False, a failure without a seed does not depend on one. A results file of another tool gives neither seed
-    nor simulator; for such a file the error class tells whether a simulator ran.
+    If not, a failure without a seed does not depend on one. A results file of another tool has neither seed nor
+    simulator; the error class then shows whether a simulator ran.
     """
     in_simulator = failure.in_simulator or cause.error_class in SIMULATION_CLASSES
     return (failure.seed is None or bool(failure.unseeded)) and failure.seeded and in_simulator
 
 
 def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) -> bool:
-    """Return whether a test failed before any simulator was chosen; then a pass on any simulator counts.
+    """Return whether a test failed before any simulator was chosen, so that a pass on any simulator is relevant.
 
-    A Python failure that has no simulator, simulation time or seed counts as a failure of the test environment.
+    A Python failure without simulator, simulation time and seed is taken to be in the test environment.
     """
     if test.phase == "collect":
         return True

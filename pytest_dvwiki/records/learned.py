@@ -1,13 +1,13 @@
-"""Learn from recorded occurrences which fingerprints differ only in a printed name, and are therefore one cause.
+"""Learn which recorded fingerprints differ only in a printed name, and merge them into one cause.
 
-Fingerprints of version 2 keep words. So a line of code that prints an operation, a channel, a state or the name of a
-transaction gives a different fingerprint for each name. They are one cause if the same line of code (file, function,
-line, source and callers) reported them in runs of the same sources, and the messages differ at exactly one position,
-where at least three different words were seen. Once three are known, another word at that position is accepted in any
-of three cases: the line reported it in runs of the same sources; the line's source and callers are on record and
-unchanged; or the line reported it together with two of the known words.
+Version 2 fingerprints keep words. So a check that prints an operation, channel, state or transaction name gets a
+different fingerprint for each name. These are one cause if the same line of code (file, function, line, source and
+callers) reported them in runs of the same sources, and the messages differ at exactly one position, with at least three
+different words. Once three words are known, a further word at that position is accepted if the line reported it in runs
+of the same sources, if its source and callers are on record and unchanged, or if it reported the word together with two
+of the known words.
 
-The result depends on the records alone, so every machine gets the same one. It is stored with its evidence in a file of
+The result depends only on the records, so every machine gets the same one. It is stored with its evidence in a file of
 verdicts (see `verdicts`).
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.verdicts import Verdicts
 
 FEWEST = 3
-"""Minimum number of distinct words that show that a position holds a value."""
+"""Minimum number of distinct words at a position to treat it as a value."""
 _NAME = re.compile(r"(?!(?:V|XZ)$)[A-Za-z_]\w*", re.ASCII)
 _FAULT = re.compile(
     r"(?i)(?:mis)?match(?:es|ed)?|errors?|fail(?:s|ed|ures?|ing)?|checks?|checker|violat(?:ion|ions|ed|es)|wrong|bad"
@@ -39,16 +39,16 @@ _FAULT = re.compile(
     r"|timeout|timed|overflow(?:ed)?|underflow(?:ed)?|overrun|underrun|deadlock|livelock|parity|crc|ecc|checksum"
     r"|corrupt(?:ed|ion)?|unknown|unstable|glitch|reordered"
 )
-"""Words that say what is wrong; such a word, or the word just before it, names a check, not a value."""
+"""Words that describe a fault. They, and the word before them, identify a check; they are not values."""
 _NAMED = re.compile(
     r"(?i)op|opcode|operation|cmd|command|instr|instruction|channel|chan|ch|port|state|txn|transaction|packet|pkt|type"
     r"|kind|mode|lane|bank|worker|agent|master|slave|core|seq|sequence|item|req|request|resp|response|burst|phase"
 )
-"""Nouns after which a printed name is a value: `op ADD`."""
+"""Nouns that precede a printed value: `op ADD`."""
 
 
 def new_merges(db: sqlite3.Connection, known: Verdicts) -> list[Merge]:
-    """Return the merges that the records justify and that no file of verdicts holds yet.
+    """Return the merges that the records justify and that are not in a file of verdicts yet.
 
     Args:
         db: The tables.
@@ -64,7 +64,7 @@ def new_merges(db: sqlite3.Connection, known: Verdicts) -> list[Merge]:
 
 
 class _Row(Struct, frozen=True):
-    """The first occurrence of a cause at a spot, which is a statement in one version of the sources."""
+    """The first occurrence of a cause at a spot: a statement in one version of the sources."""
 
     fingerprint: str
     spot: str
@@ -76,7 +76,7 @@ class _Row(Struct, frozen=True):
     file: str
     function: str
     source: str
-    """Empty if no traceback showed the statement."""
+    """Empty if no traceback showed the source line."""
 
 
 def _rows(db: sqlite3.Connection, family: str) -> list[_Row]:
@@ -119,11 +119,11 @@ def _of_family(rows: Sequence[_Row]) -> Iterator[Merge]:
 
 
 def _linked(rows: Sequence[_Row]) -> list[list[_Row]]:
-    """Group the rows by the statement that printed them, as far as it is known.
+    """Group the rows by the statement that printed them, as far as it can be identified.
 
-    A spot is a statement in one version of the sources. Two spots belong to one statement if a traceback shows the same
-    statement at both, or if they have two causes in common: the statement then moved. More rows never break up a
-    group, so the order of the rows does not matter.
+    Two spots, which are statements in one version of the sources each, are taken to be one statement if tracebacks show
+    the same source line, or if they share two causes: the line has moved. Adding rows never splits a group, so the
+    order of the rows does not matter.
     """
     statements: dict[str, set[str]] = defaultdict(set)
     sources = {row.spot: row.sources for row in rows}
@@ -149,7 +149,7 @@ def _linked(rows: Sequence[_Row]) -> list[list[_Row]]:
 
 
 def _merge(rows: Sequence[_Row], at: int, form: tuple[str, ...]) -> Merge | None:
-    """Return the merge that a group of rows proves; None if too few words differ, or if they name checks."""
+    """Return the merge that a group of rows justifies; None if there are too few words, or they identify checks."""
     at_spot: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         at_spot[row.spot].add(row.tokens[at])

@@ -1,7 +1,7 @@
-"""The matrix axes of a cause: the values with which it was seen, and those with which its tests passed.
+"""Find matrix axes, such as simulator or Python version, whose value decides whether a cause occurs.
 
-Two values of an axis are compared only if all other axes are the same: a pass with another simulator and another Python
-proves nothing about either. An axis with a value on which a test both passed and failed does not count.
+Two values are compared only between runs that agree on all other axes. A value with both failures and passes of a test
+rules out its axis.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 _MOST_RUNS = 50
 _MOST_TESTS = 20
 _AXES = {"simulator": "", "python": "Python ", "cocotb": "cocotb ", "os": ""}
-"""The axes, each with the text that precedes its values."""
+"""The axes, each with the prefix of its values."""
 
 
 class Split(NamedTuple):
-    """An axis that divides the failures of a cause from the passes of the same tests."""
+    """A matrix axis that separates the failures of a cause from passes of the same tests."""
 
     axis: str
     failed: tuple[str, ...]
     passed: tuple[str, ...]
     commit: str
     seeds: Literal["same", "other", "unknown"]
-    """Whether a pass had the seed of a failure; `unknown` if the records do not tell."""
+    """Whether a pass had the seed of a failure; `unknown` if the records do not say."""
 
 
 class _Result(NamedTuple):
     nodeid: str
     seed: str | None
     values: tuple[str, ...]
-    """One value for each of `_AXES`; an empty text if the value is not on record."""
+    """One value for each of `_AXES`; empty if it is not on record."""
 
 
 def splits(archive: Archive, fingerprints: Sequence[str], commit: str) -> tuple[Split, ...]:
-    """Return the axes that divide a cause's failures at a commit from the passes of its tests at that commit.
+    """Return the axes that separate failures of a cause from passes of its tests at the same commit.
 
     Args:
         archive: The records.
@@ -81,14 +81,14 @@ def _passed(archive: Archive, tests: set[str], run: int, simulators: str, axes: 
 
 
 def _values(simulator: str, simulators: str, axes: str) -> tuple[str, ...]:
-    """Return a value for each axis; a simulator is given with its version, unless the run had several versions."""
+    """Return a value for each axis. The simulator includes its version, unless the run had several versions."""
     versions = [each for each in simulators.split(", ") if each == simulator or each.startswith(f"{simulator} ")]
     found = json.loads(axes) | {"simulator": versions[0] if simulator and len(versions) == 1 else simulator}
     return tuple(f"{name}{found[axis]}" if found.get(axis) else "" for axis, name in _AXES.items())
 
 
 def _split(place: int, failed: Sequence[_Result], passed: Sequence[_Result], commit: str) -> Split | None:
-    """Return how one axis divides failures from passes; None if the axis does not divide them."""
+    """Return how one axis separates failures from passes; None if it does not."""
 
     def rest(result: _Result) -> tuple[str, ...]:
         return result.nodeid, *result.values[:place], *result.values[place + 1 :]

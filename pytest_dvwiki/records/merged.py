@@ -1,10 +1,10 @@
-"""Repair the records after git merged two branches, if one or both had rolled a month up into one file.
+"""Repair the records after git merged branches of which at least one had rolled up a month into one file.
 
-* If both did, the monthly file is in conflict: each side has its own records in it, and all of them are kept.
-* If one did and the month had few records, git mistakes the monthly file for the renamed folder of the month. It then
-  moves the records that the other branch added out of that folder. Here they are moved back.
+* If both branches did, the monthly file has a conflict. The records of both sides are kept.
+* If one did and the month had few records, git may treat the roll-up as a rename of the month's folder, and move the
+  other branch's new records to the parent folder. They are moved back.
 
-No byte of a record changes. A file that cannot be repaired with certainty stays as it is, and the reason is reported.
+The records themselves never change. A file that cannot be repaired with certainty is left alone and reported.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _TASK_ID = re.compile(r"^task_id: *[\"']?([\w.-]+)", re.MULTILINE)
 
 
 class Repairs(Struct):
-    """The repairs that were made, or would be made; names are relative to the folder of the records."""
+    """The repairs that were made, or would be made. Names are relative to the folder of the records."""
 
     changed: list[str] = field(default_factory=list)
     left: list[tuple[str, str]] = field(default_factory=list)
-    """Files that stay as they are, each with the reason."""
+    """Files left unrepaired, each with the reason."""
 
 
 def put_right(tasks: Path, *, check: bool = False) -> Repairs:
-    """Settle conflicts in monthly files, and move records back to their folders.
+    """Resolve conflicts in monthly files, and move misplaced records back to their folders.
 
     Args:
         tasks: The folder of the records.
-        check: Change nothing, and only report what would be done.
+        check: Only report what would be done.
     """
     done = Repairs()
     for folder in store.folders(tasks):
@@ -61,13 +61,13 @@ def put_right(tasks: Path, *, check: bool = False) -> Repairs:
 
 
 def _settle_conflict(path: Path, name: str, *, check: bool) -> bool:
-    """Settle the conflict in a monthly file.
+    """Resolve the conflict in a monthly file, unless `check` is set.
 
     Returns:
-        Whether the file was already right: False if it has a conflict, which is then settled unless `check` is set.
+        Whether the file had no conflict.
 
     Raises:
-        RecordError: The file holds something that is not a record, or the sides have different versions of one record.
+        RecordError: The file contains something other than records, or two versions of one record.
     """
     data = reading.read_records(path)
     if not git_conflicts.may_be_in(data):
@@ -88,10 +88,10 @@ def _settle_conflict(path: Path, name: str, *, check: bool) -> bool:
 
 
 def _move_home(path: Path, name: str, tasks: Path, *, check: bool) -> bool:
-    """Move a record from a year's folder to the folder of its month.
+    """Move a record from a year's folder to the folder of its month, unless `check` is set.
 
     Returns:
-        Whether the file was already right: False if it holds a record, which is then moved unless `check` is set.
+        Whether the file was in the right folder.
     """
     data = reading.read_records(path)
     records, _ = store.read_records(path, data, name)

@@ -1,4 +1,4 @@
-"""Figures over all runs: totals, causes in each run, failures of each test, and the time that failing tests took."""
+"""Statistics over all runs: totals, causes per run, failures per test, and the time spent on failing tests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def name_of(task_id: str) -> str:
 
 
 def runs_since(archive: Archive, since: str) -> int:
-    """Return the number of runs that ran tests and finished since a given time."""
+    """Return the number of runs that finished since the given time and ran tests."""
     (count,) = archive.db.execute(
         "SELECT COUNT(*) FROM runs WHERE moment >= ? AND (totals != ? OR id IN (SELECT run FROM occurrences))",
         (since, msgspec.json.encode(Totals()).decode()),
@@ -41,14 +41,14 @@ def runs_since(archive: Archive, since: str) -> int:
 
 
 def newest_run(archive: Archive) -> RunRecord | None:
-    """Return the newest run in which a test ran; records of statements do not count."""
+    """Return the newest run that ran a test; records that only hold statements are skipped."""
     names = archive.db.execute("SELECT task_id FROM runs ORDER BY moment DESC")
     records = (archive.record(name) for (name,) in names)
     return next((each for each in records if each and (each.occurrences or each.totals != Totals())), None)
 
 
 def causes_since(archive: Archive, since: str) -> list[str]:
-    """Return the causes that made tests fail since a given time, and those whose newest fix began or held then."""
+    """Return the causes that made tests fail since the given time, or whose newest fix started or held since then."""
     rows = archive.db.execute(
         "SELECT fingerprint FROM causes WHERE newest >= :since"
         " UNION SELECT fingerprint FROM fix_states"
@@ -59,7 +59,7 @@ def causes_since(archive: Archive, since: str) -> list[str]:
 
 
 def totals_before(archive: Archive, task_id: str) -> Totals | None:
-    """Return the totals of the previous run of the same name; None if no such run ran tests."""
+    """Return the totals of the previous run of the same regression; None if there is no such run with tests."""
     rows = archive.db.execute(
         "SELECT totals FROM runs WHERE moment < (SELECT moment FROM runs WHERE task_id = :run)"
         " AND substr(task_id, 1, length(:name)) = :name ORDER BY moment DESC",
@@ -80,7 +80,7 @@ class CauseInRun(NamedTuple):
     """Run time of the failing tests in seconds."""
     regressed: bool
     waived: bool
-    """Whether people accept all failures of the cause."""
+    """Whether all failures of the cause are waived."""
 
 
 class RunRow(Struct, frozen=True, kw_only=True):
@@ -109,14 +109,14 @@ class RunRow(Struct, frozen=True, kw_only=True):
     def ended(self) -> int:
         """Return the number of tests that passed or failed.
 
-        Skipped tests, expected failures, and tests that failed because of infrastructure alone do not count.
+        Skipped tests, expected failures, and tests that failed only because of infrastructure are left out.
         """
         totals = self.totals
         return self.passed + totals.failed + totals.errors + totals.waived - totals.infrastructure
 
     @property
     def is_failure_free(self) -> bool:
-        """Return whether tests passed and people accept all failures, if there are any."""
+        """Return whether tests passed and every failure, if any, is waived."""
         return self.passed > 0 and not (self.totals.failed or self.totals.errors)
 
 
@@ -153,7 +153,7 @@ def causes_in(archive: Archive) -> list[CauseInRun]:
 
 
 def _all_waived(archive: Archive) -> Iterator[tuple[int, str]]:
-    """Yield each pair of run and cause in which every failing test is waived."""
+    """Yield each run and cause for which every failing test is waived."""
     rows = archive.db.execute("SELECT run, fingerprint, row FROM waived ORDER BY run, fingerprint").fetchall()
     for key, group in itertools.groupby(rows, key=lambda row: (row[0], row[1])):
         accepted = {test for *_, row in group for test in msgspec.json.decode(row, type=Waived).tests}
@@ -185,11 +185,11 @@ class TestRow(Struct, frozen=True):
     states: tuple[State, ...]
     """The state in each run, in the order of the runs."""
     causes: tuple[str, ...]
-    """The test's causes, the one seen in most runs first."""
+    """The causes of the test's failures, most frequent first."""
 
 
 def tests_by_runs(archive: Archive, shown: Sequence[RunRow], most: int) -> list[TestRow]:
-    """Return the tests that failed most often in the given runs, with their outcome in each run."""
+    """Return the tests that failed most often in the given runs, with their state in each run."""
     asked = json_list(str(row.number) for row in shown)
     of_runs = "run IN (SELECT CAST(value AS INTEGER) FROM json_each(?))"
     failed: dict[str, dict[int, set[str]]] = {}
@@ -233,11 +233,11 @@ def _most_first(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def ran(archive: Archive, asked: str, tests: Iterable[str]) -> dict[int, set[str]]:
-    """Return which of the given tests ran in each run, as far as the lists of tests show.
+    """Return which of the given tests ran in each run, according to its lists of tests.
 
     Args:
         archive: The records.
-        asked: The numbers of the runs, as a list in JSON.
+        asked: The run numbers, as a JSON list.
         tests: The tests.
     """
     tests = set(tests)
@@ -261,7 +261,7 @@ class FailedInPeriod(NamedTuple):
 
 
 def failing_tests(archive: Archive, first: str, last: str) -> list[FailedInPeriod]:
-    """Return the tests that failed between two moments, the one that failed in most runs first."""
+    """Return the tests that failed between two runs, most failing runs first."""
     of_period = (
         f"FROM runs r JOIN failed f ON f.run = r.id WHERE r.moment >= ? AND r.moment < ? AND {NOT_INFRASTRUCTURE}"
     )
@@ -279,7 +279,7 @@ def failing_tests(archive: Archive, first: str, last: str) -> list[FailedInPerio
 
 
 def content(archive: Archive) -> dict[str, str]:
-    """Map each cause to a text that changes whenever the cause's history changes."""
+    """Map each cause to a string that changes whenever the cause's history changes."""
     parts: dict[str, list[str]] = {}
     for query in (
         "SELECT fingerprint, COUNT(*), SUM(tests), MAX(moment), SUM(regressed) FROM occurrences GROUP BY 1",

@@ -1,4 +1,4 @@
-"""Which tests passed in which runs: lists name the tests that ran, records name those that did not simply pass."""
+"""The tests that passed in each run: those in its lists of tests that its record does not report otherwise."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import RunRecord
 
 LOOKED_BACK = 50
-"""Number of newest runs that are searched for a test's last pass, or count for its failure rate."""
+"""Number of newest runs in which a test's last pass is looked for, or its failure rate computed."""
 _CHANGES = "CASE WHEN NOT r.dirty THEN '' ELSE r.changes END"
 """The uncommitted changes of a run; NULL if they are unknown."""
 
@@ -40,7 +40,7 @@ class SuiteOfRun(NamedTuple):
 class Passes:
     """The passes on record.
 
-    This class is long because passes are on record by test and by list of tests, and each query reads both.
+    This class is long because passes are recorded both by test and in lists of tests, and each query reads both.
 
     Args:
         db: The tables.
@@ -65,14 +65,14 @@ class Passes:
     def passing_runs(
         self, tests: Sequence[Target], since: str, before: str, *, independent: bool = False
     ) -> Iterator[tuple[str, str, str | None, str | None]]:
-        """Yield moment, task id, branch and sources of the runs between two moments in which one of the tests passed.
+        """Yield sort key, id, branch and sources of the runs from `since` to `before` in which a test passed.
 
         Args:
             tests: The tests.
-            since: Only runs from this moment on count.
-            before: Only runs before this moment count.
-            independent: Leave out runs that prove nothing new: each test that passed in them had already passed with
-                the same seed, sources and configuration.
+            since: Sort key of the first run.
+            before: Sort key after the last run.
+            independent: Skip runs that prove nothing new, because each test had already passed with the same seed,
+                sources and configuration.
         """
         run = f"r.moment, r.task_id, r.branch, r.vcs_commit || {_CHANGES}"
         again = self._db.execute(
@@ -127,11 +127,11 @@ class Passes:
         return having[test]
 
     def before(self, test: Target, moment: str = EVER) -> list[Pass]:
-        """Return the newest runs before a moment in which a test passed on its simulator, newest first.
+        """Return the newest runs before a given one in which a test passed on its simulator, newest first.
 
-        Only the last `LOOKED_BACK` runs at a commit, without uncommitted changes, count. A test that failed before any
-        simulator was chosen may have passed on any simulator. A folder in which several designs are built passed only
-        if the same design was built.
+        Only the last `LOOKED_BACK` runs at a commit, without uncommitted changes, are searched. If the test failed
+        before a simulator was chosen, a pass on any simulator is included. For a folder that builds several designs,
+        only passes of the same design are.
         """
         build = build_of(test.config) if is_folder(test.nodeid) else ""
         if is_folder(test.nodeid) and not build and len(self.builds(test.nodeid, "", moment)) > 1:
@@ -150,10 +150,10 @@ class Passes:
         return found
 
     def built_before(self, test: Target, moment: str = EVER) -> list[Pass]:
-        """Return the newest runs before a moment that built a test's design on its simulator, newest first.
+        """Return the newest runs before a given one that built a test's design on its simulator, newest first.
 
-        In these runs a test inside the given test failed in the simulation, so the given test did not pass, but its
-        build did. A build whose parameters are on record is the same build only with the same parameters.
+        In these runs a test inside the given test failed during the simulation: the build passed. If the build's
+        parameters are on record, they must be the same.
         """
         rows = self._db.execute(
             "SELECT r.moment, r.task_id, r.vcs_commit, f.nodeid, o.error_class FROM failed f"
@@ -175,7 +175,7 @@ class Passes:
     def _seeds_of_passes(self, run: int, test: Target, build: str) -> Iterator[tuple[str | None, str | None]]:
         """Yield seed and seed hash of each pass of a test in a run, on its simulator, in any configuration of a build.
 
-        If a list of tests ran with several seeds, only the hash of a seed is known.
+        If a list of tests was run with several seeds, only the hashes are known.
         """
         again = self._db.execute(
             "SELECT seed FROM passed_again WHERE run = :run AND (:any OR simulator = :simulator)"
@@ -201,7 +201,7 @@ class Passes:
                 yield seed, None if None in of_tests else "".join(sorted(filter(None, of_tests)))
 
     def builds(self, folder: str, since: str, before: str) -> set[str]:
-        """Return the designs that were built in a folder between two moments, each as `build_of` names it."""
+        """Return the builds, as `build_of` identifies them, that were made in a folder between two runs."""
         rows = self._db.execute(
             "SELECT DISTINCT suite, config FROM suites WHERE config != '' AND moment >= ? AND moment < ?",
             (since, before),
@@ -211,7 +211,7 @@ class Passes:
         }
 
     def passed_since(self, tests: Sequence[Target], moment: str, before: str = EVER) -> bool:
-        """Return whether, in a run between two moments, one of the tests passed and none failed."""
+        """Return whether, in some run from `moment` to `before`, at least one of the tests passed and none failed."""
         rows = self._db.execute(
             f"SELECT DISTINCT f.moment FROM json_each(?) t JOIN failed f ON {meets('f')} AND f.moment >= ?",  # noqa: S608
             (targets.json_targets(tests), moment),
@@ -220,7 +220,7 @@ class Passes:
         return any(when not in failed_in for when, *_ in self.passing_runs(tests, moment, before))
 
     def _all_suites(self) -> Sequence[str]:
-        """Return all lists of tests that runs refer to. A wiki has few lists: runs rarely add one."""
+        """Return all lists of tests used by runs. There are few, because most runs have the same tests."""
         # The number alone is not enough: SQLite reuses the number of a removed run.
         newest = self._db.execute("SELECT id, task_id FROM runs ORDER BY id DESC LIMIT 1").fetchone()
         if self._listed[0] != newest:
@@ -234,10 +234,10 @@ class Passes:
         return self._listed[1]
 
     def _in_suite(self, suite: str, nodeid: str) -> list[str]:
-        """Return the test itself, or the tests inside it, as far as a list contains them.
+        """Return the test itself or, if a list does not contain it, the tests inside it.
 
-        A runner that failed to build is listed as a test; once it builds, its cocotb tests are listed instead. The same
-        is true of a module that could not be imported.
+        A runner that failed to build is listed as a test; after a successful build, its cocotb tests are listed
+        instead. The same applies to a module that could not be imported.
         """
         names = self._names(suite)
         place = bisect.bisect_left(names, nodeid)
@@ -258,11 +258,11 @@ class Passes:
         return self._suites[suite]
 
     def passed(self, listed: SuiteOfRun, test: Target) -> bool:
-        """Return whether a test, or every test inside it that ran, passed in a list of tests."""
+        """Return whether a test passed in a list, or all tests inside it that ran."""
         return any(True for _ in self._passed(listed, [test]))
 
     def _passed(self, listed: SuiteOfRun, tests: Iterable[Target]) -> Iterator[str]:
-        """Yield the given tests that passed in a list; a test that contains others passed if all of those did."""
+        """Yield the given tests that passed in a list. A test that contains others passed if all of them passed."""
         inside = {
             test: names
             for test in tests
@@ -279,7 +279,7 @@ class Passes:
                 yield from names
 
     def _not_passed(self, listed: SuiteOfRun, names: Iterable[str]) -> set[str]:
-        """Return the tests that did not simply pass; an empty simulator or configuration matches any."""
+        """Return the tests that did not simply pass. An empty simulator or configuration matches any."""
         rows = self._db.execute(
             "SELECT nodeid FROM failed WHERE run = :run AND nodeid IN (SELECT value FROM json_each(:names))"
             " AND (:simulator = '' OR simulator IN (:simulator, '*'))"

@@ -1,7 +1,7 @@
-"""Where else a fix helps: for causes that the same commits fixed, and for causes of the same pattern, as a proposal.
+"""Find further uses of a fix: causes fixed by the same commits, and causes of the same pattern as proposals.
 
-A fix that held is proposed to the causes of its pattern that were seen after it, and to the last ones seen before it.
-A cause keeps its proposal however many causes follow, so a new cause changes no page but its own.
+A fix that held is proposed to the causes of its pattern that were seen after it, and to the most recent ones before it.
+Later causes do not change existing proposals, so a new cause changes only its own page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.fixes import FixState
 
 LAST_SEEN = 20
-"""A fix is not proposed to a cause if this many other causes of the pattern were seen between the cause and the fix."""
+"""A fix is not proposed to a cause if this many other causes of the pattern were seen in between."""
 
 
 class ProposedFix(Struct, frozen=True, kw_only=True):
@@ -33,14 +33,14 @@ class ProposedFix(Struct, frozen=True, kw_only=True):
     """The cause that was fixed."""
     fix: Fix
     task_id: str
-    """The run in which the fix first showed."""
+    """The first run of the fix."""
 
 
 def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixState]) -> None:
-    """Store the commits of a cause's newest fix, as one name, if these commits are known to have ended the cause.
+    """Store the commits of a cause's newest fix, as one string, if they are known to have fixed the cause.
 
-    Any one of several commits may have ended the cause. So another cause counts as fixed with it only if all commits
-    are the same.
+    If there are several commits, any of them may be the fix. So two causes share a fix only if all commits are the
+    same.
     """
     db.execute("DELETE FROM fix_commits WHERE fingerprint = ?", (fingerprint,))
     state = states[-1] if states else None
@@ -52,7 +52,7 @@ def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixS
 
 
 def commits(db: sqlite3.Connection, causes: Iterable[str] | None) -> set[tuple[str, str]]:
-    """Return the commits of the causes' newest fixes, each with its cause; of all causes if `causes` is None."""
+    """Return pairs of commits and cause for the newest fixes of the given causes; None for all causes."""
     if causes is None:
         return set(db.execute("SELECT name, fingerprint FROM fix_commits"))
     query = "SELECT name, fingerprint FROM fix_commits WHERE fingerprint IN (SELECT value FROM json_each(?))"
@@ -69,7 +69,7 @@ def with_commits(db: sqlite3.Connection, names: Iterable[str]) -> set[str]:
 
 
 def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[str]:
-    """Return the other causes whose newest fix has the same commits as the newest fix of one of the given causes."""
+    """Return other causes whose newest fix has the same commits as that of one of the given causes."""
     rows = db.execute(
         "SELECT DISTINCT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"
         " WHERE mine.fingerprint IN (SELECT value FROM json_each(:mine))"
@@ -80,7 +80,7 @@ def same_commits(db: sqlite3.Connection, fingerprints: Iterable[str]) -> list[st
 
 
 def naming(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
-    """Return the causes whose pages mention one of the given causes: they share its fix, or were proposed its fix."""
+    """Return the causes with pages that mention one of the given causes: they share a fix, or were proposed its fix."""
     asked = json_list(sorted(fingerprints))
     rows = db.execute(
         "SELECT other.fingerprint FROM fix_commits mine JOIN fix_commits other ON other.name = mine.name"
@@ -94,16 +94,16 @@ def naming(db: sqlite3.Connection, fingerprints: Iterable[str]) -> set[str]:
 def renew_proposals(
     db: sqlite3.Connection, judged: set[str] | None, seen: set[str], late: str | None = None
 ) -> set[str]:
-    """Renew the proposals: find the fix to propose to each cause that newly judged fixes or added runs may affect.
+    """Update the proposed fixes of all causes that may be affected by newly judged fixes or added runs.
 
     Args:
         db: The tables.
-        judged: Causes whose fixes are judged differently than before; None for all.
+        judged: Causes whose fixes are judged differently; None for all.
         seen: Causes that occurred in the added runs.
-        late: The moment of the first run in which `seen` causes occurred, if other runs came after it.
+        late: Sort key of the first run with `seen` causes, if newer runs were already on record.
 
     Returns:
-        The causes whose proposed fix changed or is no longer proposed.
+        The causes whose proposed fix changed or was dropped.
     """
     if judged is None:
         rows = db.execute("SELECT fingerprint FROM causes UNION SELECT fingerprint FROM proposals")
@@ -126,7 +126,7 @@ def renew_proposals(
 
 
 def _proposed(db: sqlite3.Connection, cause: str) -> tuple[str, str] | None:
-    """Return the cause and moment of the fix that is proposed to a cause: the newest fix within reach."""
+    """Return the cause and sort key of the fix proposed to a cause: the newest one within reach."""
     row = db.execute("SELECT pattern, newest FROM causes WHERE fingerprint = ?", (cause,)).fetchone()
     pattern, newest = row or (None, "")
     found = _newest_that_held(db, pattern, EVER)
@@ -136,7 +136,7 @@ def _proposed(db: sqlite3.Connection, cause: str) -> tuple[str, str] | None:
 
 
 def _newest_that_held(db: sqlite3.Connection, pattern: str | None, before: str) -> tuple[str, str] | None:
-    """Return the cause and moment of the newest fix, before a given moment, that held and still holds."""
+    """Return the cause and sort key of the newest fix before a run that held and still holds."""
     found: tuple[str, str] | None = db.execute(
         "SELECT fingerprint, holding FROM fix_states WHERE pattern = ? AND holding < ?"
         " ORDER BY holding DESC, fingerprint DESC LIMIT 1",
@@ -146,7 +146,7 @@ def _newest_that_held(db: sqlite3.Connection, pattern: str | None, before: str) 
 
 
 def _end_of_reach(db: sqlite3.Connection, pattern: str | None, newest: str) -> str:
-    """Return the moment by which `LAST_SEEN` other causes of a pattern had been seen after a cause; `~` for never."""
+    """Return when `LAST_SEEN` other causes of a pattern had been seen after a cause; `~` for never."""
     rows = db.execute(
         "SELECT fingerprint, moment FROM occurrences WHERE pattern = ? AND moment > ? ORDER BY moment",
         (pattern, newest),
@@ -155,7 +155,7 @@ def _end_of_reach(db: sqlite3.Connection, pattern: str | None, newest: str) -> s
 
 
 def _last_of_others(rows: Iterable[tuple[str, str]]) -> str | None:
-    """Return the moment at which the occurrences reach `LAST_SEEN` distinct causes; None if they never do."""
+    """Return the sort key at which the rows reach `LAST_SEEN` distinct causes; None if they do not."""
     others: set[str] = set()
     for fingerprint, moment in rows:
         others.add(fingerprint)
@@ -165,7 +165,7 @@ def _last_of_others(rows: Iterable[tuple[str, str]]) -> str | None:
 
 
 def _in_reach_of_fixes(db: sqlite3.Connection, fixed: set[str]) -> set[str]:
-    """Return the causes to which a fix of one of the given causes may be proposed."""
+    """Return the causes that may get a fix of one of the given causes proposed."""
     rows = db.execute(
         "SELECT pattern, holding FROM fix_states WHERE fingerprint IN (SELECT value FROM json_each(?))"
         " AND pattern IS NOT NULL AND holding IS NOT NULL",
@@ -175,7 +175,7 @@ def _in_reach_of_fixes(db: sqlite3.Connection, fixed: set[str]) -> set[str]:
 
 
 def _in_reach_of_runs(db: sqlite3.Connection, seen: set[str], since: str) -> set[str]:
-    """Return the causes that may no longer be among the last seen, because others occurred in a run added late."""
+    """Return the causes that may no longer be among the last seen, because of others in a run added late."""
     rows = db.execute(
         "SELECT DISTINCT pattern FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?))"
         " AND moment >= ? AND pattern IS NOT NULL",
@@ -185,7 +185,7 @@ def _in_reach_of_runs(db: sqlite3.Connection, seen: set[str], since: str) -> set
 
 
 def _in_reach(db: sqlite3.Connection, pattern: str, moment: str) -> set[str]:
-    """Return the causes of a pattern that were seen since a moment, and the last causes seen before that moment."""
+    """Return the causes of a pattern seen since a run, and the last ones seen before it."""
     rows = db.execute(
         "SELECT fingerprint, moment FROM occurrences WHERE pattern = ? AND moment <= ? ORDER BY moment DESC",
         (pattern, moment),
@@ -196,7 +196,7 @@ def _in_reach(db: sqlite3.Connection, pattern: str, moment: str) -> set[str]:
 
 
 def _proposed_to(db: sqlite3.Connection, sources: set[str]) -> set[str]:
-    """Return the causes to which a fix of one of the given causes is proposed."""
+    """Return the causes that have a fix of one of the given causes proposed."""
     rows = db.execute(
         "SELECT fingerprint FROM proposals WHERE source IN (SELECT value FROM json_each(?))",
         (json_list(sorted(sources)),),
@@ -210,7 +210,7 @@ def proposal(db: sqlite3.Connection, fingerprints: Sequence[str], pattern: str |
     Args:
         db: The tables.
         fingerprints: The names of the cause.
-        pattern: The pattern that named the cause.
+        pattern: The pattern that classified the cause.
     """
     found = db.execute(
         # The plus keeps SQLite from starting with all causes of the pattern.

@@ -1,4 +1,4 @@
-"""Bring the tables up to date with the files of records and verdicts."""
+"""Update the tables from the files of records and verdicts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PROGRESS_EVERY = 100
 _NAMING_CAUSES = ("occurrences", "passed_again", "fix_rows", "waived", "first_bad")
-"""Tables with rows that name a cause."""
+"""Tables with a cause in each row."""
 
 
 def _checks(record: RunRecord) -> set[str]:
@@ -60,7 +60,7 @@ class Refresh:
         self._added: list[RunRecord] = []
 
     def run(self) -> set[str]:
-        """Bring the tables up to date; return the causes whose fixes are judged differently than before."""
+        """Update the tables; return the causes whose fixes are now judged differently."""
         present = store.folder_times(self._tasks)
         state = verdicts.state(self._tasks)
         kept = self._db.execute("SELECT state, reclassified FROM verdicts").fetchone() or ("", "[]")
@@ -93,7 +93,7 @@ class Refresh:
             return moved | self._judge(newest, moved)
 
     def _rename(self) -> None:
-        """Give merged causes one name, from what was learned and from their fingerprints of version 1."""
+        """Rename merged causes, and causes with a version 1 fingerprint, to their current names."""
         names, splits = identity.names(self._db, self._verdicts)
         before = self._names
         if names != before:
@@ -130,13 +130,13 @@ class Refresh:
             self._read_file(self._tasks / place / name, place, _file(self._db, place, name), again=True)
 
     def _tell_apart(self, newest: str | None) -> set[str]:
-        """Decide which cause each occurrence belongs to, if its check may have several causes.
+        """Assign occurrences to causes again, for checks that may report several causes.
 
         Args:
-            newest: Sort key of the run that was newest before others were added; None to decide again for all runs.
+            newest: Sort key of the newest run before others were added; None to assign the occurrences of all runs.
 
         Returns:
-            All causes of those checks in which an occurrence moved to another cause.
+            All causes of the checks with a changed assignment.
         """
         moved: set[str] = set()
         first = min(map(tables.moment_of, self._added), default="")

@@ -1,27 +1,29 @@
 # ruff: noqa: S608 (nothing but constants is put into statements)
-"""Decide whether a check that fails again after its fix reports the cause that was fixed, or another one.
+"""Decide whether a check that fails again after a fix reports the fixed cause or a different one.
 
-A fingerprint names a check. If a cause of the check was fixed and the check fails again, the new failure is another
-cause if all of this is on record:
+A fingerprint identifies a check. After a fix, a new failure of the check is a different cause if all of this is on
+record:
 
-* passes prove the fix, and the cause has not returned since;
-* other tests fail, with other seeds only, or with a seed with which they passed while the cause failed others;
-* files were changed since the fix, and none of them was changed by the fix;
+* passes prove the fix, and the cause has not come back since;
+* other tests fail, with other seeds, or with a seed that had passed while the cause made other tests fail;
+* files were changed since the fix, but none that the fix changed;
 * the tests that had failed before the fix pass in the run that fails now.
 
-It is another cause, too, if tests fail that the fix had made pass, although the fix is still in the sources, other
-sources that may matter were changed since, and nothing suggests that the fix only made the failure rarer. So either a
-test fails with a seed that had failed before the fix and passed with it, and no change since can make this seed draw
-another stimulus; or the fix held, and no seed can change the cause, the seed that fails now had passed with the fix, or
-the tests had failed in each of at least two runs before the fix.
+It is also a different cause if tests fail that the fix had made pass, while the fix is still in the sources, other
+relevant sources were changed since, and nothing suggests that the fix only made the failure rarer. This requires one of
+the following:
 
-Otherwise it is the same cause. It has returned if a test that the fix made pass fails again, with any parameters; else
-nothing shows that it returned, and the fix stays proven. The first cause of a fingerprint has the fingerprint as its
-name; every other cause is called `{fingerprint}/{task id of the run that opened it}`. A name with the task id of some
-other run stands for the cause that the check reported in that run.
+* a test fails with a seed that failed before the fix and passed with it, and no change since can alter the stimulus of
+  that seed;
+* the fix held, and the cause does not depend on the seed, the failing seed had passed with the fix, or the tests had
+  failed in every run before the fix, at least two.
 
-Runs are decided one by one, in the order in which they finished, from the records of earlier runs only. So the result
-does not depend on the order in which the records arrive.
+Otherwise it is the same cause. The cause is back if a test that the fix made pass fails again, with any parameters; if
+only other tests fail, the fix stays proven. The first cause of a fingerprint is called by the fingerprint, each further
+one `{fingerprint}/{task id of its first run}`. A name with any other task id refers to the check's cause in that run.
+
+Runs are decided in the order in which they finished, each from earlier records only, so it does not matter in which
+order records arrive.
 """
 
 from __future__ import annotations
@@ -47,11 +49,11 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.passes import Passes
 
 _FAMILY = "(fingerprint = :name OR fingerprint > :name || '/' AND fingerprint < :name || '0')"
-"""Selects the causes that a check reports; the character after `/` is `0`."""
+"""Selects all causes of a check. The character after `/` is `0`."""
 _BY_RUN = ("occurrences", "failed", "waived")
-"""Tables whose rows belong to the cause of their run's occurrence."""
+"""Tables whose rows have the cause of the occurrence in the same run."""
 _BY_NAME = ("passed_again", "fix_rows", "first_bad")
-"""Tables whose rows name a cause; the name in the record is in the column `named`."""
+"""Tables whose rows refer to a cause by name; the column `named` keeps the name from the record."""
 
 
 class FailingTest(NamedTuple):
@@ -66,7 +68,7 @@ class Change(Struct, frozen=True, kw_only=True):
     """The changes between a fix and a run."""
 
     since: str
-    """Sort key of the run that showed the fix; empty if it is not on record."""
+    """Sort key of the first run of the fix; empty if it is not on record."""
     files: frozenset[str]
     """Files that differ from the run `since`."""
     is_whole: bool
@@ -76,42 +78,42 @@ class Change(Struct, frozen=True, kw_only=True):
     in_place: bool | None = None
     """Whether the sources still have the changes of the fix; None if unknown."""
     same_stimulus: bool = False
-    """Whether no changed file can change the stimulus that a seed draws; False if that is unknown."""
+    """Whether the changes are known to leave the stimulus of every seed unchanged."""
 
 
 class CheckFailure(Struct, frozen=True, kw_only=True):
     """A check that fails in a run."""
 
     moment: str
-    """Sort key of the run; `~` for one that is not on record yet."""
+    """Sort key of the run; `~` if it is not on record yet."""
     task_id: str
     failing: frozenset[FailingTest]
     changes: tuple[Change, ...] = ()
     without_fix: bool = False
-    """Whether the commit of the run lacks a fix of the check."""
+    """Whether the run's commit lacks a fix of the check."""
 
     @property
     def seeded(self) -> set[FailingTest]:
-        """Return the failing tests whose seed is on record, or that have none."""
+        """Return the failing tests that have no seed or a known seed."""
         return {each for each in self.failing if each.seed != UNKNOWN_SEED}
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """A cause that has not returned since its newest fix."""
+    """A cause that has not come back since its newest fix."""
 
     name: str
     state: fixes.FixState
     tests: tuple[Target, ...]
-    """The tests that had failed when the cause was fixed."""
+    """The tests that had failed before the cause was fixed."""
 
 
 def check_of(name: str) -> str:
-    """Return the fingerprint of the check that reports a cause."""
+    """Return the fingerprint of a cause's check."""
     return name.partition(SLASH)[0]
 
 
 def family(db: sqlite3.Connection, fingerprint: str) -> tuple[str, ...]:
-    """Return the names of all causes that a check reports, the oldest first; none if it reports only one."""
+    """Return the names of all causes of a check, oldest first; empty if there is only one."""
     if not db.execute(f"SELECT 1 FROM further WHERE {_FAMILY}", {"name": fingerprint}).fetchone():
         return ()
     rows = db.execute(
@@ -122,7 +124,7 @@ def family(db: sqlite3.Connection, fingerprint: str) -> tuple[str, ...]:
 
 
 def resolved(db: sqlite3.Connection, name: str) -> str:
-    """Return the cause that a name `fingerprint/task_id` stands for; the check's first if the run is not on record."""
+    """Return the cause identified by `fingerprint/task_id`; the check's first cause if the run is not on record."""
     fingerprint, _, task_id = name.partition(SLASH)
     row = db.execute(
         # The plus keeps SQLite from going through all occurrences of the run, of which there may be thousands.
@@ -133,9 +135,9 @@ def resolved(db: sqlite3.Connection, name: str) -> str:
 
 
 def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = EVER) -> list[Standing]:
-    """Return the causes of a check that a given moment finds fixed and not returned; the most recently seen first.
+    """Return the causes of a check that were fixed and had not come back as of a run, most recently seen first.
 
-    Causes whose fix may be chance are included.
+    Fixes that may be chance are included.
     """
     found = []
     for name in _members(db, fingerprint, moment):
@@ -151,11 +153,11 @@ def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: s
 
 
 def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: CheckFailure) -> str:
-    """Return the name of the cause with which a check fails in a run, judged by the earlier records.
+    """Return the cause to which a failure of a check belongs, judging by earlier records.
 
     Args:
-        db: The tables; earlier runs have their causes already.
-        passes: Which tests passed.
+        db: The tables, with the causes of earlier runs assigned.
+        passes: The tests that passed in each run.
         fingerprint: The fingerprint of the check.
         seen: The failure.
     """
@@ -186,7 +188,7 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Che
 
 
 def _members(db: sqlite3.Connection, fingerprint: str, moment: str) -> list[str]:
-    """Return the causes that a check reported before a given moment, the most recently seen first."""
+    """Return the causes that a check reported before a run, most recently seen first."""
     rows = db.execute(
         f"SELECT fingerprint FROM occurrences WHERE {_FAMILY} AND moment < :moment"
         " GROUP BY fingerprint ORDER BY MAX(moment) DESC",
@@ -196,7 +198,7 @@ def _members(db: sqlite3.Connection, fingerprint: str, moment: str) -> list[str]
 
 
 def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[FailingTest]:
-    """Return the tests that failed with a cause before a moment, with their seeds."""
+    """Return the tests that failed with a cause before a run, with their seeds."""
     rows = db.execute(
         "SELECT DISTINCT f.nodeid, f.simulator, f.config, f.seed FROM occurrences o"
         " JOIN failed f ON f.run = o.run AND f.fingerprint = o.fingerprint WHERE o.fingerprint = ? AND o.moment < ?",
@@ -208,7 +210,7 @@ def _failed(db: sqlite3.Connection, name: str, moment: str) -> frozenset[Failing
 def _is_another(
     fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, db: sqlite3.Connection, passes: Passes
 ) -> bool:
-    """Return whether a failure of other tests is another fault than a cause that was fixed."""
+    """Return whether a failure of other tests has a different fault than the fixed cause."""
     seeds, theirs = {each.seed for each in seen.failing}, {each.seed for each in before}
     if not {"", UNKNOWN_SEED}.isdisjoint(seeds | theirs) or not seeds:
         return False
@@ -229,7 +231,7 @@ def _passed_beside(test: FailingTest, fixed: Standing, db: sqlite3.Connection, p
 
 
 def _passed(test: FailingTest, passes: Passes, before: str) -> Iterator[str]:
-    """Yield the moments, before a given one, at which a test passed with its seed; all its passes if it has none."""
+    """Yield the sort keys of earlier runs in which a test passed with its seed; all passes if it has none."""
     seed_hash = store.seed_hash(test.seed) if test.seed else None
     for each in passes.before(test.target, before):
         if not test.seed or each.seed_hash == seed_hash:
@@ -255,7 +257,7 @@ def _has_ended(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailu
 def _repaired_stimulus(
     state: fixes.FixState, before: frozenset[FailingTest], seen: CheckFailure, passes: Passes
 ) -> bool:
-    """Return whether a test fails with the seed, or without any, that had failed before the fix and passed since."""
+    """Return whether a test fails again with a seed, or without any, that failed before the fix and passed since."""
     if state.past is not None:
         return False
     again = (test for test in sorted(seen.seeded & before) if test.target in state.tests)
@@ -263,13 +265,13 @@ def _repaired_stimulus(
 
 
 def _is_undone(fixed: Standing, seen: CheckFailure) -> bool:
-    """Return whether the changes of a fix are known to be missing from the sources of a run."""
+    """Return whether the fix is known to be missing from the sources of a run."""
     change = _since(fixed.state.moment, seen.changes)
     return change is not None and change.in_place is False
 
 
 def _is_complete(state: fixes.FixState, before: frozenset[FailingTest], seen: CheckFailure) -> bool:
-    """Return whether nothing suggests that a fix only made a failure rarer."""
+    """Return whether nothing suggests that the fix only made the failure rarer."""
     if state.past is None:
         return state.fix.needed == 1 or seen.failing == seen.seeded <= before
     rate = state.past.rate
@@ -278,7 +280,7 @@ def _is_complete(state: fixes.FixState, before: frozenset[FailingTest], seen: Ch
 
 
 def _since(moment: str, changes: Sequence[Change]) -> Change | None:
-    """Return the changes listed since the nearest run to a fix: the first run after it, else the last before it."""
+    """Return the changes since the run nearest to a fix: the first run after it, or else the last one before it."""
     after = [each for each in changes if each.since >= moment]
     before = [each for each in changes if "" < each.since < moment]
     return min(after, key=lambda each: each.since) if after else max(before, key=lambda each: each.since, default=None)
@@ -288,16 +290,16 @@ def _since(moment: str, changes: Sequence[Change]) -> Change | None:
 
 
 def place(db: sqlite3.Connection, passes: Passes, fingerprint: str, since: str) -> bool:
-    """Decide which cause each failure of a check has, in the runs from a given moment on.
+    """Assign the failures of a check to causes, starting with a given run.
 
     Args:
         db: The tables.
-        passes: Which tests passed.
+        passes: The tests that passed in each run.
         fingerprint: The fingerprint of the check.
-        since: Sort key of the first of the runs.
+        since: Sort key of the first run.
 
     Returns:
-        Whether any occurrence moved to another cause, or the check has several causes.
+        Whether an occurrence moved to another cause, or the check has several causes.
     """
     before = _placed(db, fingerprint, since)
     _reset(db, fingerprint, since)
@@ -323,7 +325,7 @@ def _placed(db: sqlite3.Connection, fingerprint: str, since: str) -> set[tuple[i
 
 
 def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
-    """Restore the recorded names in the rows of the runs from a given moment on."""
+    """Restore the recorded names in the rows of all runs from `since` on."""
     asked = {"name": fingerprint, "since": since}
     for table in _BY_RUN:
         runs = f"SELECT run FROM occurrences WHERE {_FAMILY} AND moment >= :since"
@@ -333,7 +335,7 @@ def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
 
 
 def _runs(db: sqlite3.Connection, fingerprint: str, since: str) -> Iterator[tuple[str, int]]:
-    """Return the time and number of each run that mentions a check, from a given time on, in order of time."""
+    """Return sort key and number of each run from `since` on that mentions a check, oldest first."""
     speaking = " UNION ".join(
         f"SELECT moment, run FROM {table} WHERE {_FAMILY} AND moment >= :since" for table in ("occurrences", *_BY_NAME)
     )
@@ -382,7 +384,7 @@ def _place_run(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment:
 
 
 def _name_alone(db: sqlite3.Connection, fingerprint: str, run: int) -> None:
-    """Give all rows of a run that mention a check the name of the check's only cause."""
+    """Set the name of the check's only cause in all rows of a run that mention the check."""
     for table in _BY_NAME:
         db.execute(
             f"UPDATE OR IGNORE {table} SET fingerprint = :name WHERE run = :run AND {_FAMILY}",
@@ -430,7 +432,7 @@ def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Ch
 
 
 def change(moment: str, row: SinceFix) -> Change:
-    """Return the changes since a fix from a row of a record; `moment` is the sort key of the run `row.since`."""
+    """Return the changes since a fix from a row of a record; `moment` is the sort key of `row.since`."""
     return Change(
         since=moment,
         files=frozenset(row.files),
@@ -442,7 +444,7 @@ def change(moment: str, row: SinceFix) -> Change:
 
 
 def _last_of_test(db: sqlite3.Connection, fingerprint: str, nodeid: str, moment: str) -> str:
-    """Return the cause with which a test, or one inside it, failed last before a moment, else the first cause."""
+    """Return the cause of a test's last failure before a run, including tests inside it; or else the first cause."""
     row = db.execute(
         "SELECT o.fingerprint FROM occurrences o JOIN failed f ON f.run = o.run AND f.fingerprint = o.fingerprint"
         " WHERE (o.fingerprint = :name OR o.fingerprint > :name || '/' AND o.fingerprint < :name || '0')"
@@ -454,7 +456,7 @@ def _last_of_test(db: sqlite3.Connection, fingerprint: str, nodeid: str, moment:
 
 
 def _of_statement(db: sqlite3.Connection, fingerprint: str, task_id: str) -> str | None:
-    """Return the cause whose fix a run states; None if the run states no fix."""
+    """Return the cause whose fix is stated in a run; None if it states no fix."""
     row = db.execute(
         f"SELECT f.fingerprint FROM runs r JOIN fix_rows f ON f.run = r.id WHERE r.task_id = :task AND {_FAMILY}",
         {"name": fingerprint, "task": task_id},

@@ -1,4 +1,4 @@
-"""The side that a file belongs to, the design or the testbench, and the side that a fix touched."""
+"""Whether a file is part of the design or the testbench, and which of them a fix touched."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Fix, Occurrence, OriginType
 
 HELD = 1.0
-"""Weight, in log-odds, of a fix that held for a cause and touched one side only. Not measured."""
+"""Weight, in log-odds, of a fix that held and touched one side only. An estimate, not measured."""
 SIDES: dict[OriginType, str] = {"RTL_BUG": "the design", "TB_BUG": "the testbench"}
 MAYBE_LATER = "or a later commit, since its first passes may be chance"
-"""How the note on a fix ends if a later commit may have been the fix."""
+"""Suffix of the note on a fix if a later commit may have been the fix."""
 WOULD_DECIDE = "what would decide: "
-"""The beginning of the last reason for an unknown origin."""
+"""Prefix of the last reason for an unknown origin."""
 _PROSE = re.compile(
     r"(?:^|/)(?:LICENSE|README|CHANGELOG|CHANGES|AUTHORS|CONTRIBUTING|CODEOWNERS)[^/]*$|\.(?:md|rst|adoc)$"
 )
@@ -36,22 +36,22 @@ TESTBENCH = re.compile(rf"(?:^|[\\/_.-])(?:{_BENCH_WORDS})(?=[\\/_.-]|\d*\.)", r
 _WRAPPER = re.compile(
     r"(?:^|[\\/_.-])(?:tbs?|testbench(?:es)?|bench)(?=[\\/_.-]|\d*\.)|(?:^|[\\/])test_[^\\/]*$", re.IGNORECASE
 )
-"""An HDL file of a testbench in Python; a folder name `tests` does not count: such folders hold designs, too."""
+"""HDL files of a Python testbench. Folders named `tests` are not included, because they may hold designs."""
 _LANGUAGES = tuple(re.compile(suffix, re.IGNORECASE) for suffix in (r"\.py$", r"\.s?vh?$", r"\.vhdl?$"))
 MAKEFILE = re.compile(r"(?:^|/)(?:GNUm|[Mm])akefile$")
 _LOADED = re.compile(r"(?:^|/)(?:conftest|__init__)\.py$")
-"""Python files that are loaded without being imported by name."""
+"""Python files that are loaded without an import statement."""
 _LIBRARY = re.compile(r"[\\/](?:site-packages|dist-packages|uvm-?1\.\d\w?|uvm_1_\d|uvm-core)[\\/]", re.IGNORECASE)
 
 
 def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = False) -> OriginType | None:
-    """Return whether a source file belongs to the design or the testbench; None if it is a source of neither.
+    """Return whether a source file is part of the design or the testbench; None for any other file.
 
     Args:
-        file: Name of the file, with its folders.
-        sources: Files of the build: an HDL file among them belongs to the design wherever it is, unless it is a wrapper
+        file: Path of the file.
+        sources: Files of the build. An HDL file among them is part of the design in any folder, unless it is a wrapper
             such as `tb.sv`.
-        python_bench: Whether the testbench is in Python; then all HDL files but wrappers belong to the design.
+        python_bench: Whether the testbench is in Python; then all HDL files except wrappers are part of the design.
     """
     if _not_design().search(file):
         return None
@@ -66,7 +66,7 @@ def side_of(file: str, sources: Collection[str] = (), *, python_bench: bool = Fa
 
 
 def concerns(file: str, sources: Collection[str]) -> bool:
-    """Return whether a simulation may have read a file: it is a known source, or no source in its language is known."""
+    """Return whether a simulation may have read a file: it is a known source, or none in its language is known."""
     if file.endswith("conftest.py"):
         return True
     is_python = file.endswith(".py")
@@ -75,15 +75,15 @@ def concerns(file: str, sources: Collection[str]) -> bool:
 
 
 def is_unread(file: str, reads: Collection[str]) -> bool:
-    """Return whether a simulation did not read a source, judging by the files in the same language that it read.
+    """Return whether a simulation did not read a source, judging by the files of the same language that it did read.
 
-    A Makefile was not read if another one was, unless one of them is in a folder inside the other's. Files of other
-    kinds, such as data and scripts, may always have been read, and so may files that pytest loads automatically. A
-    build by make that read HDL and no Python ended before any Python was run.
+    If one Makefile was read, others were not, unless one's folder contains the other's. Other kinds of files, such as
+    data and scripts, may always have been read, and so may files that pytest loads automatically. A build by make that
+    read HDL but no Python ended before Python ran.
 
     Args:
         file: Name in git.
-        reads: Files that the simulation read, named as in git.
+        reads: Files that the simulation read, as named in git.
     """
     if file in reads:
         return False
@@ -104,31 +104,31 @@ def _of_kind(sources: tuple[str, ...], *, is_python: bool) -> tuple[str, ...]:
 
 
 def is_among(file: str, sources: Collection[str]) -> bool:
-    """Return whether a file is among the sources, which may be named relative to other folders."""
+    """Return whether a file is among the sources, which may be relative to other folders."""
     names, ends = _names(tuple(sources))
     return file in ends or any(end in names for end in _ends(file))
 
 
 @functools.lru_cache(maxsize=16)
 def _names(files: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of files, and the same names without one or more of their leading folders."""
+    """Return the paths of files, and the same paths without leading folders."""
     return frozenset(files), frozenset(end for file in files for end in _ends(file))
 
 
 def _ends(file: str) -> Iterator[str]:
-    """Yield a file's name, then the name without its first folder, its first two folders and so on."""
+    """Yield a path, then the path without its first folder, without its first two folders and so on."""
     while file:
         yield file
         file = file.partition("/")[2]
 
 
 def own_name(file: str) -> str:
-    """Return a file's name with its own folder only: folders above say little about it (`tests/designs/fifo.sv`)."""
+    """Return the last folder and name of a file: folders above say little about it (`tests/designs/fifo.sv`)."""
     return "/".join(re.split(r"[\\/]", file)[-2:])
 
 
 def is_prose(name: str, reads: Iterable[str]) -> bool:
-    """Return whether a file is only for people to read: a change to it neither breaks nor repairs a test.
+    """Return whether a file is documentation that can neither break nor repair a test.
 
     Args:
         name: Name in git.
@@ -140,12 +140,12 @@ def is_prose(name: str, reads: Iterable[str]) -> bool:
 def side_of_fix(fix: Fix, reads: Collection[str]) -> OriginType | None:
     """Return the only side that a fix touched, or else the only side that it restored; None if there is no such side.
 
-    A fix that touched files outside both sides, or perhaps unlisted files, gives no side.
+    None is also returned if the fix touched files on neither side, or may have touched unlisted files.
 
     Args:
         fix: The fix.
-        reads: Files that the failing simulation read; other sources in the same languages do not count. If no file of a
-            language is known, any source in that language may matter, but proves nothing.
+        reads: Files that the failing simulation read; other sources in the same languages are ignored. If no file of a
+            language is known, any source in it may matter, but proves nothing.
     """
     if fix.file_count > len(fix.files) or fix.maybe_later:
         return None
@@ -173,7 +173,7 @@ def _restored(fix: Fix, files: Sequence[str]) -> list[str]:
 
 
 def of_held_fix(fix: Fix, side: OriginType, reads: Collection[str]) -> str:
-    """Return a reason for an origin: a fix that held for the cause touched, or restored, only that side."""
+    """Return the reason for an origin given by a fix that held and touched, or restored, only one side."""
     counted = _counted(fix, reads)
     if _side(counted, reads) is None:
         files = few(_restored(fix, counted), 1)
@@ -184,7 +184,7 @@ def of_held_fix(fix: Fix, side: OriginType, reads: Collection[str]) -> str:
 
 
 def with_held_fix(occurrence: Occurrence, fix: Fix) -> Origin:
-    """Return the origin of a cause's last failure, taking into account the fix that held for it."""
+    """Return the origin of a cause's last failure, taking a fix that held into account."""
     side = side_of_fix(fix, occurrence.reads)
     if side is None or occurrence.origin.type != "UNKNOWN" or occurrence.error_class == "tool_error":
         return occurrence.origin
@@ -195,6 +195,6 @@ def with_held_fix(occurrence: Occurrence, fix: Fix) -> Origin:
 
 @functools.cache
 def _not_design() -> re.Pattern[str]:
-    """Return the expression for folders with generated files."""
+    """Return the expression that matches folders of generated files."""
     names = ("sim_build", "__pycache__", *(name for tool in simulators.tools() for name in tool.folders))
     return re.compile(rf"(?:^|[\\/])(?:{'|'.join(map(re.escape, names))})[\\/]")

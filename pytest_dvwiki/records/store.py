@@ -25,13 +25,13 @@ SUITES = "suites"
 HASH_DIGITS = 3
 """Number of hex digits in a seed hash; two seeds get the same hash in one of 4,096 cases."""
 NO_HASH = "-"
-"""Stands for each digit of a seed hash if the seed is not on record."""
+"""One digit of the seed hash if the seed is not on record."""
 _FIRST_YEAR = 1970
 _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\dZ")
 _TIME_FORM = "write it as YYYY-MM-DDThh:mm:ssZ"
 _TASK_ID = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 _MADE_ID = re.compile(r"[A-Za-z0-9_.-]+_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_[0-9a-f]{12})")
-"""A task id as dvwiki makes it; a file with such a name is a record, even if it is damaged."""
+"""A task id made by dvwiki. A file with such a name is a record, even if it is damaged."""
 _YEAR = re.compile(r"\d{4}")
 _MONTH = re.compile(r"\d\d")
 _MONTH_FILE = re.compile(r"\d\d\.yaml")
@@ -55,7 +55,7 @@ def record_path(tasks: Path, record: RunRecord) -> Path:
 
 
 def _is_moment(time: str) -> bool:
-    """Return whether a time is valid, and far enough from the limits of dates that days can be added and subtracted."""
+    """Return whether a time is valid, with room to add and subtract days."""
     try:
         return _FIRST_YEAR <= datetime.fromisoformat(time).year < MAXYEAR
     except ValueError:
@@ -63,15 +63,15 @@ def _is_moment(time: str) -> bool:
 
 
 def write_record(tasks: Path, record: RunRecord, data: bytes | None = None) -> bool:
-    """Write a record once.
+    """Write a record; it is never overwritten.
 
     Args:
         tasks: The folder of all records.
         record: The run.
-        data: The bytes of the record's document if it was read from a file; they are kept unchanged.
+        data: The document of a record that was read from a file; it is copied unchanged.
 
     Returns:
-        False if the same record was there already.
+        False if the same record was already there.
 
     Raises:
         WikiError: Another record has this id, or the file cannot be written.
@@ -80,7 +80,7 @@ def write_record(tasks: Path, record: RunRecord, data: bytes | None = None) -> b
 
 
 def suite_id(names: Iterable[str]) -> str:
-    """Return the id of a list of tests: the same for the same names in any order."""
+    """Return the id of a list of tests; the order of the tests does not matter."""
     return hashlib.sha256(_suite_bytes(names)).hexdigest()[:16]
 
 
@@ -94,12 +94,14 @@ def _listed(name: str) -> str:
 
 
 def seed_hash(seed: str | None) -> str | None:
-    """Return a short hash of a seed; None for a seed that is not on record."""
+    """Return a short hash of a seed; None if the seed is not on record."""
     return None if seed is None else hashlib.sha256(seed.encode("utf-8", "backslashreplace")).hexdigest()[:HASH_DIGITS]
 
 
 def seed_hashes(seeds: Iterable[tuple[str, str | None]]) -> str:
-    """Return the seed hashes of tests, joined in the order of their list: one hash per test, for all its seeds.
+    """Return the seed hashes of tests in the order of their list, joined.
+
+    A test with several seeds has one hash for all.
 
     Args:
         seeds: The tests with their seeds.
@@ -113,7 +115,7 @@ def seed_hashes(seeds: Iterable[tuple[str, str | None]]) -> str:
 
 
 def write_suite(tasks: Path, names: Iterable[str]) -> str:
-    """Write the list of the tests that ran, once per distinct list.
+    """Write the list of tests that ran, unless the same list was written before.
 
     Returns:
         The id of the list, for `RunRecord.suite`.
@@ -128,7 +130,7 @@ def write_suite(tasks: Path, names: Iterable[str]) -> str:
 
 
 def read_suite(tasks: Path, identity: str) -> tuple[str, ...]:
-    """Return the names in a list of tests; none if the list is missing or its id is not a file name."""
+    """Return the tests in a list; empty if the list is missing or its id is not a file name."""
     if not re.fullmatch(r"[0-9a-f]{16}", identity):
         return ()
     try:
@@ -139,12 +141,12 @@ def read_suite(tasks: Path, identity: str) -> tuple[str, ...]:
 
 
 def folders(tasks: Path) -> Iterator[Path]:
-    """Return the folders that hold records: each year (with its monthly files) and each month."""
+    """Return the folders of records: one for each year, with its monthly files, and one for each month."""
     return (tasks / place for place in folder_times(tasks))
 
 
 def folder_times(tasks: Path) -> dict[str, int]:
-    """Return the paths of `folders`, sorted and relative to `tasks`, each with its modification time in ns."""
+    """Return the paths of `folders` relative to `tasks`, sorted, with their modification times in ns."""
     years = _entries(tasks, _YEAR)
     months = {year: _entries(tasks / year, _MONTH) for year in years}
     of_months = {f"{year}/{month}": time for year, found in months.items() for month, time in found.items()}
@@ -163,7 +165,7 @@ def _entries(folder: Path, name: re.Pattern[str]) -> dict[str, int]:
 
 
 def record_files(folder: Path) -> set[str]:
-    """Return the names in one of `folders` that may be files of records."""
+    """Return the names of the files in one of `folders` that may be records."""
     names = os.listdir(folder)  # noqa: PTH208 (20,000 names)
     if _YEAR.fullmatch(folder.name):
         return set(filter(_MONTH_FILE.fullmatch, names))
@@ -174,19 +176,19 @@ def read_records(path: Path, data: bytes, name: str) -> tuple[list[RunRecord], l
     """Read the records of one file.
 
     Args:
-        path: The file; a record in a file of its own must have the file's name as its id.
-        data: Its content.
-        name: What to call the file in a message.
+        path: The file. A record in its own file must have the file's name as its id.
+        data: The content of the file.
+        name: Name of the file for messages.
 
     Returns:
-        The records, and one message for each record that is torn or unreadable. Other documents are skipped silently.
+        The records, and a message for each torn or unreadable record. Other documents are skipped silently.
     """
     found, problems = read_documents(path, data, name)
     return [record for record, _ in found], problems
 
 
 def read_documents(path: Path, data: bytes, name: str) -> tuple[list[tuple[RunRecord, bytes]], list[str]]:
-    """Read the records of one file as `read_records` does, each with the bytes of its document."""
+    """Read the records of one file like `read_records`, each with its original bytes."""
     is_month = _MONTH_FILE.fullmatch(path.name) is not None
     records: list[tuple[RunRecord, bytes]] = []
     problems: list[str] = []
@@ -216,10 +218,10 @@ def read_documents(path: Path, data: bytes, name: str) -> tuple[list[tuple[RunRe
 
 
 _COUNT = "records"
-"""The key of a monthly file's first document: how many records follow."""
+"""Key of the first document of a monthly file: the number of records that follow."""
 _RESTORE = "restore it, for example from git"
 _OURS = {"schema", "task_id", "end"}
-"""Keys of which a record has at least one; a document without any of these is not a record."""
+"""Keys that identify a record; a document with none of them is ignored."""
 
 
 def _record_count(document: dict[str, object], name: str) -> int:
@@ -230,10 +232,10 @@ def _record_count(document: dict[str, object], name: str) -> int:
 
 
 def _parsed(data: bytes, name: str, above: int, *, must_be_record: bool) -> object:
-    """Parse a document that follows `above` other lines in its file.
+    """Parse the document of a file that starts after `above` lines.
 
     Raises:
-        RecordError: The document is not YAML, or it has to be a record and is not even a mapping.
+        RecordError: The document is not YAML, or must be a record and is not a mapping.
     """
     try:
         document = codec.last_document(data) or load(data, name)
@@ -251,7 +253,7 @@ def _parsed(data: bytes, name: str, above: int, *, must_be_record: bool) -> obje
 
 
 def _record(path: Path, document: object, data: bytes, name: str) -> RunRecord | None:
-    """Make a record from a document; return None if the document is not a record.
+    """Decode a record from a document; return None if the document is not a record.
 
     Raises:
         RecordError: The record is torn, or cannot be read.
@@ -279,15 +281,15 @@ def _record(path: Path, document: object, data: bytes, name: str) -> RunRecord |
 
 
 def split_month(path: Path, data: bytes, name: str) -> dict[str, bytes]:
-    """Return the records in a monthly file, byte for byte, by their ids.
+    """Return the original bytes of each record in a monthly file, by id.
 
     Args:
         path: The file.
-        data: Its content.
-        name: What to call the file in a message.
+        data: The content of the file.
+        name: Name of the file for messages.
 
     Raises:
-        RecordError: The file holds something else, which must not get lost, or two records with one id.
+        RecordError: The file contains something other than records, which would get lost, or two records with one id.
     """
     documents, problems = read_documents(path, data, name)
     if problems:
@@ -307,5 +309,5 @@ def _begins_with_count(parts: Sequence[bytes]) -> bool:
 
 
 def join_month(records: Mapping[str, bytes]) -> bytes:
-    """Return the content of a monthly file: the number of its records, then the records, sorted by their ids."""
+    """Return the content of a monthly file: the number of records, then the records sorted by id."""
     return _SEPARATOR.join([f"{_COUNT}: {len(records)}\n".encode(), *(records[name] for name in sorted(records))])

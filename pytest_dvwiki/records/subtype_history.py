@@ -1,4 +1,4 @@
-"""Sum up all records of a failure subtype, as `records/aggregate.py` does for a cause."""
+"""Sum up the history of a failure subtype, as `records/aggregate.py` does for a cause."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ class SubtypeHistory(Struct, frozen=True, kw_only=True):
 
     name: str
     error_class: str
-    """The class of most runs; if several tie, the first by name."""
+    """The class of most runs; of equally frequent classes, the first in alphabetical order."""
     runs: int
     tests: int
     first_seen: str
     last_seen: str
     patterns: tuple[tuple[str, int, str], ...]
-    """Ids of the patterns that matched, sorted, each with its number of runs and the id of the newest run."""
+    """The ids of matching patterns, sorted, each with its number of runs and its newest run."""
     rows: tuple[OccurrenceRow, ...]
     """The newest occurrences, newest first."""
     words: dict[str, str]
-    """Maps the fingerprint of each cause in `rows` to its newest message, masked."""
+    """Maps the fingerprint of each cause in `rows` to its newest masked message."""
     causes: int
     fixes: tuple[tuple[str | None, Fix, str], ...]
-    """The newest fixes, newest first: the cause's fingerprint (None for a fix of the whole subtype), fix, task id."""
+    """The newest fixes, newest first: fingerprint (None for a fix of the whole subtype), fix, task id."""
     held: int
     failed: int
     reported: int = 0
-    """How many of the fixes in `held` and `failed` are known only from agents' reports."""
+    """How many of the fixes in `held` and `failed` are known only from reports of agents."""
 
     @property
     def held_fix(self) -> Fix | None:
@@ -49,7 +49,7 @@ class SubtypeHistory(Struct, frozen=True, kw_only=True):
 
 
 def is_reported(cause: str | None, fix: Fix) -> bool:
-    """Return whether the result of a fix is known only from an agent's report, not from the runs of a cause."""
+    """Return whether the result of a fix was only reported by an agent, and is not shown by runs of a cause."""
     return cause is None and fix.by == "agent"
 
 
@@ -59,10 +59,10 @@ def history_of(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()
     Args:
         archive: The records.
         name: The subtype.
-        merged: Groups of fingerprints; each group is one cause, whatever the records call it.
+        merged: Groups of fingerprints to be treated as one cause each, even if the records do not.
 
     Returns:
-        The history of the subtype; None if no record has it.
+        The history of the subtype; None if it is not on record.
     """
     tallies: dict[str, dict[str, tuple[int, int]]] = {"class": {}, "pattern": {}, "subtype": {}}
     for kind, of, runs, tests in archive.db.execute(
@@ -113,7 +113,7 @@ def history_of(archive: Archive, name: str, merged: Iterable[Sequence[str]] = ()
 
 
 def _words(archive: Archive, causes: set[str]) -> dict[str, str]:
-    """Return the newest message of each cause, masked as for its fingerprint."""
+    """Return the newest message of each cause, masked as for the fingerprint."""
     kept = archive.db.execute(
         "SELECT d.fingerprint, d.words FROM details d"
         " JOIN causes c ON c.fingerprint = d.fingerprint AND c.newest = d.moment"
@@ -127,7 +127,7 @@ def _words(archive: Archive, causes: set[str]) -> dict[str, str]:
 
 
 def _groups(archive: Archive, name: str, merged: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the groups of merged fingerprints, reduced to the causes of a subtype; groups of one cause are omitted."""
+    """Return the groups of merged fingerprints that have several causes of a subtype, without other causes."""
     asked = [tuple(archive.present(group)) for group in merged]
     rows = archive.db.execute(
         "SELECT name FROM tallies WHERE subtype = ? AND kind = 'cause' AND name IN (SELECT value FROM json_each(?))",

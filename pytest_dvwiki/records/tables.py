@@ -1,4 +1,4 @@
-"""The tables that aggregate the records: how one record is added and removed."""
+"""Add records to the tables that aggregate them, and remove records."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FailedTest, Occurrence, OtherTest, RunRecord
 
 REPORTED = 2
-"""The value of `without_fix` for a failure that only a report mentions: it is not evidence about fixes."""
+"""The value of `without_fix` for a failure that was only reported: it is no evidence about fixes."""
 SLASH = "/"
-"""Separates a check from the run that opened its second or later cause, in the cause's name: `fingerprint/task_id`."""
+"""Separates fingerprint and task id in the name of a check's second or later cause."""
 _NAMES = 3
 _SEEDS = 20
 # A run counts once in each row, however many of its causes have the label.
@@ -40,19 +40,19 @@ INSERT INTO tallies SELECT * FROM (
   UNION ALL SELECT subtype, 'cause', fingerprint, :sign, :sign * tests FROM occurrences WHERE run = :run)
 WHERE true ON CONFLICT (subtype, kind, name) DO UPDATE SET runs = runs + excluded.runs, tests = tests + excluded.tests
 """
-"""Adds a run to the sums of its subtypes (`:sign` 1), or removes it (-1)."""
+"""Adds a run to the sums of its subtypes (`:sign` 1) or subtracts it (-1)."""
 
 
 def moment_of(record: RunRecord) -> str:
-    """Return the sort key of a run: the time at which it finished, the time at which it started, and its id.
+    """Return the sort key of a run: the time it finished, the time it started, and its id.
 
-    Times are whole seconds. If two runs finished in the same second, the one that started later comes later.
+    Times are in whole seconds. Of two runs that finished in the same second, the one that started later sorts later.
     """
     return f"{record.finished} {record.started} {record.task_id}"
 
 
 def by_fingerprint(occurrences: Iterable[Occurrence]) -> list[Occurrence]:
-    """Join the occurrences of each cause into one; a caller of the API may have given a cause twice."""
+    """Combine occurrences of the same cause, because a caller of the API may have passed one twice."""
     merged: dict[str, Occurrence] = {}
     for item in occurrences:
         first = merged.get(item.fingerprint)
@@ -61,7 +61,7 @@ def by_fingerprint(occurrences: Iterable[Occurrence]) -> list[Occurrence]:
 
 
 def json_list(values: Iterable[str]) -> str:
-    """Return values as JSON for a statement that asks for any of them: `IN (SELECT value FROM json_each(?))`."""
+    """Return values as JSON, for a condition `IN (SELECT value FROM json_each(?))`."""
     return json.dumps(list(values))
 
 
@@ -75,11 +75,11 @@ def insert(db: sqlite3.Connection, record: RunRecord, file: int, stored: RunReco
     Args:
         db: The tables.
         record: The record with the current names of its causes.
-        file: Id of the file that holds it.
-        stored: The same record with the names that the file gives its causes.
+        file: Id of the file.
+        stored: The same record with the names as written in the file.
 
     Returns:
-        False if the tables have the record already: a copy in a monthly file or from a merge does not count again.
+        False if the tables already have the record, from a monthly file or a copy made by a merge.
     """
     known = db.execute("SELECT id FROM runs WHERE task_id = ?", (record.task_id,)).fetchone()
     if known:
@@ -192,7 +192,7 @@ def _insert_results(db: sqlite3.Connection, record: RunRecord, moment: str, run:
 
 
 def _insert_identities(db: sqlite3.Connection, record: RunRecord, run: int) -> None:
-    """Store the names under which a run reported its causes, and the statements that reported them."""
+    """Store the names under which a run reported its causes, with the reporting statements."""
     former = "" if record.fingerprint_version == 1 else None
     rows = [
         (each.fingerprint, each.fingerprint_v1 if former is None else former, run)
@@ -205,7 +205,7 @@ def _insert_identities(db: sqlite3.Connection, record: RunRecord, run: int) -> N
 
 
 def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> None:
-    """Store what tells the causes reported by one check apart, and which checks may report several causes."""
+    """Store the facts that distinguish the causes of a check, and which checks may have several."""
     rows = [
         (
             row.fingerprint,
@@ -228,7 +228,7 @@ def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> No
 
 
 def names_of(record: RunRecord) -> set[str]:
-    """Return the causes named in a record's passes, ranges of commits and fixes, whether or not they occurred."""
+    """Return the causes mentioned in a record's passes, ranges of commits and fixes, whether or not they occurred."""
     return {
         *(row.fingerprint for row in record.passed_again),
         *(row.fingerprint for row in record.first_bad),
@@ -237,21 +237,21 @@ def names_of(record: RunRecord) -> set[str]:
 
 
 def suites_of(record: RunRecord) -> tuple[Suite, ...]:
-    """Return the lists of tests of a run; for a record of schema 1 its one list, with its simulator if it names one."""
+    """Return the lists of tests of a run. A record of schema 1 has one list, for the simulator it mentions, if any."""
     if record.suite is None:
         return record.suites
     return tuple(Suite(suite=record.suite, simulator=simulator) for simulator in _assumed_simulators(record) or ("",))
 
 
 def _seed_hashes(suite: Suite) -> str:
-    """Return the hash of a list's only seed, or a hash for each of its tests; empty if no seed is on record."""
+    """Return the hash of a list's only seed, or one hash per test; empty if no seed is on record."""
     return (suite.seeds or "") if suite.seed is None else str(seed_hash(suite.seed))
 
 
 def _assumed_simulators(record: RunRecord) -> tuple[str, ...]:
-    """Return the simulators on which passes of a record of schema 1 may have run: such a record does not say.
+    """Return the simulators that passes in a record of schema 1 may have used, because this schema does not say.
 
-    If the run had one simulator, a pass ran on it or needed none. Otherwise the simulator is unknown.
+    With one simulator in the run, a pass used that one or none. With several, the simulator is unknown.
     """
     if record.schema > 1 or len(record.simulators) != 1:
         return ()
@@ -298,7 +298,7 @@ def _insert_occurrence(
 
 
 def seconds_lost(occurrence: Occurrence) -> float:
-    """Return the time that the failing tests of a cause took in a run; a test that fails in two phases counts once."""
+    """Return the run time of a cause's failing tests in a run. A test that fails in two phases is counted once."""
     times: dict[tuple[str | None, ...], float] = {}
     for test in occurrence.tests:
         key = (test.nodeid, test.simulator, test.config, test.seed)
@@ -307,12 +307,12 @@ def seconds_lost(occurrence: Occurrence) -> float:
 
 
 def seed_of(test: FailedTest) -> str:
-    """Return the seed with which a test failed, in the form of the tables: empty if the test has no seed."""
+    """Return the seed of a failed test as stored in the tables: empty if it has none."""
     return UNKNOWN_SEED if test.seed_unknown else test.seed or ""
 
 
 def _flaky_causes(test: OtherTest) -> str | None:
-    """Return the causes with which a flaky test failed before it passed with the same seed; None if unknown."""
+    """Return the causes of a flaky test's failed attempts, if it passed with the same seed; None if unknown."""
     if not test.attempts:
         return None
     *failed, passed = test.attempts
@@ -321,14 +321,14 @@ def _flaky_causes(test: OtherTest) -> str | None:
 
 
 def keep_details(db: sqlite3.Connection, occurrence: Occurrence, moment: str) -> None:
-    """Store all evidence of a cause's newest occurrence; the evidence of older occurrences stays in the records."""
+    """Store the evidence of a cause's newest occurrence. For older ones it is only in the records."""
     evidence = msgspec.json.encode(occurrence).decode()
     row = (occurrence.fingerprint, moment, evidence, mask(occurrence.primary))
     db.execute("INSERT OR REPLACE INTO details VALUES (?, ?, ?, ?)", row)
 
 
 def _keep_newest(db: sqlite3.Connection, occurrence: Occurrence, moment: str, names: Sequence[str]) -> None:
-    """Store all evidence and the tests of a cause's newest occurrence."""
+    """Store evidence and tests of a cause's newest occurrence."""
     cause = occurrence.fingerprint
     keep_details(db, occurrence, moment)
     db.execute("DELETE FROM newest_tests WHERE fingerprint = ?", (cause,))
@@ -344,13 +344,13 @@ _ALL = (
 
 
 def clear(db: sqlite3.Connection) -> None:
-    """Empty all tables except those of judged fixes, which are compared with the new verdicts."""
+    """Empty all tables except those of judged fixes, which are needed to find changed verdicts."""
     for table in _ALL:
         db.execute(f"DELETE FROM {table}")  # noqa: S608 (constants)
 
 
 def remove_file(db: sqlite3.Connection, file: int) -> None:
-    """Remove a file from the tables, with the runs that no other file holds."""
+    """Remove a file from the tables, together with runs that are in no other file."""
     runs = db.execute("SELECT run FROM places WHERE file = ?", (file,)).fetchall()
     db.execute("DELETE FROM places WHERE file = ?", (file,))
     db.execute("DELETE FROM files WHERE id = ?", (file,))
@@ -385,7 +385,7 @@ def _remove_occurrences(db: sqlite3.Connection, run: int) -> None:
 
 
 def recount(db: sqlite3.Connection, names: Sequence[str]) -> None:
-    """Sum up causes again after their occurrences were renamed.
+    """Recompute the sums of causes after their occurrences were renamed.
 
     Args:
         db: The tables.
@@ -403,7 +403,7 @@ def recount(db: sqlite3.Connection, names: Sequence[str]) -> None:
 
 
 def renew_causes(db: sqlite3.Connection, names: Sequence[str]) -> None:
-    """Store the newest occurrence of each named cause anew."""
+    """Update the newest occurrence of each given cause."""
     causes = [(name,) for name in names]
     db.executemany("DELETE FROM causes WHERE fingerprint = ?", causes)
     db.executemany(

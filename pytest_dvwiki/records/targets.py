@@ -1,4 +1,4 @@
-"""Targets of tests: a pass counts only for the same test on the same simulator in the same configuration."""
+"""Targets of tests. Passes and failures are compared for the same test, simulator and configuration."""
 
 from __future__ import annotations
 
@@ -17,25 +17,28 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FailedTest, Occurrence
 
 _NOTHING_GIVEN = hashlib.sha256().hexdigest()[:8]
-"""Stands for a build that failed before it got any parameter, as GHDL builds do: GHDL takes parameters later."""
+"""A build that failed before it got parameters.
+
+GHDL builds always look like this, because GHDL takes parameters later.
+"""
 _OF_BUILD = 8
-"""Number of leading digits of a configuration that stand for the build."""
+"""Number of leading digits of a configuration that identify the build."""
 _NOTHING_ADDED = "0000"
-"""The last digits of a configuration to which the run adds nothing; the other digits stand for the build."""
+"""Last digits of a configuration if the run adds nothing to the build."""
 ANY = "*"
-"""Stands for every simulator and configuration."""
+"""Any simulator or configuration."""
 _PARAMETERS = re.compile(r"\[.*?\](?=::|$)")
 
 
 def without_parameters(nodeid: str) -> str:
-    """Return a test name without its own parameters and the parameters of its parents."""
+    """Return a test name without parameters, including those of its parents."""
     return _PARAMETERS.sub("", nodeid)
 
 
 def share_a_test(some: Iterable[str], others: Iterable[str]) -> bool:
-    """Return whether a test is in both collections.
+    """Return whether the collections have a test in common.
 
-    Parameters are ignored, and a test inside another counts as that other test.
+    Parameters are ignored, and a test inside another one is treated as the outer test.
     """
     ours, theirs = set(map(without_parameters, some)), set(map(without_parameters, others))
     return not (_with_outer(ours).isdisjoint(theirs) and _with_outer(theirs).isdisjoint(ours))
@@ -48,27 +51,27 @@ def _with_outer(names: Iterable[str]) -> set[str]:
 
 
 def build_of(config: str) -> str:
-    """Return the part of a configuration that tells which design was built; empty if none does."""
+    """Return the digits of a configuration that identify the build; empty if there are none."""
     build = config[:_OF_BUILD]
     return "" if build in {ANY, _NOTHING_GIVEN} else build
 
 
 class Target(NamedTuple):
-    """A test on a simulator in a build configuration; either of these is empty if it is not on record."""
+    """A test on a simulator in a build configuration. Simulator and configuration are empty if not on record."""
 
     nodeid: str
     simulator: str = ""
     config: str = ""
 
     def is_met_by(self, simulator: str, config: str) -> bool:
-        """Return whether a run on this simulator in this configuration counts for the target."""
+        """Return whether a run on this simulator in this configuration matches the target."""
         return self.simulator == ANY or (self.simulator == simulator and is_same_config(self.config, config))
 
 
 def is_same_config(one: str, other: str) -> bool:
     """Return whether two configurations are the same.
 
-    A configuration that names only a build is the same as every configuration with that build.
+    A configuration with only the digits of a build is the same as every configuration of that build.
     """
     return (
         one == other
@@ -78,7 +81,7 @@ def is_same_config(one: str, other: str) -> bool:
 
 
 def of_failure(occurrence: Occurrence, test: FailedTest) -> Target:
-    """Return the target that a pass must have run on to count for a failure."""
+    """Return the target that a pass must match to be relevant to a failure."""
     if test.simulator is None and test.phase == "setup":
         # pytest calls a fixture of several tests once: if it fails, only the first of these tests tells where it ran.
         shared = {
@@ -100,12 +103,12 @@ def of_failure(occurrence: Occurrence, test: FailedTest) -> Target:
 
 
 def json_targets(targets: Iterable[Target]) -> str:
-    """Return targets as JSON for an SQL statement that joins `json_each(?) t` on `meets`."""
+    """Return targets as JSON, for an SQL statement that joins `json_each(?) t` on `meets`."""
     return json.dumps([list(target) for target in targets])
 
 
 def meets(row: str) -> str:
-    """Return an SQL condition: the row with this alias counts for a target `t` of `json_targets`."""
+    """Return an SQL condition: the row with this alias matches a target `t` of `json_targets`."""
     nodeid, simulator, config = (f"json_extract(t.value, '$[{number}]')" for number in range(3))
     row_config = f"{row}.config"
     same = (

@@ -1,4 +1,4 @@
-"""Derive a test's build folder from its name: if a build fails, records name the folder instead of its tests."""
+"""Derive a test's build folder from its name. If a build fails, records list the folder instead of its tests."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _FILE = re.compile(r"\.(?:xml|log|py|transcript)$|(?:^|/)transcript$")
 
 
 def folder_of(nodeid: str) -> str | None:
-    """Return the folder of a test whose name begins with a file, `.` for the root; None for any other test.
+    """Return the folder of a test whose name starts with a file, `.` for the root; None for any other test.
 
-    A test whose name begins with a folder is inside that folder already: `axi::counts`.
+    The parents of a test whose name starts with a folder already include that folder: `axi::counts`.
     """
     file, inside, _ = nodeid.partition("::")
     return (file.rpartition("/")[0] or ".") if inside and _FILE.search(file) else None
@@ -26,7 +26,7 @@ def is_folder(nodeid: str) -> bool:
 
 
 def parents_of(nodeid: str) -> list[str]:
-    """Return what contains a test, innermost first: a class, a runner, the module, the folder of its build."""
+    """Return the parents of a test, innermost first: a class, a runner, the module, the folder of its build."""
     parts = nodeid.split("::")
     folder = folder_of(nodeid)
     return ["::".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)] + ([folder] if folder else [])

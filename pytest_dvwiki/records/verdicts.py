@@ -1,4 +1,4 @@
-"""Files that correct what records say about causes: `tasks/verdicts/{time}_{6 hex digits}.yaml`.
+"""Files with corrections to what records say about causes: `tasks/verdicts/{time}_{6 hex digits}.yaml`.
 
 Records never change; the results of `dvwiki build --reclassify` are stored beside them:
 
@@ -12,12 +12,12 @@ Records never change; the results of `dvwiki build --reclassify` are stored besi
       - {fingerprint: "9b1f03c2a7d4", becomes: "0a66a656159d", error_class: uvm_error,
          failure_subtype: scoreboard_fail, pattern: "uvm.scoreboard_mismatch"}
 
-From then on `becomes` names the cause in every record, and `fingerprint` is an alias; the two are equal if only the
-label changed. The label holds for runs up to `newest` that another registry or fingerprint version had named. A file is
-named after the time of the newest record and a hash of its content: two branches that reclassify the same archive write
-the same file, and if they write two, both count. Other YAML in the folder is ignored.
+`becomes` replaces the cause's fingerprint in every record, and `fingerprint` becomes an alias. If only the label
+changed, the two are equal. The label applies to runs up to `newest` that were classified by another registry or
+fingerprint version. The file name contains the time of the newest record and a hash of the content: two branches that
+reclassify the same archive write the same file, and if they write two, both apply. Other YAML in the folder is ignored.
 
-A file of schema 2 says which causes are the same, or which are not:
+A file of schema 2 lists causes that are the same, or that are not:
 
     schema: 2
     merges:                    # learned from the records, see `learned`
@@ -26,8 +26,8 @@ A file of schema 2 says which causes are the same, or which are not:
     apart:                     # by `dvwiki merge --undo`
       - {kept: ["9b1f03c2a7d4"], other: ["0a66a656159d"], reason: ""}
 
-Their order does not matter. All merges with a common member make one cause, named after the member that was seen first.
-`apart` overrides merges: `other` stays alone. If fewer than three causes of a merge are left, none of them is merged.
+The order of these files does not matter. Merges with a common member form one cause, called by its first member.
+`apart` overrides merges: `other` is not merged. If fewer than three causes of a merge remain, none of them are merged.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _NAME = re.compile(r"\d{8}T\d{6}Z_[0-9a-f]{6}\.yaml")
 
 
 class Ruling(Struct, frozen=True, kw_only=True):
-    """The name and label of a cause from now on."""
+    """The new name and label of a cause."""
 
     fingerprint: str
     becomes: str
@@ -84,7 +84,7 @@ class Member(Struct, frozen=True, kw_only=True):
 
 
 class Merge(Struct, frozen=True, kw_only=True):
-    """Causes that one statement reported with different names at one position."""
+    """Causes that one statement reported with different words at one position."""
 
     words: str
     """The masked message, with a star at the position that differs."""
