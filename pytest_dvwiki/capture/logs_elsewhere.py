@@ -24,13 +24,10 @@ _HEAD = 1 << 18
 
 
 def with_logs_elsewhere(groups: Sequence[Group]) -> list[Group]:
-    """Return the runs; a log in a folder without results moves to the run of the only results file that it fits.
+    """Move each log in a folder without results to the run of the results file that it fits, and return the runs.
 
-    Such a log shows one simulation with the seed and the tests of that file. If the log stayed where it is, it would
-    count as a second run.
-
-    Args:
-        groups: The files of each folder.
+    A log fits a results file if it shows one simulation with the same seed and tests. It is moved only if exactly one
+    file fits; otherwise it remains a run of its own.
     """
     joined = list(groups)
     waiting = {number: cases for number, group in enumerate(groups) if (cases := _cases(group))}
@@ -52,7 +49,7 @@ def with_logs_elsewhere(groups: Sequence[Group]) -> list[Group]:
 
 
 def _cases(group: Group) -> Sequence[Case]:
-    """Return the cocotb tests in the only results file of a folder without a log; none for any other folder."""
+    """Return the cocotb tests of a folder with one results file and no log; none for any other folder."""
     if [artefact.kind for artefact in group.artefacts] != ["results"] or group.artefacts[0].runner is not None:
         return ()
     try:

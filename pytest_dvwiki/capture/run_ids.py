@@ -1,4 +1,4 @@
-"""The identity of a run: from its artefacts, else from ids of the CI system or the batch system."""
+"""The identity of a run: from its artefacts, else from ids of the CI system or batch system."""
 
 from __future__ import annotations
 
@@ -35,16 +35,13 @@ _CI: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("jenkins", "JENKINS_URL", ("JOB_NAME", "BUILD_NUMBER")),
     ("build", "", ("JOB_NAME", "BUILD_NUMBER")),
 )
-"""CI systems: name, the variable that identifies the system if needed, and the variables that number its runs.
-
-Variables that count attempts or jobs are not included, because a second attempt is the same run.
-"""
+"""CI systems: name, a variable that identifies the system if needed, and the variables that number its runs."""
 _NO_NUMBERS = frozenset({"bamboo_planKey", "DRONE_REPO", "CI_REPO", "TEAMCITY_BUILDCONF_NAME", "JOB_NAME"})
-"""Variables that name the project in which runs are numbered, and are not numbers themselves."""
+"""Variables that identify the project, not the run."""
 _EPOCH = 1970
 _LONGEST = 200
 _ENDS = 1 << 16
-"""Number of bytes at either end of a log that are searched for its start time."""
+"""Number of bytes at each end of a file that are searched for the run's start time or id."""
 _TIME = r"\d{1,2}:\d\d:\d\d"
 _MONTH = "[A-Z][a-z]{2}"
 _SLASHED = r"\d\d?/\d\d?/\d{2,4}"
@@ -63,34 +60,26 @@ _OF_COVERAGE = re.compile(rf"\b(?:date|timestamp|start_?[Tt]ime)=\"\d{{4}}-\d\d-
 
 
 def run_id(environment: Mapping[str, str], given: str | None = None) -> RunId:
-    """Return the ids of the current run; they are needed if its artefacts do not identify the run.
-
-    Args:
-        environment: Variables of the process.
-        given: Id given by the caller.
-    """
+    """Return the ids of the current run, for artefacts that do not identify it themselves."""
     return RunId(given=_clean(given), ci=_ci(environment), job=_job(environment))
 
 
 def in_order(run: RunId, commit: str | None) -> tuple[str | None, ...]:
-    """Return the ids of a run and its commit; two runs are compared by the first of these that both have."""
+    """Return a run's ids and commit in order of precedence; two runs are compared by the first that both have."""
     return run.given, run.ci, run.job, commit
 
 
 def may_be_one(run: SourceRun, other: RunId, commit: str | None) -> bool:
-    """Tell whether two runs with the same artefacts may be one run.
+    """Return whether two runs with the same artefacts may be one run.
 
-    Without a kind of id that both runs have, they may be one run.
+    They are compared by ids and commit; if they have nothing in common to compare, they may be one.
     """
     pairs = zip(in_order(run.run_id, run.commit), in_order(other, commit), strict=True)
     return next((mine == theirs for mine, theirs in pairs if mine and theirs), True)
 
 
 def names_itself(artefact: Artefact) -> bool:
-    """Tell whether an artefact holds the start time or an id of its run.
-
-    No other run then writes the same bytes.
-    """
+    """Return whether an artefact contains the start time or an id of its run, which makes its content unique."""
     if artefact.kind == "results":
         try:
             file = read_results(artefact.path)
@@ -125,7 +114,7 @@ def _job(environment: Mapping[str, str]) -> str | None:
 
 
 def _clean(text: str | None) -> str | None:
-    """Return an id for a record: without secrets, but different for different texts."""
+    """Return an id without secrets; if redacted or truncated, it gets a hash so that different ids stay different."""
     if not text or not text.strip():
         return None
     shown = redact(text.strip())[:_LONGEST]

@@ -77,7 +77,7 @@ def excerpt(
 
 
 def _may_be_kept_whole(text: str, limits: Limits) -> bool:
-    """Tell whether a text is short enough to be kept whole; masks can still make it longer than the limits."""
+    """Return whether a text is short enough to be kept whole; masks can still make it longer than the limits."""
     return 2 * len(text) <= limits.chars and text.count("\n") <= limits.tail
 
 

@@ -34,7 +34,7 @@ _LIBRARY = re.compile(
 
 @functools.lru_cache(maxsize=1024)
 def is_library(file: str) -> bool:
-    """Tell whether a frame's file belongs to Python, an installed package or a checkout of a testbench library."""
+    """Return whether a frame's file belongs to Python, an installed package or a checkout of a testbench library."""
     return _LIBRARY.search(file.replace("\\", "/")) is not None
 
 

@@ -165,18 +165,18 @@ def assemble(lines: Sequence[str]) -> list[Message]:
 
 
 def begins_message(line: str) -> bool:
-    """Tell whether a stripped line begins a message."""
+    """Return whether a stripped line begins a message."""
     text = line.strip()
     return any(head.match(text) for head in (_no_part(), _tool_head(), _COCOTB_HEAD, _FRESH))
 
 
 def is_indented(line: str) -> bool:
-    """Tell whether a raw line is indented so far that it can belong to a log line well above it."""
+    """Return whether a raw line is indented so far that it can belong to a log line well above it."""
     return _DEEP.match(strip_line(line)) is not None
 
 
 def is_logged(line: str) -> bool:
-    """Tell whether a line begins like a line of cocotb's log, with the simulation time and a level."""
+    """Return whether a line begins like a line of cocotb's log, with the simulation time and a level."""
     return _COCOTB_HEAD.match(line) is not None
 
 
@@ -219,7 +219,7 @@ def _broken_off(lines: Sequence[str], at: int) -> list[str]:
 
 
 def _belongs(line: str, following: str, *, first: bool) -> bool:
-    """Tell whether a message continues in the next line; `first` means that `line` is its first line."""
+    """Return whether a message continues in the next line; `first` means that `line` is its first line."""
     if first and _UVM_WITHOUT_ID.match(line.strip()):
         return _UVM_ID.match(following) is not None
     return _unfinished().search(line) is not None

@@ -38,15 +38,15 @@ _BYTES_LIMIT = 8 << 30
 _FILES_LIMIT = 100_000
 _BROKEN = (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError, OSError)
 _UNUSABLE = (*_BROKEN, RuntimeError, NotImplementedError, ValueError, LookupError, OverflowError, struct.error)
-"""Errors that an unusable archive raises.
+"""Exceptions that the archive libraries raise for a file that they cannot unpack.
 
-A zip with a password raises RuntimeError, and an unknown compression NotImplementedError. The other errors come from
-malformed bytes that the libraries do not check for.
+A zip with a password raises RuntimeError, and an unknown compression method NotImplementedError. Malformed bytes that
+the libraries do not check for raise the other exceptions.
 """
 
 
 class Budget(Struct):
-    """How many more bytes and files may come out of an archive, including the archives inside it."""
+    """Bytes and files that may still be extracted from an archive and the archives inside it."""
 
     bytes: int = _BYTES_LIMIT
     files: int = _FILES_LIMIT
@@ -61,12 +61,12 @@ class _LimitError(ArchiveError):
 
 
 def is_archive(name: str) -> bool:
-    """Tell whether a file has the name of an archive or of a single compressed file."""
+    """Return whether a file has the name of an archive or of a single compressed file."""
     return name.lower().endswith((".zip", *_TARS, *_COMPRESSED))
 
 
 def single_name(name: str) -> str | None:
-    """Return the name of a compressed file's content: `sim.log` for `sim.log.gz`; None for an archive of files."""
+    """Return the name of a compressed file without its suffix (`sim.log` for `sim.log.gz`); None for any other file."""
     lower = name.lower()
     if lower.endswith((".zip", *_TARS)):
         return None
@@ -74,7 +74,7 @@ def single_name(name: str) -> str | None:
 
 
 def may_hold(name: str, wanted: Callable[[str], bool]) -> bool:
-    """Tell whether a file found in a folder is worth opening: a wanted file, or an archive that may hold one."""
+    """Return whether to open a file in a folder: a wanted file, or an archive that may hold one."""
     inner = single_name(name)
     return wanted(inner) if inner is not None else is_archive(name) or wanted(name)
 
@@ -86,20 +86,20 @@ def unpack(
     budget: Budget | None = None,
     broken: Callable[[str, ArchiveError], None] | None = None,
 ) -> Iterator[tuple[str, Path]]:
-    """Write the wanted files of an archive into a folder.
+    """Extract the wanted files of an archive into a folder.
 
     Links and names that lead out of the folder are skipped.
 
     Args:
         archive: The archive, or one compressed file.
-        wanted: Tells, by the name inside the archive, whether to extract a file.
+        wanted: Returns whether to extract a file, given its name inside the archive.
         target: An empty folder.
-        budget: What is left of the enclosing archive's budget; None if no archive encloses this one.
-        broken: Called for a file that cannot be read to its end; then its readable part and the other files are
-            yielded. If None, `ArchiveError` is raised.
+        budget: What may still be extracted from the enclosing archive; None for an outermost archive.
+        broken: Called for each file that cannot be read to its end; its readable part is still yielded. If None, an
+            `ArchiveError` is raised instead.
 
     Yields:
-        The name inside the archive, and the file.
+        The name inside the archive, and the extracted file.
 
     Raises:
         ArchiveError: The archive is broken, needs a password, or exceeds the limits.
@@ -139,13 +139,13 @@ def streams(
     Args:
         name: The archive's name, which determines its kind.
         file: The archive's bytes.
-        wanted: Tells, by the name inside the archive, whether to open a file.
-        budget: What is left of the enclosing archive's budget; None if no archive encloses this one.
+        wanted: Returns whether to open a file, given its name inside the archive.
+        budget: What may still be extracted from the enclosing archive; None for an outermost archive.
         broken: Called for a file that cannot be opened; if None, `ArchiveError` is raised.
 
     Yields:
-        The name inside the archive, the time of modification if the archive has it, and a stream of the file's bytes.
-        A stream can be read until the next one is requested. Links and names that lead out of the archive are skipped.
+        The name inside the archive, its modification time if known, and a stream of the file's bytes. A stream can be
+        read until the next one is requested. Links and names that lead out of the archive are skipped.
 
     Raises:
         ArchiveError: The archive is broken, needs a password or a missing library, or holds too many files.
@@ -155,7 +155,7 @@ def streams(
         for member, modified, opened in _members(name, file):
             budget.files -= 1
             if budget.files < 0:
-                raise _LimitError(f"holds more than {_FILES_LIMIT} files; unpack it and name its folder, or pack fewer")
+                raise _LimitError(f"holds more than {_FILES_LIMIT} files; unpack it and pass the folder instead")
             inside = _inside(member)
             if inside is None or not wanted(inside):
                 continue
@@ -174,7 +174,7 @@ def streams(
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Raise `ArchiveError` in place of the errors that libraries raise when they read an archive.
+    """Turn the exceptions of the archive libraries into `ArchiveError`.
 
     Raises:
         ArchiveError: The archive is broken.
@@ -186,7 +186,7 @@ def reading() -> Iterator[None]:
 
 
 def _in_words(error: Exception) -> str:
-    """Return the text of a library's error, without Python's internals."""
+    """Return a library's error in words for the user."""
     if isinstance(error, NotImplementedError):
         return "it is compressed in a way that Python does not support"
     if isinstance(error, RuntimeError):
@@ -206,7 +206,7 @@ def _inside(name: str) -> str | None:
 
 
 def pieces(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield the bytes of a stream; if the stream is truncated, everything before the cut."""
+    """Yield the bytes of a stream in pieces; a truncated stream yields everything before the cut."""
     read = getattr(stream, "read1", stream.read)
     while data := read(_CHUNK):
         yield data
@@ -219,7 +219,7 @@ def _copy(stream: IO[bytes], file: Path, left: int) -> None:
             left -= len(data)
             if left < 0:
                 limit = f"{_BYTES_LIMIT >> 30} GiB"
-                raise _LimitError(f"expands to more than {limit}; unpack it and name its folder, or pack less")
+                raise _LimitError(f"expands to more than {limit}; unpack it and pass the folder instead")
             copy.write(data)
 
 
@@ -252,10 +252,10 @@ def _decompressed(name: str, file: IO[bytes]) -> IO[bytes]:
 
 
 class _Zstd(io.RawIOBase):
-    """The decompressed bytes of a zstd file, frame by frame; a truncated file raises EOFError."""
+    """A stream that decompresses a zstd file; it raises EOFError if the file is truncated."""
 
     _SMALL = 1024
-    """Number of bytes to read in one step; it is small because 4 bytes can decompress to 128 KiB."""
+    """Number of compressed bytes to read at once; small, because 4 bytes can expand to 128 KiB."""
 
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__()
@@ -290,7 +290,7 @@ class _Zstd(io.RawIOBase):
 
 
 def _zstd() -> tuple[Callable[[], Any], type[Exception]]:
-    """Return a function that makes a decompressor for one frame, and the error that a decompressor raises."""
+    """Return a function that creates a decompressor for one frame, and the exception that decompressors raise."""
     if sys.version_info >= (3, 14):
         from compression import zstd  # noqa: PLC0415  # not every Python is built with it
 

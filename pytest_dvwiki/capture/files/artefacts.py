@@ -1,7 +1,7 @@
 """Find the artefacts of earlier runs in files, folders, globs, archives and URLs.
 
-Artefacts are results files, logs, coverage reports, the records and journals of pytest runs elsewhere, and reports on
-sessions.
+Artefacts are results files, logs, coverage reports, records and journals of pytest runs on other machines, and reports
+on sessions.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _ARCHIVE_DEPTH = 4
 """Maximum depth of nested archives that are searched."""
 _JOURNAL = ".jsonl"
 _DATA = frozenset({".xml", ".json", _JOURNAL})
-"""Suffixes of files whose content decides whether they are artefacts."""
+"""Suffixes of data files; only their content shows whether they are artefacts."""
 _REPORTS = frozenset({".md", ".markdown", ".json"})
-"""Suffixes of reports that agents and people write about a session; only files that the user names are reports."""
+"""Suffixes of reports that agents and people write about a session; they are read only if the user passes the file."""
 _JOURNAL_HEAD = b'{"event":"start"'
 _SPOOLS = frozenset({".out", ".err"})
-"""Suffixes of files with the output of a run's child processes; they are read along with the journal beside them."""
+"""Suffixes of files with the output of a run's child processes; they are read along with the run's journal."""
 _RUN_FOLDER = re.compile(r"[\w.-]+_\d{8}T\d{6}Z_[0-9a-f]{6}")
 _RECORD_KEYS = (re.compile(rb"^schema: \d", re.MULTILINE), re.compile(rb"^task_id: ", re.MULTILINE))
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -58,20 +58,21 @@ class Artefact(Struct, frozen=True, kw_only=True, dict=True):
     """A file that a run wrote."""
 
     path: Path
-    """Where the file's bytes are now, for instance in a scratch folder."""
+    """Path of the file, or of its copy in a scratch folder."""
     shown: str
-    """Displayed name: relative to the root, or for a file in an archive the archive's name and the path inside."""
+    """Displayed name: the path relative to the root; for a file in an archive, the archive's name and the path inside.
+    """
     kind: Kind
     modified: float
     """Seconds since the epoch."""
     lasting: bool = True
     """False for a file extracted from an archive."""
     only_beside: bool = False
-    """True for a log that is not read on its own, only for the results file beside it or of its runner."""
+    """True for a log that is read only together with a results file: the one beside it, or the one of its runner."""
     searched: Path | None = None
-    """The searched folder that the file was found in; None for a file given by name, or from an archive."""
+    """The folder whose search found the file; None for a file that the user passed, or from an archive."""
     of_folder: str | None = None
-    """For the log of a runner's test: displayed folder of the runner's results file; otherwise None."""
+    """Displayed folder of the runner's results file, if this is a log of that runner; otherwise None."""
 
     @property
     def folder(self) -> str:
@@ -81,12 +82,12 @@ class Artefact(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def runner(self) -> Runner | None:
-        """Return the runner that wrote this results file; None for the file of any other tool."""
+        """Return the runner that wrote this results file; None if no known runner wrote it."""
         return runner_of(self.path.name, _head(self.path)) if self.kind == "results" else None
 
     @cached_property
     def sha256(self) -> str:
-        """Return the hash of the file's content."""
+        """Return the SHA-256 of the file without the properties that the plugin adds to pytest's XML."""
         with reading.open_regular(self.path) as stream:
             return _digest(stream, self.path)
 
@@ -96,19 +97,20 @@ class FoundArtefacts(Struct):
 
     artefacts: list[Artefact] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """One line for each path that has no artefacts or cannot be read; the line begins with the path."""
+    """Messages about paths that cannot be read or hold no artefacts; each begins with the path."""
 
 
 def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> FoundArtefacts:
     """Find artefacts, each once, sorted by name.
 
-    In folders and archives, a file counts only if it looks like a results file or a coverage report, or has the name of
-    a log; hidden folders are skipped. Among files given by name, Markdown and JSON count as reports on a session, and
-    everything else except XML and YAML as logs. With a results file given by name, the logs beside it are found too.
+    In folders and archives, logs are recognised by their names and all other artefacts by their content; hidden folders
+    are skipped. For a file that the user passes, the suffix decides if the content does not: YAML is a coverage report,
+    XML a results file, Markdown and JSON a report on a session, and any other text a log. The logs beside a passed
+    results file are found, too.
 
     Args:
         paths: Files, folders, archives, or globs with `*`, `**`, `?` and `[…]`.
-        root: Folder that names are shown relative to.
+        root: Displayed names are relative to this folder.
         scratch: An empty folder for files extracted from archives.
     """
     search = _Search(root, scratch)
@@ -118,7 +120,7 @@ def find_artefacts(paths: Iterable[str], *, root: Path, scratch: Path) -> FoundA
 
 
 def sha256_of(path: Path, *, since: float) -> str | None:
-    """Return the hash of a file; None if the file cannot be read, or was last written before `since`."""
+    """Return the SHA-256 of a file; None if the file cannot be read, or was last written before `since`."""
     try:
         with reading.open_regular(path) as stream:
             is_fresh = os.fstat(stream.fileno()).st_mtime >= since
@@ -128,9 +130,9 @@ def sha256_of(path: Path, *, since: float) -> str | None:
 
 
 def _digest(stream: BufferedReader, path: Path) -> str:
-    """Return the hash of a file; the properties that the plugin adds to pytest's XML do not count.
+    """Return the SHA-256 of a file without the properties that the plugin adds to pytest's XML.
 
-    The plugin adds the page of a cause to the file only after it has recorded the file's hash.
+    The plugin adds them after it has recorded the hash.
     """
     if path.suffix.lower() != ".xml":
         return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -146,7 +148,7 @@ def _digest(stream: BufferedReader, path: Path) -> str:
 
 
 def log_at(path: Path, root: Path) -> Artefact | None:
-    """Return the log at a path as an artefact that is not read on its own; None if there is no log."""
+    """Return the log at a path, to be read only together with a results file; None if there is no log."""
     try:
         if not may_be_log(path.name) or not path.is_file() or _kind(path, named=False) != "log":
             return None
@@ -174,7 +176,7 @@ class _Search:
         return self.found
 
     def take(self, given: str) -> None:
-        """Search the files that one command-line argument names."""
+        """Search one command-line argument: a URL, a path or a glob."""
         if is_url(given):
             self._take_url(given)
             return
@@ -186,7 +188,7 @@ class _Search:
             self._take_path(path)
             if path.is_dir() and len(self._seen) == before:
                 nothing = "no results file, log or coverage report in this folder"
-                self._problem(str(path), f"{nothing}; name another folder, or single files")
+                self._problem(str(path), f"{nothing}; pass another folder, or single files")
 
     def _take_path(self, path: Path) -> None:
         try:
@@ -198,13 +200,13 @@ class _Search:
             else:
                 self._problem(
                     str(path),
-                    "no such file" if not path.exists() else "not a regular file; name a file, a folder or an archive",
+                    "no such file" if not path.exists() else "not a regular file; pass a file, a folder or an archive",
                 )
         except OSError as error:
             self._problem(str(error.filename or path), f"cannot be read: {error.strerror}")
 
     def _take_url(self, given: str) -> None:
-        """Copy the files that a URL names, and search the copies."""
+        """Download the files behind a URL, and search the copies."""
         before = len(self._given), len(self.found.problems)
         try:
             files = find(given, lambda name: may_hold(name, _may_be_one))
@@ -222,7 +224,7 @@ class _Search:
         except OSError as error:
             self._problem(given, f"cannot be copied to {self._scratch}: {error.strerror}")
         if before == (len(self._given), len(self.found.problems)):
-            self._problem(given, "no results file, log or coverage report at this URL; name another URL")
+            self._problem(given, "no results file, log or coverage report at this URL; pass another URL")
 
     def _take_copy(self, copy: Path, shown: str, *, named: bool) -> None:
         if is_archive(copy.name):
@@ -259,7 +261,7 @@ class _Search:
             self._problem(shown, str(error))
             return
         if not taken and len(self.found.problems) == before:
-            self._problem(shown, "no results file, log or coverage report in this archive; name another archive")
+            self._problem(shown, "no results file, log or coverage report in this archive; pass another archive")
 
     def _unpack(self, path: Path, shown: str, budget: Budget, depth: int = 1) -> int:
         """Extract the artefacts of an archive, and of the archives inside it.
@@ -327,14 +329,14 @@ def _with_owners(artefacts: Sequence[Artefact]) -> Iterator[Artefact]:
 
 
 def _owner(artefact: Artefact, pattern: str, owners: Mapping[tuple[Path, str], str]) -> str | None:
-    """Return the folder of the runner's results file for a log; None if the pattern does not match the log."""
+    """Return the folder of the runner's results file if a log matches the runner's pattern; otherwise None."""
     below = artefact.path.parts[-pattern.count("/") - 1 :]
     is_log = artefact.kind == "log" and fnmatch.fnmatchcase("/".join(below), pattern)
     return owners.get((Path(*artefact.path.parts[: -len(below)]), pattern)) if is_log else None
 
 
 def expanded(given: str) -> list[Path]:
-    """Return the paths that a command-line argument names: the argument or, if it is no file, its matches as a glob."""
+    """Return the path in a command-line argument if it exists; otherwise the matches of the argument as a glob."""
     path = Path(given)
     if path.exists() or not glob.has_magic(given):
         return [path]
@@ -352,7 +354,7 @@ def walk(folder: Path) -> Iterator[Path]:
 
 
 def _may_be_one(name: str) -> bool:
-    """Tell whether a file found in a folder may be an artefact, judged by its name."""
+    """Return whether a file found in a folder may be an artefact, judged by its name."""
     path = PurePosixPath(name)
     hidden = any(part.startswith(".") for part in path.parts)
     if hidden:
@@ -364,13 +366,13 @@ def _may_be_one(name: str) -> bool:
 
 
 def may_be_log(name: str) -> bool:
-    """Tell whether a file has the name of a log."""
+    """Return whether a file is named like a log."""
     return not {name, PurePosixPath(name).suffix.lower()}.isdisjoint(_log_names())
 
 
 @functools.cache
 def _log_names() -> frozenset[str]:
-    """Return the names and suffixes of logs."""
+    """Return the file names and suffixes that mark a log."""
     return frozenset({".log", *(name for tool in simulators.tools() for name in tool.log_names)})
 
 
@@ -399,7 +401,7 @@ def _kind(path: Path, *, named: bool) -> Kind | None:
 
 
 def _kind_of_content(path: Path, head: bytes) -> Kind | None:
-    """Return a file's kind, judged by its first bytes and its name; None if these do not show it."""
+    """Return the kind of a file from its first bytes and its name; None if these do not show the kind."""
     if path.suffix == _JOURNAL and head.startswith(_JOURNAL_HEAD):
         return "journal"
     if is_coverage(path.name, head):

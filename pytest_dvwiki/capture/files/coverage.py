@@ -43,7 +43,7 @@ class CoverageError(FileError):
 
 
 def is_coverage(name: str, head: bytes) -> bool:
-    """Tell whether a file is a coverage report, judged by its name and its first bytes."""
+    """Return whether a file is a coverage report, judged by its name and its first bytes."""
     if name.lower().endswith(".xml"):
         # Only the first element identifies the format: UCIS by its name, cocotb-coverage by its attribute.
         first = re.search(rb"<[A-Za-z_]", head)
@@ -52,7 +52,7 @@ def is_coverage(name: str, head: bytes) -> bool:
 
 
 def may_be_coverage(name: str) -> bool:
-    """Tell whether a file has the name of a YAML coverage report; the name of an XML file says nothing."""
+    """Return whether a file may be a YAML coverage report, judged by its name."""
     return _is_yaml(name)
 
 
@@ -63,8 +63,8 @@ def _is_yaml(name: str) -> bool:
 def read_coverage(path: Path) -> list[CoverBin]:
     """Return the bins of a coverage report.
 
-    Ignored, illegal and excluded bins are left out, and so are the bins of a point with weight 0, which do not count.
-    cocotb-coverage puts the root `top` before all names, but only in XML; this root is removed.
+    Ignored, illegal and excluded bins are left out, and so are all bins of a point with weight 0. The root `top`, which
+    cocotb-coverage adds to names in XML but not in YAML, is removed.
 
     Raises:
         CoverageError: The file cannot be read, or is not a coverage report.
@@ -80,15 +80,15 @@ class Coverage(Struct, frozen=True):
     """The merged coverage reports of one run."""
 
     bins: tuple[CoverBin, ...] = ()
-    """Each bin once, with the sum of its hits."""
+    """The bins; the hits of a bin that is in several reports are added up."""
     problems: tuple[str, ...] = ()
-    """One line for each report that cannot be used; the line begins with the report's name."""
+    """Messages about reports that cannot be used; each begins with the report's name."""
 
 
 def read_reports(reports: Iterable[tuple[str, Path]]) -> Coverage:
     """Read the coverage reports of one run.
 
-    A report that cocotb-coverage exported in both formats, `cov.xml` and `cov.yml`, counts once.
+    If cocotb-coverage exported a report in both formats, `cov.xml` and `cov.yml`, only the XML is read.
 
     Args:
         reports: Pairs of displayed name and path.
@@ -122,7 +122,7 @@ def _bins(
         hits: Maps the label of a bin to its number of hits.
         goal: The point's `at_least`.
         weight: The point's weight.
-        size: Sum of the weights of the bins; for a check with `PASS` and `FAIL`, the weight of a single bin.
+        size: The point's `size`; it distinguishes a check from a point with bins called `PASS` and `FAIL`.
     """
     if weight <= 0:
         return
@@ -135,13 +135,13 @@ def _bins(
 
 
 def _plain(label: str) -> str:
-    """Return the label of a cross bin without Python's quotes: `push, 8` for `('push', 8)`."""
+    """Return the label of a cross bin as plain text: `push, 8` for `('push', 8)`."""
     found = _TUPLE.fullmatch(label)
     return ", ".join(part.strip("'\"") for part in found[1].split(", ")) if found else label
 
 
 def _name(text: str) -> str:
-    """Return a name on one line; a long name is cut and ends with its hash, so that it stays unique."""
+    """Return a name on one line; a long name is truncated, and its hash is appended to keep it unique."""
     line = " ".join(text.split()) or '""'
     if len(line) <= _NAME_LIMIT:
         return line
@@ -152,7 +152,7 @@ def _number(text: str | None, what: str, default: int | None = None) -> int:
     """Return a count from a report.
 
     Raises:
-        UnfitError: The text is not a number.
+        UnfitError: The report has something other than a number there.
     """
     if text is None and default is not None:
         return default
@@ -179,7 +179,7 @@ def _of_yaml(path: Path) -> Iterator[CoverBin]:
     if not isinstance(document, dict) or not all(isinstance(point, dict) for point in document.values()):
         raise CoverageError(path, f"not a coverage report: it is not a list of coverage points; {_AGAIN}")
     if document and not any(_POINT_KEYS & point.keys() for point in document.values()):
-        raise CoverageError(path, "not cocotb-coverage's YAML; from any other tool, such as PyUCIS, export UCIS XML")
+        raise CoverageError(path, "not written by cocotb-coverage; export UCIS XML from other tools such as PyUCIS")
     for name, point in document.items():
         if "bins:_hits" in point:
             try:
@@ -211,7 +211,7 @@ def _whole(value: object, what: str) -> int:
 
 
 class _ReportReader:
-    """Detects the format by the first element, and passes the elements on to the reader of that format."""
+    """Recognises the format by the first element, and passes all elements to the reader of that format."""
 
     def __init__(self) -> None:
         self.bins: list[CoverBin] = []
@@ -235,7 +235,7 @@ class _ReportReader:
             self._format.end(tag.rpartition(":")[2])
 
     def characters(self, data: str) -> None:
-        """Ignore text: all data are in attributes."""
+        """Ignore text, because all data are in attributes."""
 
 
 class _Cocotb:

@@ -22,16 +22,15 @@ class Group(Struct, frozen=True):
 
     @property
     def kind(self) -> Kind:
-        """Return the kind of the first file; only results files and logs can share a group."""
+        """Return the kind of the first file; only results files and logs are ever in one group."""
         return self.artefacts[0].kind
 
 
 def groups_of(artefacts: Sequence[Artefact], task: str | None) -> Iterator[Group]:
-    """Yield the files of each folder as one run, or all files as one run if a task is given.
+    """Yield the runs that the files come from: one for each folder, or a single one if a task is given.
 
-    Records, journals and reports are not joined even if a task is given.
-
-    Coverage reports form a run of their own, so that a broken report does not keep the tests from being archived.
+    Records, journals and reports on sessions are never merged into the task. Coverage reports form a run of their own,
+    so that a broken report does not keep the tests from being archived.
     """
     of_kind: dict[str, list[Artefact]] = {}
     for artefact in artefacts:

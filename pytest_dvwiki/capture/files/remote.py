@@ -43,16 +43,16 @@ class RemoteFile(Struct, frozen=True):
 
 
 def is_url(given: str) -> bool:
-    """Tell whether a command-line argument is a URL."""
+    """Return whether a command-line argument is a URL."""
     return _URL.match(given) is not None
 
 
 def find(given: str, is_wanted: Callable[[str], bool]) -> list[RemoteFile]:
-    """Return the files that a URL names: a file, the matches of a glob, or the wanted files below a folder.
+    """Return the files behind a URL: a single file, the matches of a glob, or the wanted files in a folder.
 
     Args:
-        given: The URL; `zip://*.log::https://host/nightly.zip` names files in an archive.
-        is_wanted: Tells, by a file's name, whether a file below a folder is wanted.
+        given: The URL; `zip://*.log::https://host/nightly.zip` matches files in an archive.
+        is_wanted: Returns whether a file in a folder is wanted, given its name.
 
     Raises:
         RemoteError: The URL cannot be read.
@@ -80,7 +80,7 @@ def open_url(url: str) -> IO[bytes]:
 
 
 class _RemoteStream(io.RawIOBase):
-    """A library's stream; its errors are raised as `RemoteError`."""
+    """A library's stream that raises `RemoteError` for all errors."""
 
     def __init__(self, opener: Any) -> None:
         # The object that opened a file in an archive closes the archive when it is garbage-collected.
@@ -132,7 +132,7 @@ def _opener(url: str) -> Any:
 
 @contextlib.contextmanager
 def _as_remote_error() -> Iterator[None]:
-    """Raise `RemoteError` for whatever a file system raises: each file system has exceptions of its own."""
+    """Turn every exception into a `RemoteError`, because each file system raises its own."""
     try:
         yield
     except RemoteError:

@@ -34,17 +34,17 @@ _CUT = "\n[…]\n"
 _EXCEPTION_PREFIX = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*)(?:: |$)")
 _LINE_NUMBER = re.compile(r"[0-9]{1,9}")
 _SEED = re.compile(r"Test failed with (?:COCOTB_)?RANDOM_SEED=([0-9]{1,20})$")
-"""The message that cocotb 1.x writes for a failure."""
+"""Matches the message of a failure in the results of cocotb 1.x."""
 _ROOT = "cocotb tests"
 """The name of the root element in a file written by cocotb 2.1."""
 _SUITE = {"name": "all", "package": "all"}
-"""Attributes of the only suite in a file written by a version of cocotb before 2.1."""
+"""Attributes of the only suite in a file written by cocotb before 2.1."""
 _ATTRIBUTES = frozenset({"ratio_time", "sim_time_ns", "error_type", "error_msg"})
 """Attributes of tests and their failures that only cocotb writes."""
 _RUN_ID = re.compile(r"run[_ -]?id", re.IGNORECASE)
 _STATUS_OF: dict[str, Status] = {"failure": "failed", "error": "error", "skipped": "skipped"}
 _EARLIER: dict[str, Literal["failed", "error"]] = {"flakyFailure": "failed", "flakyError": "error"}
-"""Elements that Surefire and others write into a passed test, one for each earlier attempt that failed."""
+"""Elements for failed attempts at a test that finally passed, as Surefire and others write them."""
 _OUTPUT = "system-out"
 _WITH_TEXT = frozenset({*_STATUS_OF, *_EARLIER, "stackTrace", _OUTPUT})
 
@@ -54,7 +54,7 @@ class ResultsError(FileError):
 
 
 class EmptyResultsError(ResultsError):
-    """An empty results file, created for a run that ended before writing it."""
+    """An empty results file: the run ended before it wrote its results."""
 
 
 class Case(Struct, frozen=True, kw_only=True):
@@ -78,15 +78,15 @@ class Case(Struct, frozen=True, kw_only=True):
     runner: str | None = None
     """Node id of the item that ran the simulator, from cocotb's own pytest plugin."""
     package: str | None = None
-    """Package of the test's suite; under cocotb-test the node id of the item, if cocotb writes that id."""
+    """The suite's `package`; under cocotb-test it may be the node id of the item."""
     output: str = ""
-    """The test's part of the log, if the file holds that part and the caller asked for it."""
+    """What the test printed, if the file holds it and the caller asked for it."""
     earlier: tuple[Case, ...] = ()
     """Attempts that failed before the test passed."""
     command: tuple[str, ...] = ()
-    """Words of the command that reruns the test; empty if the test's runner does not give the command."""
+    """Command line that reruns the test; empty if unknown."""
     of_cocotb: bool = False
-    """Whether anything about the test can only come from cocotb; a converter may have removed the rest."""
+    """Whether any attribute or property shows that cocotb ran the test."""
 
     @property
     def fullname(self) -> str:
@@ -104,11 +104,11 @@ class ResultsFile(Struct, frozen=True, kw_only=True):
     run_id: str | None = None
     """Id of the run, if a property in the file gives one."""
     simulator: Simulator | None = None
-    """Simulator of all tests, if a runner's file names it."""
+    """Simulator of all tests, if the runner recorded it."""
     folder: Path | None = None
-    """Folder in which to run the commands of the tests."""
+    """Working directory for the commands that rerun the tests."""
     repeats: bool = False
-    """Whether tests with the same name are one test with different seeds."""
+    """Whether entries with the same name are runs of one test with different seeds."""
 
 
 def read_results(path: Path, *, outputs: bool = False) -> ResultsFile:
@@ -116,7 +116,7 @@ def read_results(path: Path, *, outputs: bool = False) -> ResultsFile:
 
     Args:
         path: The file.
-        outputs: Whether to keep the output of tests (`system-out`), within the limits for texts of failures.
+        outputs: Whether to keep the output of tests (`system-out`), truncated like tracebacks.
 
     Raises:
         ResultsError: The file is missing, empty (`EmptyResultsError`), too large, broken, or declares entities.
@@ -133,7 +133,7 @@ def read_results(path: Path, *, outputs: bool = False) -> ResultsFile:
 
 
 class _Text:
-    """Head and tail of a text that arrives in pieces."""
+    """Collects the pieces of a string, and keeps only its head and tail."""
 
     def __init__(self, limit: int) -> None:
         self._half = limit // 2
@@ -167,7 +167,7 @@ def _shorten(text: str, limit: int) -> str:
 
 
 class _OpenCase(Struct):
-    """The test whose element is open."""
+    """A test whose `testcase` element is still being read."""
 
     attributes: dict[str, str]
     properties: dict[str, str] = field(default_factory=dict)
@@ -201,7 +201,7 @@ class _CaseReader:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Handle the start of an element."""
         if not self._stack and tag not in {"testsuites", "testsuite"}:
-            raise UnfitError(f"not a results file: its root is <{tag[:80]}>; name the file that the run wrote")
+            raise UnfitError(f"not a results file: its root is <{tag[:80]}>; pass the file that the run wrote")
         self._stack.append(tag)
         if tag in {"testsuites", "testsuite"}:
             self.timestamp = self.timestamp or attributes.get("timestamp")
@@ -222,7 +222,7 @@ class _CaseReader:
             self._collect = self._case.output = _Text(self._room())
 
     def _room(self) -> int:
-        """Return how many characters to keep of the next text: fewer once a file has had many texts."""
+        """Return the length limit for the next traceback or output; it drops once a file has had many of them."""
         self._texts += 1
         return _TEXT_LIMIT if self._texts <= _FULL_TEXTS else _SHORT_TEXT_LIMIT
 
@@ -295,13 +295,13 @@ class _CaseReader:
         )
 
     def _shared(self, name: str) -> str:
-        """Return one object for all occurrences of a name, because many tests share the name."""
+        """Intern a name, because many tests share it."""
         name = _shorten(name, _NAME_LIMIT)
         return self._names.setdefault(name, name)
 
 
 def _split_native(message: str) -> tuple[str | None, str]:
-    """Split `AssertionError: text`, the message that pytest writes for a failure without a type."""
+    """Split pytest's message `AssertionError: text` into the exception's name and the text."""
     found = _EXCEPTION_PREFIX.match(message.partition("\n")[0])
     if found is None:
         return None, message

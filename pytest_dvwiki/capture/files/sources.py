@@ -35,7 +35,7 @@ class Source(Struct, frozen=True):
     place: Path | str
     """Absolute path, or URL."""
     shown: str
-    """Displayed name: the one that the user gave, or a path below it."""
+    """Displayed name: the path or URL as the user gave it, or a path below it."""
     size: int
     """Size in bytes, before anything is decompressed."""
 
@@ -62,13 +62,13 @@ class Sources(Struct):
 
     files: list[Source] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """One line for each path that has no logs or cannot be read; the line begins with the path."""
+    """Messages about paths that cannot be read or hold no logs; each begins with the path."""
 
 
 def find_sources(paths: Iterable[str]) -> Sources:
-    """Find the files to read, each once: in the order given and, within a folder, by name.
+    """Find the files to read, without duplicates, in the order given; the files of a folder are sorted by name.
 
-    In folders and archives, only files with the name of a log count; hidden folders are skipped.
+    In folders and archives, only files that are named like a log are read; hidden folders are skipped.
 
     Args:
         paths: Files, folders, archives, compressed files, URLs, or globs with `*`, `**`, `?` and `[…]`.
@@ -94,7 +94,7 @@ def _take_url(given: str, found: Sources, seen: set[str]) -> None:
         found.problems.append(f"{given}: {error}")
         return
     if not files:
-        found.problems.append(f"{given}: no log in this folder; name another folder")
+        found.problems.append(f"{given}: no log in this folder; pass another folder")
     for file in files:
         if file.url not in seen:
             seen.add(file.url)
@@ -106,7 +106,7 @@ def _take(path: Path, found: Sources, seen: set[str]) -> None:
         if path.is_dir():
             files = [file for file in walk(path) if may_hold(file.name, may_be_log)]
             if not files:
-                found.problems.append(f"{path}: no log in this folder; name another folder")
+                found.problems.append(f"{path}: no log in this folder; pass another folder")
         elif path.exists():
             files = [path]
         else:
@@ -130,10 +130,10 @@ def read_source(source: Source, progress: Callable[[int], None]) -> Iterator[tup
         progress: Called repeatedly with the number of the file's bytes read so far.
 
     Yields:
-        The log's name, and its bytes in pieces, to be read before the next log is requested.
+        The log's name, and an iterator of its bytes; consume it before requesting the next log.
 
     Raises:
-        SourceError: The file cannot be opened or is broken; the pieces raise it too.
+        SourceError: The file cannot be opened or is broken; the iterators of bytes raise it, too.
     """
     try:
         with source.open() as file:
@@ -157,7 +157,7 @@ def _of_archive(
         empty = False
         yield source.shown if single else f"{source.shown}/{inside}", _pieces(stream, file, progress)
     if empty:
-        raise SourceError("no log in this archive; name another archive")
+        raise SourceError("no log in this archive; pass another archive")
 
 
 def _pieces(stream: IO[bytes], file: IO[bytes], progress: Callable[[int], None]) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Reader of XML as parser events: it builds no tree, expands no entities, and refuses broken or endless files."""
+"""Event-based XML reader: it builds no tree, expands no entities, and refuses broken or endless files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 AGAIN = "generate it again"
-"""What to do about a broken file."""
+"""Advice for a broken file."""
 _CHUNK = 1 << 18
 _FILE_LIMIT = 1 << 30
 _TAG_LIMIT = 8 << 20
@@ -30,7 +30,7 @@ class FileError(Exception):
 
 
 class UnfitError(Exception):
-    """Raised by a listener for an unexpected element; the message describes the error."""
+    """Raised by a listener for an unexpected element or value; the message says what is wrong."""
 
 
 class Listener(Protocol):
@@ -58,7 +58,8 @@ def read_events(path: Path, listener: Listener, error: type[FileError]) -> None:
         error: Class of the error to raise.
 
     Raises:
-        FileError: The file is missing, too large, broken, unfit, or declares entities; raised as `error`.
+        FileError: The file is missing, too large, broken, of another format, or declares entities. The class is
+            `error`.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True

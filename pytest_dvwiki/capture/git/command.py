@@ -1,4 +1,4 @@
-"""Queries to git, answered as text."""
+"""Runs git, and returns its output as text."""
 
 from __future__ import annotations
 
@@ -23,11 +23,7 @@ PATCH = (*DIFF, "--full-index", "--unified=0", "--src-prefix=a/", "--dst-prefix=
 
 
 class Git:
-    """Queries to git about a repository's history, which share one time limit.
-
-    Args:
-        root: A folder in the repository.
-    """
+    """Cached queries about a repository's history, with one time limit for all of them."""
 
     def __init__(self, root: os.PathLike[str]) -> None:
         self.root = root
@@ -44,7 +40,7 @@ class Git:
 
 
 def clean_text(text: str) -> str:
-    """Return text from git in a form that may be stored: one short line without secrets."""
+    """Return text from git as one short line without secrets, fit to be stored."""
     return shortened(" ".join(redact(text).split()), _LONGEST)
 
 

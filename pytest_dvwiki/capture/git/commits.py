@@ -1,7 +1,7 @@
-"""Commit single files, and leave the user's other work in the repository alone.
+"""Commit single files without touching the user's other work in the repository.
 
-Staged content stays staged, byte for byte, and all other files stay as they are. Plumbing commands make the
-commit; therefore hooks do not run and nothing is signed. Branch and index both get the commit, or neither does.
+Staged content stays staged, and all other files stay as they are. The commit is made with plumbing commands, so hooks
+do not run and nothing is signed. Either both the branch and the user's index are updated, or neither.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 HEAD = "HEAD"
-"""Stands for the branch that is checked out, whatever its name is."""
+"""Name by which callers refer to the checked-out branch."""
 _TIMEOUT_S = 60.0
 _LOCK_S = 5.0
 """Seconds to wait for another git command that holds the index."""
@@ -50,7 +50,7 @@ class RefusedError(Exception):
 
 
 class MovedError(RefusedError):
-    """The branch got another commit in the meantime; another try may succeed."""
+    """Another process changed the branch or the index in the meantime; a retry may succeed."""
 
 
 class Changed(Struct, frozen=True):
@@ -59,20 +59,20 @@ class Changed(Struct, frozen=True):
     path: str
     """Relative to the top of the repository."""
     staged: bytes | None = None
-    """The version that the user has staged: empty if its removal is staged, None if nothing is staged."""
+    """Content that the user has staged; empty if the removal is staged, None if nothing is staged."""
 
 
 class Branch:
-    """A branch that gets a commit; a context manager that holds temporary files.
+    """A branch to commit to, used as a context manager.
 
     This class is long because one commit needs the state of the repository, an index of its own and the user's index
     together.
 
     Args:
         folder: A folder in the work tree.
-        name: The branch; `HEAD` for the one that is checked out. A new branch begins at the remote branch of that name
-            if there is exactly one, and otherwise at HEAD.
-        forward: Whether to begin at HEAD if HEAD already contains the branch.
+        name: Name of the branch, or `HEAD` for the checked-out branch. A new branch starts at the remote branch of the
+            same name if there is exactly one, otherwise at HEAD.
+        forward: Whether to fast-forward the branch to HEAD first, if that is possible.
 
     Raises:
         RefusedError: There is no repository, or its state does not allow a commit.
@@ -86,7 +86,7 @@ class Branch:
         checked_out = self._answer("symbolic-ref", "--quiet", HEAD)
         wanted = name if name.startswith("refs/heads/") else f"refs/heads/{name}"
         self.is_checked_out = name == HEAD or wanted == checked_out
-        """Whether this branch is checked out in the work tree; the user's index then gets the commit, too."""
+        """Whether this branch is checked out in the work tree; if so, a commit also updates the user's index."""
         self._ref = HEAD if self.is_checked_out else wanted
         self.name = (checked_out or "a detached HEAD" if self.is_checked_out else wanted).removeprefix("refs/heads/")
         self._check_state()
@@ -131,11 +131,11 @@ class Branch:
         return [os.fsdecode(name) for name in found if name]
 
     def ignores(self, path: Path) -> bool:
-        """Tell whether git ignores a file."""
+        """Return whether git ignores a file."""
         return self._answer("check-ignore", "--quiet", str(path)) is not None
 
     def content(self, path: str) -> bytes | None:
-        """Return the content of a file on the branch, as a checkout writes it; None if the branch lacks the file."""
+        """Return the content of a file on the branch, as checked out; None if the branch lacks the file."""
         return self._blob(f"{self._base}:{path}") if self._base else None
 
     def _blob(self, name: str) -> bytes | None:
@@ -182,12 +182,7 @@ class Branch:
         return name
 
     def _check_state(self) -> None:
-        """Refuse a repository whose state does not allow a commit.
-
-        Raises:
-            RefusedError: An operation or a commit is in progress, the checkout is sparse, or the branch has an invalid
-                name or is checked out in another work tree.
-        """
+        """Raise an error if the state of the repository does not allow a commit."""
         if "GIT_INDEX_FILE" in os.environ:
             raise RefusedError("called by a git hook, while git itself is about to commit")
         for mark, what in _IN_PROGRESS.items():
@@ -200,10 +195,10 @@ class Branch:
                 raise RefusedError(f"{self.name} is not a valid name for a branch")
             trees = self._git("worktree", "list", "--porcelain").decode("utf-8", "replace").split("\n")
             if f"branch {self._ref}" in trees:
-                raise RefusedError(f"{self.name} is checked out in another work tree, whose files would be out of date")
+                raise RefusedError(f"{self.name} is checked out in another work tree; its files would become stale")
 
     def _beginning(self) -> str | None:
-        """Return the commit at which a new branch begins."""
+        """Return the commit to start a new branch at."""
         name = self._ref.removeprefix("refs/heads/")
         remotes = self._git("for-each-ref", "--format=%(objectname)", f"refs/remotes/*/{name}").decode().split()
         return remotes[0] if len(remotes) == 1 else self._answer("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
@@ -226,11 +221,7 @@ class Branch:
 
     @contextlib.contextmanager
     def _locked_index(self) -> Iterator[Path]:
-        """Hold the lock of the user's index, as every git command that changes the index does; yield the lock's file.
-
-        Raises:
-            RefusedError: Another git command holds the lock.
-        """
+        """Lock the user's index against other git commands, and yield the lock file."""
         lock = self._git_folder / "index.lock"
         deadline = time.monotonic() + _LOCK_S
         while True:
@@ -248,12 +239,7 @@ class Branch:
 
     @contextlib.contextmanager
     def _moving(self, commit: str) -> Iterator[None]:
-        """Move the branch to a commit if the body succeeds; nobody else can move it in the meantime.
-
-        Raises:
-            MovedError: The branch has another commit now.
-            RefusedError: git cannot move the branch.
-        """
+        """Lock the branch, and move it to a commit if the `with` block succeeds."""
         old = self._tip or "0" * len(commit)
         with subprocess.Popen(
             self._command("update-ref", "-m", "commit: dvwiki", "--stdin"),

@@ -1,4 +1,4 @@
-"""The commits of a range with the files that they touch, and which commits cannot matter to a failing simulation."""
+"""The commits of a range and the files they touch, and which commits cannot affect a failing simulation."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
 _MOST = 1000
-"""Maximum number of commits that are listed, and of files whose names are searched for."""
+"""Maximum number of commits that are listed, and of file names that are searched for."""
 MOST_COMPARED = 100
-"""Maximum number of changed files whose lines are compared."""
+"""Maximum number of changed files that are compared line by line."""
 _SHORT = 12
 _HEAD = re.compile(r"(?:^|\0)\x01([0-9a-f]{40,64}) ([^\0\n]*)", re.MULTILINE)
 _TOUCHED = re.compile(r":(\d{6}) (\d{6}) \S+ \S+ ([A-Z])\d*\0([^\0]+)")
 _SPECIAL = "special"
-"""Takes the place of git's letter for a change to a link or a submodule."""
+"""Kind of change used instead of git's letter for symbolic links and submodules."""
 _EXECUTABLE = "executable"
-"""Takes the place of git's letter for a change to an executable Python file."""
+"""Kind of change used instead of git's letter for executable Python files."""
 _COMMENT = {
     "py": re.compile(r"\s*#(?:[\s#!]|$)"),  # in a string, `#5` may be a Verilog delay
     **dict.fromkeys(("vhd", "vhdl"), re.compile(r"\s*--(?!\s*(?:pragma|synthesis|synopsys|psl)\b)")),
@@ -31,22 +31,22 @@ _COMMENT = {
         ("v", "vh", "sv", "svh"), re.compile(r"\s*//(?!\s*(?:pragma|synthesis|synopsys|verilator|cadence|psl)\b)")
     ),
 }
-"""Maps the suffix of a source to an expression for a line that is only a comment, and no pragma for a tool."""
+"""Maps the suffix of a source to an expression that matches comment lines, except pragmas for tools."""
 
 _SUFFIX = r"\.(?:s?vh?|vhdl?)\b"
 _IN_PYTHON = rf"(?<!\w)(NAMES)(?={_SUFFIX}|[\"'/]|(?<=\.py)\b)"
-"""Matches one of `NAMES` where Python can give a simulator the name of a module or file: in a string."""
+"""Matches one of `NAMES` in a Python string, which may be a module or file passed to a simulator."""
 _IN_HDL = rf"""
     (?: (?<=\w\.) | (?<=["'/=])  # work.fifo
       | (?<![\w$.]) (?= (?:NAMES) (?: \s*(?:\#|$) | \s+[\w\\] | :: | {_SUFFIX} | (?<=\.py)\b ) )  # fifo #(8) u_fifo (
     ) (NAMES)\b"""
-"""Matches one of `NAMES` where HDL or a Makefile can name a module or file; a signal of that name does not match."""
+"""Matches one of `NAMES` where HDL or a Makefile refers to a module or file, but not a signal of that name."""
 _IN_MAKEFILE = rf"(?:{_IN_HDL})(?!{_SUFFIX})"
 """Matches like `_IN_HDL`, except for paths of sources: a Makefile may list sources that this build did not read."""
 _CHOSEN = re.compile(r"TOPLEVEL\s*[:?]?=\s*\S+|^\s*(?:(?:export\s+)?\w+\s*[:?+]{0,3}=)?[\w\s]*\\?\s*(?:\#.*)?$")
-"""The setting of the top in a Makefile, or a line that is a bare list of names, such as the sources of designs.
+"""Matches the line that sets the top in a Makefile, and a line that only lists names, such as a design's sources.
 
-Such text is ignored, because the simulated top and its sources are known to be read.
+These lines are ignored, because the simulated top and its sources are known to be read.
 """
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _HDL_COMMENT = re.compile(r"(?://|--\s).*")
@@ -63,15 +63,15 @@ class ListedCommit(NamedTuple):
 
 
 class Listing:
-    """The commits of a range, the newest first; if there are very many, only the newest.
+    """The commits of a range, the newest first, up to a maximum number.
 
-    Commits that touch only files that are the same at both ends are left out: later commits of the range undid them.
+    Commits that later commits of the range undid are left out: all their files are the same at both ends.
 
     Args:
         git: Answers queries about history.
         span: The range, as `git log` takes it.
-        sources: The files that count, as path arguments of `git log`.
-        changed: The files that differ between the ends.
+        sources: Path arguments that restrict `git log` to sources.
+        changed: The files that differ between the ends of the range.
         reads: All files that the failing simulation read; empty if that is unknown.
         failed: The commit of the failing run.
     """
@@ -107,11 +107,11 @@ class Listing:
         return [each.line for each in self.commits if not each.touched.keys().isdisjoint(names)]
 
     def changed(self, *how: str) -> set[str]:
-        """Return the files that any commit changed in one of the given ways: git's letters, or a word for others."""
+        """Return the files with one of the given kinds of change: git's letters, `special` or `executable`."""
         return {name for each in self.commits for name, letter in each.touched.items() if letter in how}
 
     def only_of(self, lines: Collection[str]) -> set[str]:
-        """Return the files that no commit touches except those with the given lines."""
+        """Return the files that only the commits with the given lines touch."""
         others = {name for each in self.commits if each.line not in lines for name in each.touched}
         return {*self.files} - others
 
@@ -121,20 +121,20 @@ class Listing:
 
     @cached_property
     def _special(self) -> set[str]:
-        """Return the links, submodules and scripts that any commit changed; nobody knows who reads or calls these."""
+        """Return the links, submodules and scripts that any commit changed; it is unknown what uses them."""
         return self.changed(_SPECIAL) | _scripts(self._git, self.changed(_EXECUTABLE), self._failed)
 
     def unread(self, known: Collection[str], absent: str, edited: Collection[str]) -> set[str]:
-        """Return the lines of the commits that are known to change no code that the failing simulation read.
+        """Return the lines of the commits that change no code which the failing simulation read.
 
-        A commit that touches a file which may have been read is not among them. That may be a data file, or a file that
-        the failing run lacked. Nothing is returned if all commits would be. Nothing is returned either if it is known
-        what was read, and neither a commit nor an edit changes the code of a file in `known`.
+        A commit is not included if it touches a file that may have been read, such as a data file, or a file that the
+        failing run lacked. The result is empty if it would include all commits. It is also empty if the reads are
+        known, but no commit and no edit changes the code of a file in `known`.
 
         Args:
-            known: Files that were read, and files that the evidence names.
-            absent: git's letter for a change to a file that the failing run did not have: `A` or `D`.
-            edited: Files with uncommitted changes; they count like the files of a commit.
+            known: Files that were read, and files that the evidence mentions.
+            absent: git's letter for files that the failing run lacked: `A` or `D`.
+            edited: Files with uncommitted changes.
         """
         unread = self._unread_files - {*known} - self.changed(absent) - self._special
         comments = self._only_comments([name for name in self.files if name not in unread])
@@ -145,16 +145,16 @@ class Listing:
         return found if is_known and len(found) < len(code) else set()
 
     def has_unread_only(self, files: Collection[str], named: Collection[str]) -> bool:
-        """Tell whether the failing simulation read none of these files, and no commit adds or removes any of them.
+        """Return whether the failing simulation read none of these files, and no commit adds or removes any of them.
 
         Args:
             files: Files that the commits touch.
-            named: Files that the evidence names.
+            named: Files that the evidence mentions.
         """
         return bool(files) and {*files} <= self._unread_files - {*named} - self.changed("A", "D") - self._special
 
     def _only_comments(self, names: Iterable[str]) -> dict[str, set[str]]:
-        """Return a map from each commit to the files in which the commit changed only comments and white space."""
+        """Map each commit to the files in which it changed only comments and white space."""
         paths = [f":(top,literal){name}" for name in names if suffix_of(name) in _COMMENT]
         if not 0 < len(paths) <= MOST_COMPARED or len(self.commits) < 2:  # noqa: PLR2004  # nothing to compare
             return {}
@@ -166,27 +166,20 @@ class Listing:
 
 
 def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed: str) -> set[str]:
-    """Return the files that a failing simulation is known not to have read, and that no file it read mentions.
-
-    Args:
-        git: Answers queries about history.
-        names: The files.
-        reads: All files that were read; empty if that is unknown.
-        failed: The commit of the failing run.
-    """
+    """Return the files that a failing simulation did not read, and that no file it read mentions."""
     unread = {name for name in names if is_unread(name, reads)}
     return unread - _mentioned(git, unread, reads, failed)
 
 
 def _scripts(git: Git, names: Collection[str], commit: str) -> set[str]:
-    """Return the executable files that may be scripts: all but those known to lack a line that begins with `#!`.
+    """Return the executable files that may be scripts, because they have a line that begins with `#!`.
 
-    In some repositories all files are executable.
+    Being executable is not enough: in some repositories all files are. If git does not answer, all files are returned.
 
     Args:
         git: Answers queries about history.
         names: The executable files.
-        commit: The commit of which the files are read.
+        commit: The commit to read the files from.
     """
     if not 0 < len(names) <= _MOST:
         return {*names}
@@ -196,10 +189,10 @@ def _scripts(git: Git, names: Collection[str], commit: str) -> set[str]:
 
 
 def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
-    """Return the files whose names occur in a file that was read, such as a library's module or a Makefile's script.
+    """Return the files that are mentioned in a file that was read, such as a script in a Makefile.
 
-    A Python file that names HDL which was read, such as a runner of several designs, chooses the sources of each build.
-    The other HDL that it names belongs to other builds, so it does not count as mentioned.
+    A Python file that mentions HDL which was read, such as a runner of several designs, selects the sources of each
+    build. All other HDL in it belongs to other builds and is not returned.
     """
     known = {_called(name).lower() for name in reads}
     words = {_called(name) for name in names if _called(name).lower() not in known}  # another file of the same name
@@ -246,7 +239,7 @@ def _touched(text: str) -> Iterable[tuple[str, str]]:
 
 
 def _called(name: str) -> str:
-    """Return the word by which other files name a file: with its suffix if it is Python, otherwise without."""
+    """Return the name by which other files refer to a file: with its suffix for Python, otherwise without."""
     path = PurePosixPath(name)
     return path.name if name.endswith(".py") else path.stem
 
@@ -271,7 +264,7 @@ def with_same_code(patch: str) -> set[str]:
 
 
 def _code(hunk: str, side: str, suffix: str) -> list[str]:
-    """Return the lines of one side of a hunk, without comments and without white space that has no meaning."""
+    """Return the lines of one side of a hunk, without comments and insignificant white space."""
     lines = [line for line in hunk.split("\n") if line[:1] == side and line[1:].strip()]
     code = [line[1:] for line in lines if not _COMMENT[suffix].match(line, 1)]
     return [line.rstrip() if suffix == "py" else "".join(line.split()) for line in code]

@@ -1,14 +1,14 @@
-"""The commits that introduced a cause: records say where a test passed and failed, and git lists what lies between.
+"""Find the commits that introduced a cause, from the runs on record and git's history.
 
-Two runs of a test bracket the onset: the last that passed and the first that failed, where the passing commit is an
-ancestor of the failing one. Later runs between the two, passing or failing, narrow the range. If the test fails again
-on sources that have none of the range's changes, another change made it fail, and the range is extended to that run.
+The range of commits starts at the last run that passed and ends at the first run that failed; the passing commit must
+be an ancestor of the failing one. Later runs of commits in between narrow the range. If the test also fails on sources
+without any of the range's changes, another change made it fail, and the range is extended to that run.
 
-For a build that fails, each run whose build passed counts as a pass.
+For a build that fails, every run with a successful build is a pass.
 
-A pass starts a range only if the cause would have made that run fail: the run had the seed that fails now, or no seed
-can change the cause, or so many runs passed before the first failure that chance alone has a probability below 5 %
-(`records.chance`). Otherwise, or if the failing run had uncommitted changes, no commit is named.
+A pass starts a range only if it proves that the cause was absent. It does if it used the seed that fails now, if the
+cause does not depend on the seed, or if so many runs passed before the first failure that the probability of chance is
+below 5 % (`records.chance`). Otherwise, or if the failing run had uncommitted changes, no commit is reported.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model.archive import PassSeed
 
 _MOST = 20
-"""Maximum number of causes of one run that are looked up in git."""
+"""Maximum number of causes per run that are looked up in git."""
 _MOST_TESTS = 5
-"""Maximum number of tests of a cause whose passes are looked up."""
+"""Maximum number of tests per cause that are searched for passes."""
 _MOST_COMMITS = 10
 """Maximum number of passing commits that are looked up in git."""
 
 _REPORTS = frozenset({"sim_error", "uvm_error", "uvm_fatal"})
-"""Error classes of what a simulation itself reports."""
+"""Error classes of failures that the simulation itself reports."""
 _PYTHON_FILE = re.compile(r"[\w./-]+\.py\b")
 
 
@@ -58,11 +58,11 @@ def known_or_new(
         vcs: The repository during the run.
         history: The archive before the run.
         repository: Lists the commits between two runs.
-        in_place: Whether the changes of each cause's newest fix are still in the sources; None if unknown. If they are,
-            the new failure may be another fault, and passes after the fix do not show that it was absent then.
+        in_place: Maps a fingerprint to whether the sources still have the changes of its newest fix; None if unknown.
+            If they do, the new failure may be another fault, and passes after the fix do not prove that it was absent.
 
     Returns:
-        The known ranges by fingerprint, and those among them that this run adds or narrows.
+        All known ranges by fingerprint, and the ranges that this run adds or narrows.
     """
     known: dict[str, FirstBad] = {}
     news = []
@@ -137,9 +137,9 @@ def _of_failure(
 
 
 def _suspected(text: str, occurrence: Occurrence) -> str:
-    """Return a failure's text, without the names of Python files if the failure is what a simulation reports.
+    """Return a failure's text, without names of Python files if the simulation itself reported the failure.
 
-    The file with the check is then no more suspect than the other files that the simulation read.
+    The file that contains the check is no more suspect than the other files that the simulation read.
     """
     is_report = occurrence.error_class in _REPORTS and not is_deterministic(occurrence)
     is_report = is_report and any(map(HDL.search, occurrence.reads))
@@ -147,7 +147,7 @@ def _suspected(text: str, occurrence: Occurrence) -> str:
 
 
 def _is_undone(known: FirstBad, vcs: Vcs, repository: Repository) -> bool:
-    """Tell whether a failing run has none of a known range's changes, so that another change made it fail."""
+    """Return whether a failing run has none of a range's changes, so that another change made it fail."""
     if not 0 < known.file_count == len(known.files):
         return False
     changed = repository.changed(known.good, vcs)
@@ -173,7 +173,7 @@ class _Start(NamedTuple):
 def _start(
     occurrence: Occurrence, failed: Vcs, onset: Onset, history: History, repository: Repository
 ) -> _Start | None:
-    """Return the last pass before a cause appeared, preferably one that proves that the cause was absent."""
+    """Return the last pass before a cause appeared, preferring passes that prove its absence."""
     thin: _Start | None = None
     for test in occurrence.tests[:_MOST_TESTS]:
         before = history.last_passes(occurrence, test, onset.moment or EVER)
@@ -198,10 +198,10 @@ def _start(
 def _passed_since(
     occurrence: Occurrence, failed: Vcs, onset: Onset, history: History, repository: Repository
 ) -> _Start | None:
-    """Return the last pass that proves that the current failure began after the first failure on record.
+    """Return the last pass after the first failure on record; None unless every failing test has passed since then.
 
-    All tests that fail now must have passed after that first failure. Otherwise the earlier failure may be a different
-    fault that the same check found.
+    The current failure then began after that pass. If a test has not passed since, the earlier failure may be a
+    different fault that the same check found.
     """
     first = onset.first_bad.bad if onset.first_bad is not None and onset.first_bad.is_certain else onset.commit
     if first is None or onset.comes_and_goes:
@@ -219,7 +219,7 @@ def _passed_since(
 def _passed_after(
     occurrence: Occurrence, failed: Vcs, first: str, history: History, repository: Repository
 ) -> dict[str, str]:
-    """Return the tests that fail now but passed after the first failure, with the commits of these passes."""
+    """Return the failing tests that passed after the first failure, with the commits of these passes."""
     after = {}
     for test in occurrence.tests[:_MOST_TESTS]:
         passes = history.last_passes(occurrence, test)
@@ -230,12 +230,12 @@ def _passed_after(
 
 
 def _has(commit: str, other: str, repository: Repository) -> bool:
-    """Tell whether a commit is `other` or a descendant of it."""
+    """Return whether a commit is `other` or a descendant of it."""
     return commit == other or repository.is_older(other, commit)
 
 
 def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
-    """Tell whether a pass proves that the cause of a current failure was absent."""
+    """Return whether a pass proves that the cause of a current failure was absent."""
     return is_deterministic(occurrence) or (one.seed == test.seed and not test.seed_unknown)
 
 
@@ -248,7 +248,7 @@ def _independent(passes: Sequence[Pass], *, comes_and_goes: bool) -> list[Pass]:
 
 
 def _nearest(passes: Sequence[Pass], failed: Vcs, repository: Repository) -> Pass | None:
-    """Return the last pass among the ancestors of a failing commit."""
+    """Return the last pass at a failing commit or at one of its ancestors."""
     found: Pass | None = None
     by_commit: dict[str, Pass] = {}
     for one in passes:
@@ -266,14 +266,7 @@ def _nearest(passes: Sequence[Pass], failed: Vcs, repository: Repository) -> Pas
 def narrowed(
     failing: Iterable[StillFailing], vcs: Vcs, history: History, repository: Repository
 ) -> tuple[FirstBad, ...]:
-    """Return the ranges that become narrower because tests pass now at commits older than the failure.
-
-    Args:
-        failing: Causes whose tests pass now.
-        vcs: The repository during the run.
-        history: The archive before the run.
-        repository: Lists the commits between two runs.
-    """
+    """Return the ranges that get narrower because tests pass at a commit older than the failure."""
     found: dict[str, FirstBad] = {}
     for each in failing:
         # With another seed, or sources other than the commit's, a pass says nothing about the commit.
@@ -298,18 +291,16 @@ def narrowed(
 
 
 def evidence(nodeid: str, text: str, reads: Sequence[str]) -> str:
-    """Return the text in which to look for names of suspect files: a failure's text and the test's node id.
+    """Return the text to search for names of suspect files: a failure's text, preceded by the test's node id.
 
-    The node id is left out if the test's file is known to be read: a runner is no more suspect than what it builds.
+    The node id is left out if the simulation is known to have read the test's file: a runner is no more suspect than
+    the sources that it builds.
     """
     return text if is_among(nodeid.partition("::")[0], reads) else f"{nodeid}\n{text}"
 
 
 def _range_start(good: str, onset: Onset, repository: Repository) -> str:
-    """Return the start of a range: the commit of a pass, or a later one at which the cause was fixed.
-
-    A pass with uncommitted changes says nothing about its commit, so the last usable pass may be older than the fix.
-    """
+    """Return the start of a range: the commit of a pass, or the commit of a fix if that is later."""
     fixed_after = onset.fixed_after
     return fixed_after if fixed_after is not None and repository.is_older(good, fixed_after) else good
 

@@ -1,8 +1,8 @@
-"""The owners of files, from a CODEOWNERS file that is read by the rules of GitHub or GitLab.
+"""Reader of CODEOWNERS files, by the rules of GitHub or GitLab.
 
-The last line whose pattern matches a path wins; if that line has no owners, the path has none. GitLab divides a file
-into sections, `[Name] @default-owners`, each of which applies on its own, and anchors a pattern at the top only if it
-begins with a slash. Lines that are not rules are ignored.
+The last line that matches a path wins, even if it lists no owners. In GitLab, a file can have sections (`[Name]
+@default-owners`), which apply independently of each other, and a pattern is anchored at the top only if it begins with
+a slash. Lines that are not rules are ignored.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from msgspec import Struct, field
 
 PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
-"""Possible paths of the file, relative to the top of the repository; the first that exists counts."""
+"""Paths of the file relative to the top of the repository, in order of precedence."""
 _SECTION = re.compile(r"\^?\[(?P<name>[^\]]+)\](?:\[\d+\])?(?P<owners>(?:\s+@?\S+)*)\s*")
 _OWNER = re.compile(r"@\S+|[^\s@]+@[^\s@]+")
 _WORD = re.compile(r"(?:\\.|\S)+")
@@ -74,12 +74,7 @@ def _owners(text: str) -> tuple[str, ...]:
 
 
 def _expression(pattern: str, *, anchors_inside: bool) -> re.Pattern[str]:
-    """Return an expression that matches the paths of a pattern and, if such a path is a folder, all files below it.
-
-    Args:
-        pattern: Pattern as in the file.
-        anchors_inside: Whether a slash inside the pattern anchors it at the top, as a leading slash does.
-    """
+    """Translate a pattern into a regular expression; for a folder, it also matches all files below."""
     is_folder = pattern.endswith("/")
     inner = pattern.strip("/")
     anchored = pattern.startswith("/") or (anchors_inside and "/" in inner)

@@ -18,7 +18,7 @@ _MOST_BLAMED = 5
 _MOST_HUNKS = 20
 _MOST_LINES = 100
 _LARGEST_OWNERS = 1_000_000
-"""Maximum number of bytes of a CODEOWNERS file."""
+"""Maximum size of a CODEOWNERS file in bytes."""
 _GITLAB = ".gitlab-ci.yml"
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.MULTILINE)
 

@@ -1,6 +1,6 @@
-"""The git repository that a run works on: its state, and the differences between two states.
+"""The git repository of a run: its state, and the differences between two states.
 
-Git's output is text that others wrote; it is redacted before it is stored.
+Commit messages and file names may contain secrets, so git's output is redacted before it is stored.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ _GENERATED = (
     "*.vvp",
     "*.ghw",
 )
-"""Files that every run writes anew: they are not sources, even where somebody committed them."""
+"""Files that every run generates; they are not sources, even if somebody committed them."""
 _IN_QUOTES = re.compile(r"(?<=[\"'`])[A-Za-z_]\w*(?=[\"'`])|(?<=\bcomponent )\w+")
-"""A name in quotes or after `component`, as a tool writes the name of a unit or module."""
+"""Matches the name of a unit or module in a tool's message: in quotes, or after `component`."""
 _FOLDER = re.compile(r"[\w./+-]+/$")
-"""The folder before a base name."""
+"""Matches the folder in front of a base name."""
 _LONGEST = 300
 """Maximum length of a folder's name in evidence."""
 _PROGRESS = re.compile(r"^[ ]*(?:[\d.-]+[a-z]{1,4}[ ]+)?(?:UVM_)?(?:INFO|DEBUG)\b.*$", re.MULTILINE)
-"""A line in which a testbench only reports progress; a source that such a line names did not report a failure."""
+"""Matches a progress message of a testbench; a source in this message did not report a failure."""
 _LACKS = re.compile(
     r"(?i)no such file|no rule to make|file.* not found|not found.* file|does not exist|filenotfound"
     r"|(?:cannot|can't|could not|unable to) (?:be )?(?:open|find|found|read)"
 )
-"""Words in a line that reports a missing file."""
+"""Matches a report of a missing file."""
 _FILE = re.compile(r"(?<![\w.-])[A-Za-z_][\w-]*\.[A-Za-z]\w{0,7}(?![\w.])")
 _MOST_LACKING = 3
 _SHORT = 12
@@ -75,27 +75,28 @@ class Difference(Struct, ListedCommits, frozen=True, kw_only=True):
 
     change: Change
     log: tuple[str, ...] = ()
-    """The newest commits, as in `git log --oneline`; those that touch files named in the evidence may come first."""
+    """The newest commits, as in `git log --oneline`; commits that touch files which the evidence mentions may come first.
+    """
     log_count: int = 0
     unread_count: int = 0
-    """Number of commits known to change no code that the failing simulation read; these commits are last in `log`."""
+    """Number of commits that change no code which the failing simulation read; they are last in `log`."""
     files: tuple[str, ...] = ()
     """Names of the files, relative to the repository's top."""
     file_count: int = 0
     all_files: tuple[str, ...] = ()
-    """Names, as in git, of all files whose difference may matter; empty if unknown.
+    """All files with differences that may matter, as git names them; empty if unknown.
 
-    Sources that differ only in comments, or that the failing simulation is known not to have read, are left out unless
-    no other files remain.
+    Files that differ only in comments, or that the failing simulation did not read, are left out unless no other files
+    remain.
     """
     is_unread: bool = False
     """Whether the failing simulation is known to have read none of the files that differ."""
     note: str = ""
-    """What differs besides the commits, in words; without commits, the whole difference."""
+    """Description of what differs in addition to the commits; without commits, of the whole difference."""
 
     @property
     def text(self) -> str:
-        """Return the difference in words; commits are given by their subjects only."""
+        """Return a description of the difference; of commits, it gives only the subjects."""
         subjects = [line.partition(" ")[2] for line in self.likely[:_IN_TEXT]]
         more = self.likely_count - len(subjects)
         if subjects and more:
@@ -114,7 +115,7 @@ class Repository:
     query means.
 
     Args:
-        layout: The project; files that the plugin writes in it do not count as changes.
+        layout: The project; files written by the plugin are not changes.
         revision: The revision of the sources if they are not in git.
         revision_log: Path of the file that lists the changes between revisions.
     """
@@ -133,11 +134,11 @@ class Repository:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """Return the repository of a project, as its settings describe it."""
+        """Return the repository of a project, given the project's settings."""
         return cls(settings.layout, settings.revision, settings.revision_log)
 
     def state(self) -> Vcs:
-        """Return the current state; empty if there is no git, no repository, or no commit in the repository."""
+        """Return the current state; empty without git, without a repository, or before the first commit."""
         if self._revision:
             return Vcs(commit=self._revision)
         commit = git(self.root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
@@ -164,20 +165,20 @@ class Repository:
         return git(self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
     def last_change(self, commit: str) -> str:
-        """Return the newest commit, up to a given one, that changed sources; the given one if git does not answer.
+        """Return the last commit, up to the given one, that changed sources; the given one if git does not answer.
 
-        Displayed ranges end at such commits, because commits of the plugin's own pages and records do not count.
+        Displayed ranges end at these commits, so that commits of the plugin's own pages and records do not appear.
         """
         return (self._git.ask("rev-list", "-1", commit, *self._sources) if COMMIT.fullmatch(commit) else None) or commit
 
     def difference(self, before: Vcs, now: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference:
-        """Return the difference between the run that failed and the one that passed.
+        """Return what changed between a failing run and a passing run.
 
         Args:
             before: The repository when a test failed.
             now: The repository when the test passed: the current state.
-            named: Evidence; files that it names come first, and commits that touch these files are always included.
-            reads: Files that the failing simulation read; these files, and commits that touch them, come first.
+            named: Evidence; files that it mentions come first, and commits that touch them are always included.
+            reads: Files that the failing simulation read; they come first, and so do commits that touch them.
         """
         if before.commit is None or now.commit is None:
             which = "failed" if before.commit is None else "passes"
@@ -202,40 +203,40 @@ class Repository:
         return Difference(change="older") if is_older else self._commits(before, now, files or (), suspects)
 
     def _has_unread_edits_only(self, before: Vcs, now: Vcs, reads: Sequence[str]) -> bool:
-        """Tell whether any uncommitted changes of two states are known to be in files the simulation did not read."""
+        """Return whether the simulation read none of the files with uncommitted changes in either state."""
         is_known = all(state.edited for state in (before, now) if state.dirty)
         return is_known and self._are_unread((*before.edited, *now.edited), reads, str(before.commit))
 
     def _are_beside(self, failed: str, files: Sequence[str], edited: Sequence[str], reads: Sequence[str]) -> bool:
-        """Tell whether commits cannot matter, so that only uncommitted changes can.
+        """Return whether the commits are irrelevant, so that only the uncommitted changes can explain the difference.
 
-        They cannot if they touch only prose, or if the simulation read none of their files but read an edited file.
+        Commits are irrelevant if they touch only prose, or if the simulation read an edited file but none of theirs.
 
         Args:
             failed: The commit of the failing run.
             files: Files that the commits touch.
             edited: Files with uncommitted changes.
-            reads: Files that the failing simulation read; if they are unknown, only prose counts as unread.
+            reads: Files that the failing simulation read; if unknown, only prose is treated as unread.
         """
         if set(edited).isdisjoint(reads) and not all(is_prose(name, reads) for name in files):
             return False
         return self._are_unread(files, reads, failed)
 
     def _are_unread(self, files: Iterable[str], reads: Sequence[str], failed: str) -> bool:
-        """Tell whether a failing simulation read none of the given files.
+        """Return whether a failing simulation read none of the given files.
 
-        If its reads are unknown, only prose counts as unread.
+        If it is unknown what was read, only prose is treated as unread.
         """
         code = [name for name in files if not is_prose(name, reads)]
         return set(code) <= unread_files(self._git, code, reads, failed)
 
     def is_unread_since(self, passed: str, failed: str, reads: Sequence[str]) -> bool:
-        """Tell whether commits change nothing between a pass and a failure but files that the simulation did not read.
+        """Return whether the commits from a pass to a failure touch only files that the simulation did not read.
 
         Args:
-            passed: The commit at which a test passed.
-            failed: The commit at which it failed.
-            reads: Files that the failing simulation read; if they are unknown, only prose counts as unread.
+            passed: The commit of the pass.
+            failed: The commit of the failure.
+            reads: Files that the failing simulation read; if unknown, only prose is treated as unread.
         """
         files = None if is_revision(passed, failed) else self._files(passed, failed)
         return files is not None and self._are_unread(files, reads, failed)
@@ -243,7 +244,7 @@ class Repository:
     def changed_since(self, commit: str, until: str | None = None) -> tuple[str, ...]:
         """Return the files that changed since a commit; empty if git does not answer in time.
 
-        Sources in which only comments and white space changed are left out.
+        Sources that differ only in comments and white space are left out.
 
         Args:
             commit: Start of the range.
@@ -257,9 +258,9 @@ class Repository:
         return tuple(name for name in names if name not in same)
 
     def with_removed(self, reads: Sequence[str], commit: str, until: str | None = None) -> tuple[str, ...]:
-        """Return the files that a simulation read, and files that were removed from the same folders since a commit.
+        """Return the files that a simulation read, plus files removed from the same folders since a commit.
 
-        A removed file may be what the simulation lacks.
+        The simulation may fail because it lacks one of the removed files.
 
         Args:
             reads: Files that the failing simulation read.
@@ -292,7 +293,7 @@ class Repository:
         return None if files is None else tuple(map(clean_text, files))
 
     def restored(self, files: Iterable[str], commit: str, now: Vcs) -> tuple[str, ...]:
-        """Return those of the given files that are, apart from comments, as they were at an earlier commit.
+        """Return the given files that are back at their state in an earlier commit, apart from comments.
 
         Args:
             files: The files.
@@ -306,7 +307,7 @@ class Repository:
         return tuple(file for file in files if file not in code)
 
     def in_code(self, changed: Sequence[str], commit: str, now: Vcs) -> tuple[str, ...]:
-        """Return those of the changed files that differ in more than comments and white space.
+        """Return the changed files that differ in more than comments and white space.
 
         Args:
             changed: All files that changed since the commit.
@@ -318,14 +319,14 @@ class Repository:
         return tuple(file for file in changed if file not in same)
 
     def came_with(self, passed: str, failed: Vcs, named: str = "", reads: Sequence[str] = ()) -> Difference | None:
-        """Return the difference between a commit at which a test passed and the state in which it failed.
+        """Return what changed between the commit of a pass and the state of a failure.
 
         Args:
-            passed: Full hash of a commit.
-            failed: The repository when the test failed; if it has uncommitted changes, it must be the current state,
+            passed: Full hash of the commit.
+            failed: The repository when the test failed. If it has uncommitted changes, it must be the current state,
                 and only these changes are returned.
-            named: Evidence; files that it names come first, and commits that touch these files are always included.
-            reads: Files that the failing simulation read; these files, and commits that touch them, come first.
+            named: Evidence; files that it mentions come first, and commits that touch them are always included.
+            reads: Files that the failing simulation read; they come first, and so do commits that touch them.
 
         Returns:
             None if there is no known difference: the sources are the same, or the commit is not an ancestor.
@@ -342,13 +343,13 @@ class Repository:
         return self._commits(Vcs(commit=passed), failed, files, suspects) if files else None
 
     def is_older(self, commit: str, than: str) -> bool:
-        """Tell whether a commit is an ancestor of another one; False if either is not in this clone."""
+        """Return whether a commit is an ancestor of another one; False if either is not in this clone."""
         if is_revision(commit, than):
             return commit != than and self._revisions.is_older(commit, than) is True
         return commit != than and self._is_ancestor(commit, than)
 
     def lacks(self, fix: Fix, commit: str | None) -> bool:
-        """Tell whether a commit's history lacks one of a fix's likely commits, even as a copy; False if git fails."""
+        """Return whether a commit's history lacks a likely commit of a fix, or a copy of it; False if git fails."""
         if commit is not None and fix.commits is not None and is_revision(commit, *fix.commits):
             return self.is_older(commit, fix.commits[-1])
         if commit is None or fix.commits is None or not fix.log:
@@ -359,7 +360,7 @@ class Repository:
         return any(line.partition(" ")[0][:_SHORT] in names for line in fix.likely)
 
     def keeps(self, fix: Fix, now: Vcs) -> bool | None:
-        """Tell whether the current sources still have the changes of a fix.
+        """Return whether the current sources still have the changes of a fix.
 
         Args:
             fix: The fix.
@@ -391,7 +392,7 @@ class Repository:
         return undoes if undoes != redoes else None
 
     def undid(self, fix: Fix, later: Fix, now: Vcs) -> bool:
-        """Tell whether a fix's changes were still in place at a later fix, and are undone in the current sources.
+        """Return whether a fix's changes were still in place at a later fix, and are undone in the current sources.
 
         Args:
             fix: The fix.
@@ -410,11 +411,11 @@ class Repository:
         return self._commits(Vcs(commit=first), Vcs(commit=last), self._files(first, last) or (), _Suspects())
 
     def only_commit(self, files: Sequence[str], before: Vcs, now: Vcs) -> tuple[tuple[str, str], Difference] | None:
-        """Return the only commit between two states that touches any of the given files, if it touches them all.
+        """Return the commit between two states that touches all given files, if no other commit touches any of them.
 
         Returns:
             The parent of the commit and the commit itself, and the difference between the two; None if there is no
-            such commit.
+            single commit.
         """
         if before.commit is None or now.commit is None or is_revision(before.commit, now.commit):
             return None
@@ -464,11 +465,11 @@ class Repository:
         return self._names("diff", *DIFF, "--name-only", "-z", "HEAD", *self._sources) or ()
 
     def edited_beside(self, failed: str, reads: Sequence[str]) -> bool:
-        """Tell whether there are uncommitted changes, all of them in files that a failing simulation did not read.
+        """Return whether there are uncommitted changes, but only in files that a failing simulation did not read.
 
         Args:
             failed: The commit of the failing run, which is checked out now.
-            reads: Files that the simulation read; if they are unknown, only prose counts as unread.
+            reads: Files that the simulation read; if unknown, only prose is treated as unread.
         """
         names = self._edited()
         return bool(names) and self._are_unread(names, reads, failed)
@@ -476,7 +477,7 @@ class Repository:
     def _missing_history(
         self, before: Vcs, now: Vcs, files: Sequence[str] = (), suspects: _Suspects | None = None
     ) -> Difference:
-        """Return the difference in a shallow clone, or after history was rewritten since the failing commit."""
+        """Return the difference in a shallow clone, or after a rewrite of history."""
         head = self._log("-1", str(now.commit), paths=())
         until = f' up to "{head[0].partition(" ")[2]}"' if head else ""
         note = f"a commit after {str(before.commit)[:_SHORT]}{until}; the history between is not in this clone"
@@ -544,11 +545,17 @@ class Repository:
     ) -> tuple[tuple[str, ...], set[str]]:
         """Return the newest commits, the likely ones first, and the set of commits that change no code that was read.
 
-        If the evidence says that a file is missing, the commits that removed the file or wrote its name come first.
-        Then come commits that touch files named in the evidence, then those that touch files which the failing
-        simulation read, then those that added or removed a file which the failing run lacked in the same folders. If it
-        is unknown what was read, the newest commits stay first, but the first few, which are shown, include those that
-        touch files named in the evidence. Commits that change no code that was read come last.
+        The order is:
+
+        - if the evidence reports a missing file, commits that removed the file or wrote its name,
+        - commits that touch files mentioned in the evidence,
+        - commits that touch files read by the failing simulation,
+        - commits that added or removed a file next to these, if the failing run lacked that file,
+        - other commits, the newest first,
+        - commits that change no code that was read.
+
+        If it is unknown what was read, the newest commits come first; the first few, which are shown, include commits
+        that touch files mentioned in the evidence.
         """
         newest = [each.line for each in listing.commits]
         if len(newest) < 2:  # noqa: PLR2004  # there is nothing to order
@@ -603,24 +610,24 @@ class Repository:
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
-    """Return the names in git's output with `-z`."""
+    """Split git's output with `-z` into names."""
     return None if text is None else tuple(name for name in text.split("\0") if name)
 
 
 @functools.lru_cache(maxsize=8)
 def _quoted(text: str) -> frozenset[str]:
-    """Return the quoted names in a text."""
+    """Return the quoted names in a string."""
     return frozenset(_IN_QUOTES.findall(text))
 
 
 def _folders(before: str) -> list[str]:
-    """Return the folders with which a text ends that is followed by a base name; none for `./`."""
+    """Return the folders in the path at the end of a string, without `.` and `..`."""
     found = _FOLDER.search(before)
     return [part for part in found[0].split("/") if part not in {"", ".", ".."}] if found else []
 
 
 def _edits(files: Sequence[str], count: int) -> str:
-    """Return uncommitted changes in words, with the first few of `count` files."""
+    """Describe uncommitted changes, listing the first few of `count` files."""
     return f"uncommitted changes in {few(files, _IN_TEXT, of=count)}" if files else "uncommitted changes"
 
 
@@ -630,15 +637,15 @@ class _Suspects(Struct, frozen=True):
     text: str = ""
     reads: tuple[str, ...] = ()
     root: Path | None = None
-    """Root of the project, to which paths in the text are relative."""
+    """Root of the project; relative paths in the text start here."""
     absent: Literal["A", "D"] = "D"
-    """git's letter for a change to a file that the failing run did not have: `A` if that run came first, else `D`."""
+    """git's letter for files that the failing run lacked: `A` (added) if that run came first, else `D` (deleted)."""
 
     def named(self, files: Iterable[str]) -> list[str]:
-        """Return the files that the evidence names, by their base names or, in quotes, as units or modules.
+        """Return the files that the evidence mentions: by base name, or as the quoted name of a unit or module.
 
-        A base name does not count if the text puts another file's folder before it. Without a folder, it does not count
-        if the failing simulation read another file of that name.
+        A base name is ignored if the folder in front of it is that of another file. Without a folder, it is ignored if
+        the failing simulation read another file of the same name.
         """
         known = {PurePosixPath(name).name for name in self.reads}
         text = _PROGRESS.sub("", self.text)
@@ -657,7 +664,7 @@ class _Suspects(Struct, frozen=True):
         return list(dict.fromkeys([*as_file, *as_unit]))[:MOST_FILES]
 
     def _is_elsewhere(self, before: str, path: PurePosixPath) -> bool:
-        """Tell whether the text before a base name ends with the folder of a file other than `path`."""
+        """Return whether the folder in front of a base name belongs to another file than `path`."""
         found = _FOLDER.search(before)
         if found is None or self.root is None:
             return False
@@ -669,12 +676,12 @@ class _Suspects(Struct, frozen=True):
 
     @property
     def lacking(self) -> list[str]:
-        """Return the names of the files that the evidence says are missing."""
+        """Return the names of files that the evidence reports as missing."""
         lines = (line for line in self.text.split("\n") if _LACKS.search(line))
         return list(dict.fromkeys(name for line in lines for name in _FILE.findall(line)))[:_MOST_LACKING]
 
     def read(self, files: Iterable[str]) -> list[str]:
-        """Return the files among the given ones that the failing simulation read."""
+        """Return the given files that the failing simulation read."""
         return [name for name in files if name in self.reads]
 
     def prose(self, files: Sequence[str]) -> dict[str, None]:
@@ -683,11 +690,11 @@ class _Suspects(Struct, frozen=True):
         return found if len(found) < len(files) and len(found) <= _MOST_PROSE else {}
 
     def first(self, files: Sequence[str], last: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return as many names as a record keeps; names that the evidence points to come first.
+        """Return the names to record, up to a limit; files that the evidence points to come first.
 
         Args:
             files: The names.
-            last: Names that come after all others.
+            last: Further names, which come last.
         """
         names = dict.fromkeys([*self.named(files), *self.read(files), *files, *last])
         return tuple(map(clean_text, itertools.islice(names, MOST_FILES)))

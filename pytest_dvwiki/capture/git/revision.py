@@ -21,7 +21,7 @@ class RevisionError(Exception):
 class Revision:
     """The wiki of a git revision and the files beside it, in a temporary folder that lives as long as this object.
 
-    The caches are built anew, because those in the working tree may already include the change that is examined.
+    Caches are rebuilt, because those in the working tree may already include the change that is examined.
 
     Args:
         layout: The project.
@@ -55,7 +55,7 @@ class Revision:
             for path in (layout.wiki, layout.tasks, layout.patterns, layout.waivers)
         }
         if not any(parts.values()):
-            raise RevisionError(f"{shown} has nothing in {layout.agent.relative_to(root)}; name a revision with a wiki")
+            raise RevisionError(f"{shown} has nothing in {layout.agent.relative_to(root)}; pass a revision with a wiki")
         waivers = parts.pop(layout.waivers.name)
         trees = [("read-tree", f"--prefix={part}/", tree) for part, tree in parts.items() if tree]
         checkout = ("checkout-index", "--all", "--force", "--quiet", f"--prefix={folder}{os.sep}")

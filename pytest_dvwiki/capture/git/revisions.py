@@ -1,8 +1,8 @@
-"""Revisions of sources outside git, such as changelists; their names are `@` followed by the name that the user gives.
+"""Revisions of sources that are not in git, such as Perforce changelists.
 
-Numbers are ordered by value. Other names are ordered by a list of changes: one line for each change, the newest
-first, with its name and then its subject, as `p4 changes` and `hg log` print them. Without numbers and without a list,
-the order is unknown.
+A revision is recorded as `@` and the name that the user gives. Numbers are ordered by value. Other names are ordered by
+a list of changes, one per line and the newest first, as `p4 changes` and `hg log` print it. If a name is neither a
+number nor in the list, its order is unknown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONGEST = 160
 
 
 class TreeEntry(NamedTuple):
-    """A line of the list of changes."""
+    """One change in the list."""
 
     name: str
     subject: str
@@ -34,13 +34,13 @@ class TreeEntry(NamedTuple):
 
 
 def revision(text: str) -> str:
-    """Return the name of a revision as records store it; empty for an empty text."""
+    """Return a revision as records store it, with a leading `@`; empty for an empty string."""
     name = re.sub(r"^(?:@|r|CL)(?=\d)", "", text.strip()).removeprefix(MARK)
     return f"{MARK}{name}" if name else ""
 
 
 def is_revision(*commits: str | None) -> bool:
-    """Tell whether any of the names belongs to a revision outside git."""
+    """Return whether any of the given commits is a revision outside git."""
     return any(commit is not None and commit.startswith(MARK) for commit in commits)
 
 
@@ -65,7 +65,7 @@ class Revisions:
         return [TreeEntry(match["name"], _subject(match["rest"])) for match in reversed(found)]
 
     def is_older(self, one: str, other: str) -> bool | None:
-        """Tell whether a revision came before another one; None if that is unknown."""
+        """Return whether a revision came before another one; None if that is unknown."""
         if not (is_revision(one) and is_revision(other)):
             return None
         (first_kind, first), (last_kind, last) = self._place(one), self._place(other)
@@ -79,7 +79,7 @@ class Revisions:
         return tuple(reversed(found))
 
     def _place(self, name: str) -> tuple[str, int]:
-        """Return what gives a revision its order (`number` or `list`), and its place in the order; else `"", 0`."""
+        """Return how a revision is ordered (`number` or `list`), and its rank; `"", 0` if its order is unknown."""
         bare = name.removeprefix(MARK)
         if bare.isdecimal():
             return "number", int(bare)

@@ -70,7 +70,7 @@ class JournalFolder(Struct, frozen=True):
         return self.folder / BUILDS
 
     def has_others(self, task_id: str) -> bool:
-        """Tell whether other runs may have journals in the folder; True also if the folder cannot be trusted."""
+        """Return whether other runs may have journals in the folder; True also if the folder cannot be trusted."""
         try:
             return any(folder.name != task_id for folder in self.runs())
         except UnreadableError:

@@ -55,12 +55,12 @@ class Ending(Struct, frozen=True, kw_only=True):
 
     @property
     def abnormal(self) -> bool:
-        """Tell whether a kill, a timeout or a signal ended the simulation."""
+        """Return whether a kill, a timeout or a signal ended the simulation."""
         return self.cut_short or self.timeout is not None or self.signal is not None
 
     @property
     def bad_status(self) -> bool:
-        """Tell whether the exit status alone shows an error."""
+        """Return whether the exit status alone shows an error."""
         return self.status is not None and self.status != 0
 
     @property

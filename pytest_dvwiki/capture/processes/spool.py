@@ -117,7 +117,7 @@ class Spool:
 
     @property
     def attached(self) -> bool:
-        """Tell whether the descriptors are redirected to the files."""
+        """Return whether the descriptors are redirected to the files."""
         return self._attached
 
     def attach(self) -> None:

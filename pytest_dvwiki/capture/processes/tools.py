@@ -22,12 +22,12 @@ _MAKE_OPTIONS = {"-C": True, "--directory": True, "-f": False, "--file": False, 
 
 
 def is_simulation(child: Child) -> bool:
-    """Tell whether a child runs cocotb tests; a simulation's environment names their modules, a compiler's does not."""
+    """Return whether a child runs cocotb tests: only a simulation has their modules in its environment."""
     return _RESULTS in child.environment or bool(modules(child.environment))
 
 
 def is_tool(child: Child) -> bool:
-    """Tell whether a child is a simulator, an HDL compiler, or a program that runs one."""
+    """Return whether a child is a simulator, an HDL compiler, or a program that runs one."""
     # Verilator is started through perl; therefore its own name is the second word.
     words = (child.program, *(os.path.basename(word) for word in child.arguments[1:2]))  # noqa: PTH119
     return any(word in _DRIVERS or simulator_name(word) is not None for word in words)
@@ -71,7 +71,7 @@ def _place_of_make(child: Child) -> tuple[Path, str | None]:
 
 
 def is_make(child: Child) -> bool:
-    """Tell whether a child is make, which may run cocotb's Makefile."""
+    """Return whether a child is make, which may run cocotb's Makefile."""
     return child.program in _MAKES
 
 

@@ -86,7 +86,7 @@ def _seeds(
 
 
 def _is_uvm(log: Path) -> bool:
-    """Tell whether the generator ran as a UVM test, by the beginning of its log."""
+    """Return whether the generator ran as a UVM test, by the beginning of its log."""
     try:
         with reading.open_regular(log) as stream:
             return b"UVM_INFO" in stream.read(_BEGINNING)

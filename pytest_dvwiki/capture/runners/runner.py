@@ -17,7 +17,7 @@ class Runner(Struct, frozen=True, kw_only=True):
     """A regression runner: how to recognise and read the files that it leaves behind."""
 
     recognises: Callable[[str, bytes], bool]
-    """Tells whether the runner wrote a file, by the file's name and its first bytes."""
+    """Returns whether the runner wrote a file, by the file's name and its first bytes."""
     read: Callable[[Path], ResultsFile]
     """Reads the tests from a file that the runner wrote; raises `ResultsError` if that is impossible."""
     logs: tuple[str, ...] = ()

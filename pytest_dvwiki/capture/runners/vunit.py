@@ -42,7 +42,7 @@ def _case(case: Case, script: str | None) -> Case:
 
 
 def _is_script(path: Path) -> bool:
-    """Tell whether a Python file is a run script of VUnit."""
+    """Return whether a Python file is a run script of VUnit."""
     try:
         return "VUnit.from_arg" in reading.read_text(path)
     except OSError:

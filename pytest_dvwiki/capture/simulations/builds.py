@@ -69,7 +69,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     """Hashes of the names of all macros that the build's commands define; None if they are unknown."""
 
     def may_define(self, name: str) -> bool:
-        """Tell whether the commands of the build may define a macro."""
+        """Return whether the commands of the build may define a macro."""
         return self.defined is None or _name_hash(name) in self.defined
 
 

@@ -59,7 +59,7 @@ class CocotbTest(Struct, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> bool:
-        """Tell whether the test failed or ended with an error."""
+        """Return whether the test failed or ended with an error."""
         return self.outcome in {"failed", "error"}
 
     @property
@@ -183,7 +183,7 @@ def _logged_trace(text: str) -> str:
 
 
 def is_silent(case: Case | None) -> bool:
-    """Tell whether a results file lacks a test's error: the file is missing, or cocotb 1.9 wrote it."""
+    """Return whether a results file lacks a test's error: the file is missing, or cocotb 1.9 wrote it."""
     return case is None or _OLD_MESSAGE.match(case.message) is not None
 
 

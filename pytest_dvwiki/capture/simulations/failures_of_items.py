@@ -22,7 +22,7 @@ _EXIT = re.compile(r"SystemExit(?:: -?\d+)?$|\w*ParseError\b")
 
 
 def build_failed(run: SimulationRun) -> bool:
-    """Tell whether the simulation never began: the compiler or elaborator failed, or a tool is missing."""
+    """Return whether the simulation never began: the compiler or elaborator failed, or a tool is missing."""
     ending = run.ending
     if not _item_failed(run) or run.cases is not None:
         return False
@@ -46,7 +46,7 @@ def _item_failed(run: SimulationRun) -> bool:
 
 
 def is_unexplained(run: SimulationRun) -> bool:
-    """Tell whether something failed that the failures of the tests do not explain."""
+    """Return whether something failed that the failures of the tests do not explain."""
     if run.ending.interrupted:
         return False
     failed = any(test.failed for test in run.tests)
@@ -91,7 +91,7 @@ def _no_results(run: SimulationRun) -> str:
 
 
 def _ended_unseeded(run: SimulationRun) -> bool:
-    """Tell whether a simulation loaded cocotb but ended before cocotb drew a seed, so that no seed made it end."""
+    """Return whether a simulation loaded cocotb but ended before cocotb drew a seed, so that no seed made it end."""
     parts = (run.main, *run.sides)
     return any(one.started for one in parts) and not any(one.seed or one.cocotb or one.blocks for one in parts)
 

@@ -99,7 +99,7 @@ def _command(run: SimulationRun, test: CocotbTest, *, strict: bool = False) -> C
 
 
 def _fails_alone(run: SimulationRun, test: CocotbTest) -> bool:
-    """Tell whether a test is likely to fail alone too: False if earlier tests may have contributed to its failure.
+    """Return whether a test is likely to fail alone too: False if earlier tests may have contributed to its failure.
 
     An earlier test that failed may have left the design in any state. A test that hangs may wait for something that an
     earlier test has used up, even if that test passed.

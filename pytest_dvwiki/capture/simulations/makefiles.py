@@ -167,7 +167,7 @@ def _modules_in(log: str) -> list[set[str]]:
 
 
 def _has_others(log: str, modules: Collection[str]) -> bool:
-    """Tell whether a log shows a simulation that ran none of the given test modules."""
+    """Return whether a log shows a simulation that ran none of the given test modules."""
     return any(each.isdisjoint(modules) for each in _modules_in(log))
 
 
@@ -216,7 +216,7 @@ def _called(log: str, folder: Path, text: str, modules: Collection[str]) -> tupl
 
 
 def _is_same_folder(name: str, folder: Path) -> bool:
-    """Tell whether a folder named in a log is this one; on another machine, the last part of the path is enough."""
+    """Return whether a folder named in a log is this one; on another machine, the last part of the path is enough."""
     return Path(os.path.realpath(name)) == Path(os.path.realpath(folder)) or Path(name).name == folder.name
 
 
@@ -307,7 +307,7 @@ def _top_options(program: str) -> list[str]:
 
 
 def _follows(value: str, known: Collection[str]) -> bool:
-    """Tell whether all variables that a value in the Makefile refers to are known; False if it refers to none."""
+    """Return whether all variables that a value in the Makefile refers to are known; False if it refers to none."""
     names = set(_REFERENCE.findall(value))
     return bool(names) and names <= set(known)
 

@@ -171,7 +171,8 @@ def _timed_error() -> re.Pattern[str]:
 
 
 def _may_begin(line: str) -> bool:
-    """Tell whether a line may be the first line of an error; most lines with a word such as `error` only mention it."""
+    """Return whether a line may be the first line of an error; most lines with words such as `error` only mention it.
+    """
     ((_, shown),) = without_progress([(0, line)])
     plain = strip_line(shown).lstrip()
     return _error().match(plain) is not None or _timed_error().match(plain) is not None

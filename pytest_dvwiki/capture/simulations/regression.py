@@ -104,7 +104,7 @@ class LoggedTest(Struct, frozen=True, kw_only=True):
 
     @property
     def expected_to_fail(self) -> bool:
-        """Tell whether the test failed as expected, and therefore passed."""
+        """Return whether the test failed as expected, and therefore passed."""
         return self.judgement == "xfailed" or "as expected" in self.note
 
     @property

@@ -411,7 +411,7 @@ def _keyword(name: str) -> str:
 
 
 def _contains(text: str, part: str) -> bool:
-    """Tell whether `part` selects `text` in pytest's `-k` and the two differ."""
+    """Return whether `part` selects `text` in pytest's `-k` and the two differ."""
     return part.lower() in text.lower() and part != text
 
 

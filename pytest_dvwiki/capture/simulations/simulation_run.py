@@ -176,7 +176,7 @@ class SimulationRun:
         return LogReference(path=redact(shown_path(str(log.path), self.sim.root)), line=line, sha256=one.sha256)
 
     def began(self) -> bool:
-        """Tell whether a test or a simulation began."""
+        """Return whether a test or a simulation began."""
         return bool(self.tests) or any(one.started for one in (self.main, *self.sides))
 
     @functools.cached_property
@@ -203,7 +203,7 @@ class SimulationRun:
 
 
 def _ended_by_itself(test: CocotbTest) -> bool:
-    """Tell whether a test ended before a person interrupted the simulation, and not by the interrupt itself."""
+    """Return whether a test ended before a person interrupted the simulation, and not by the interrupt itself."""
     return test.started and not test.unfinished and test.exception != "KeyboardInterrupt"
 
 

@@ -86,7 +86,7 @@ def test_a_json_list_is_read_and_a_folder_is_not_full_of_reports(
     (root / "r" / "list.json").write_text(json.dumps(rows))
     (root / "r" / "README.md").write_text(REPORT)
     assert main(["ingest", "r"]) == 1
-    assert "in this folder; name another folder, or single files" in capsys.readouterr().err
+    assert "in this folder; pass another folder, or single files" in capsys.readouterr().err
     assert main(["ingest", "r/list.json", "--task", "nightly"]) == 0
     assert "r/list.json: 2 causes, 2 new" in capsys.readouterr().out
     assert written(root)[0]["caller_task"] == "nightly"

@@ -234,7 +234,7 @@ def test_a_url_with_nothing_in_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "notes" / "waves.bin").write_bytes(bytes(range(256)) * 8)
     given = [f"file://{tmp_path}/{name}" for name in ("notes", "notes/waves.bin", "run", "run/..")]
     found = find_artefacts(given, root=tmp_path, scratch=tmp_path / ".scratch")
-    nothing = "no results file, log or coverage report at this URL; name another URL"
+    nothing = "no results file, log or coverage report at this URL; pass another URL"
     assert found.problems[:2] == [f"{url}: {nothing}" for url in given[:2]]
     assert {PurePosixPath(name).name for name in names(found)} == {"results.xml", "sim.log"}
 
