@@ -75,8 +75,7 @@ class Difference(Struct, ListedCommits, frozen=True, kw_only=True):
 
     change: Change
     log: tuple[str, ...] = ()
-    """The newest commits, as in `git log --oneline`; commits that touch files which the evidence mentions may come first.
-    """
+    """The newest commits, as in `git log --oneline`; commits that touch files in the evidence may come first."""
     log_count: int = 0
     unread_count: int = 0
     """Number of commits that change no code which the failing simulation read; they are last in `log`."""

@@ -3,7 +3,7 @@ r"""The data of a run that is not yet archived, written to disk as soon as they 
 `.agent/journal/{task_id}/` holds one file for each process that runs tests. Each line is a JSON object, written with
 one append: `start`, `sources` (the commit and the uncommitted changes), `begin` (an item starts a child: where its
 output and files go), `end`, `failure`, and for tests that report from inside a simulator `test_begin` and `test_end`.
-The process holds a lock on its file while it lives, so that the next run can tell a killed run from a running one.
+The process keeps its file locked, so that the next run can distinguish a killed run from a running one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Begin(Struct, frozen=True):
     spool: tuple[str, ...]
     """Names of the files beside the journal with the output of the item's children; empty if no output was kept."""
     folder: str
-    """Absolute path of the folder in which the first child was started."""
+    """Working directory of the first child, as an absolute path."""
     environment: dict[str, str]
     program: str
     time: float
@@ -63,7 +63,7 @@ class Begin(Struct, frozen=True):
 
 
 class NoPlaceError(OSError):
-    """No journal folder can be written to; the plugin then cannot write other files either, and says so once."""
+    """No journal folder can be written to; the plugin then writes no other files either, and reports this once."""
 
 
 class Journal:
@@ -154,7 +154,7 @@ class Journal:
 
 
 def _value(name: str, value: str) -> str:
-    """Return the value of an environment variable, masked if its name shows that it is a secret."""
+    """Return the value of an environment variable, masked if its name marks it as a secret."""
     return redact(f"{name}={value}").partition("=")[2]
 
 
@@ -162,7 +162,7 @@ def open_journal(places: Sequence[JournalFolder], task_id: str, process: str = M
     """Open a journal in the first folder that can be written to.
 
     Args:
-        places: Journal folders, the best first.
+        places: Journal folders in order of preference.
         task_id: Task id of the run.
         process: `main`, or the name of the xdist worker.
 

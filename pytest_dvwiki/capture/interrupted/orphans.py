@@ -1,7 +1,7 @@
-"""Journals of killed runs: runs that are not archived, and whose processes are gone.
+"""Journals of killed runs: these runs were not archived, and their processes are gone.
 
-Whoever can write to the folder of a journal can write anything into the journal. Therefore a journal is read within
-limits, line by line, and invalid lines are skipped.
+Anyone who can write to a journal's folder can forge the journal. It is therefore read line by line, within limits, and
+invalid lines are skipped.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.interrupted.places import JournalFolder
 
 _OTHER_HOST_SILENCE = 3600.0
-"""Seconds without a write after which another machine's journal counts as abandoned: locks may not work across NFS."""
+"""Seconds without a write after which another machine's journal is taken over: locks may not work across NFS."""
 _MOST_PROCESSES = 256
 """Maximum number of journals in the folder of a run; a folder with more is ignored."""
 _MOST_BYTES = reading.MOST
@@ -48,23 +48,23 @@ class Orphan(Struct, frozen=True):
     folder: Path
     task_id: str
     owner: int
-    """User id of the user who ran it; other users' files are not read."""
+    """Id of the user who started the run; files of other users are not read."""
     started: float
     ended: float
     """Time of the last write, seconds since the epoch."""
     failures: tuple[Failure, ...]
     running: tuple[Begin, ...]
-    """The item that each process was running."""
+    """The items that were running, at most one per process."""
     unfinished: tuple[UnfinishedTest, ...]
-    """Tests of cocotb's own plugin that had begun in a simulation of a running item."""
+    """Tests of cocotb's own pytest plugin that were running inside a simulator."""
     vcs: Vcs = field(default_factory=Vcs)
     """The repository when the run began; empty if unknown."""
 
 
 def find_orphans(place: JournalFolder, *, except_for: str, note: Callable[[str], None]) -> Iterator[Orphan]:
-    """Yield the killed runs in a journal folder: runs whose processes are gone.
+    """Yield the killed runs in a journal folder.
 
-    Each journal stays locked while the caller works on it, so that two runs do not take over the same journal.
+    Each journal stays locked while the caller works on it, so that no two runs take over the same journal.
 
     Args:
         place: The journal folder.
@@ -95,7 +95,7 @@ def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None
 
     Args:
         folder: Folder of the run.
-        silence: Seconds without a write after which a journal of another machine counts as abandoned.
+        silence: Seconds without a write after which another machine's journal is taken over.
 
     Yields:
         The journal of a killed run; None if there is none, or the run is still in progress.
@@ -114,7 +114,7 @@ def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None
 
 
 def moved(orphan: Orphan) -> Orphan:
-    """Return a journal that was copied from elsewhere, without the names of files outside its folder."""
+    """Return a journal that was copied from another machine, without the paths of that machine's logs."""
     return replace(orphan, running=tuple(replace(begin, opened=()) for begin in orphan.running))
 
 
@@ -198,7 +198,7 @@ class _EventReader:
 
 
 def _checked(vcs: Vcs) -> Vcs:
-    """Return the state of a repository without values that are impossible in git; the commit is later passed to git."""
+    """Return the recorded state of a repository, or an empty one if it is invalid: the commit is later passed to git."""
     if vcs.commit is None or not (COMMIT.fullmatch(vcs.commit) or is_revision(vcs.commit)):
         return Vcs()
     branch = clean_text(vcs.branch) if vcs.branch else None

@@ -1,4 +1,4 @@
-"""Journal folders: each belongs to one project, and only the users of that project can write to it."""
+"""Journal folders: one per project, writable only by the users of the project."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
 
 BUILDS = "builds"
-"""Name of the folder that keeps the last builds, beside the folders of the runs."""
+"""Name of the folder with the last builds, next to the folders of runs."""
 _RUN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,199}")
-"""Valid names of runs."""
+"""Matches the folder name of a run."""
 _MOST_RUNS = 64
 """Maximum number of runs that one session examines; other runs wait until these are archived."""
 
@@ -33,7 +33,7 @@ class JournalFolder(Struct, frozen=True):
 
     folder: Path
     is_inside: bool = False
-    """Whether the folder is in the project; whoever can write into the project controls it anyway."""
+    """Whether the folder is in the project; if so, its owner and permissions are not checked."""
 
     def make(self) -> None:
         """Make the folder, accessible to its owner only.
@@ -51,7 +51,7 @@ class JournalFolder(Struct, frozen=True):
 
         Raises:
             FileNotFoundError, NotADirectoryError: There is no such folder.
-            UnreadableError: It is a link or not a folder, or it is outside the project and open to another user.
+            UnreadableError: It is a link or not a folder, or it is outside the project and accessible to other users.
         """
         status = self.folder.lstat()
         if reason := _reason(status, is_inside=self.is_inside):
@@ -60,7 +60,7 @@ class JournalFolder(Struct, frozen=True):
 
     @property
     def builds(self) -> Path | None:
-        """Return the folder in which the last builds are kept; None if the place cannot be trusted."""
+        """Return the folder of the last builds; None if the journal folder cannot be trusted."""
         try:
             self.check()
         except UnreadableError:
@@ -107,12 +107,7 @@ def _reason(status: os.stat_result, *, is_inside: bool) -> str:
 
 
 def places_of(layout: Layout, cache: Path | None) -> tuple[JournalFolder, ...]:
-    """Return a project's journal folders, the best first: beside the wiki, in a cache, in the temporary folder.
-
-    Args:
-        layout: The project.
-        cache: A folder of pytest's cache, which several projects may share; None if there is none.
-    """
+    """Return a project's journal folders by preference: beside the wiki, in a cache, in the temporary folder."""
     places = [JournalFolder(layout.journal, is_inside=layout.is_inside)]
     if cache is not None:
         places.append(JournalFolder(cache / layout.key))

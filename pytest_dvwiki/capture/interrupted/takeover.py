@@ -1,4 +1,4 @@
-"""Takeover of a killed run: its unfinished tests become failures with the evidence in their spool or log."""
+"""Takeover of a killed run: its unfinished tests become failures, with evidence from their spools and logs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Interest, Source
 
 _MOST_BYTES = 1 << 30
-"""Maximum number of bytes that are read from all texts of a run."""
+"""Maximum number of bytes read from the spools and logs of a run."""
 _MOST_LOGS = 3
 """Maximum number of logs that are read for an item."""
 _STREAMS: tuple[Source, ...] = ("stdout", "stderr")
@@ -38,7 +38,7 @@ class Remains(Struct, frozen=True):
 
     failures: tuple[Failure, ...]
     results: tuple[Result, ...]
-    """The results of tests that failed, and of tests that ended before the kill, if a log shows them."""
+    """Results of failed tests, and of tests that a log shows to have ended before the kill."""
     simulators: tuple[Simulator, ...]
 
 
@@ -47,8 +47,8 @@ def remains_of(orphan: Orphan, *, root: Path, interest: Interest) -> Remains:
 
     Args:
         orphan: The journal of the run.
-        root: Folder that paths are shown relative to; no log outside it is read.
-        interest: Decides which lines of a long text to keep.
+        root: Displayed paths are relative to this folder; no log outside it is read.
+        interest: Decides which lines of a long log to keep.
     """
     reported = tuple(_reported(orphan))
     failures = list(reported)
@@ -124,7 +124,7 @@ def _reported(orphan: Orphan) -> Iterator[Failure]:
 
 
 def _of_item(failures: tuple[Failure, ...], unfinished: UnfinishedTest | None) -> tuple[Failure, ...]:
-    """Return the failures of an item; for a native runner only the failure of the test that was running in it."""
+    """Return the failures of an item; for a native runner, only the failure of its unfinished test."""
     return failures if unfinished is None else (cut_off(failures[-1], unfinished),)
 
 
@@ -140,11 +140,11 @@ def _cut_short(begin: Begin) -> Failure:
 
 
 class _OwnTexts:
-    """The texts of a run that its journal names: the output of its children, and logs of the project.
+    """The spools and logs listed in a run's journal.
 
-    A journal may name any file, but only the run's own files are read: they are beside the journal or below the root,
-    belong to the user who started the run, and are not links. The total number of bytes is limited; if a text is too
-    long, only its end is read.
+    A journal can list any file, but only the run's own files are read: regular files beside the journal or below the
+    root that belong to the user who started the run. The total number of bytes is limited; of a file that is too long,
+    only the end is read.
     """
 
     def __init__(self, orphan: Orphan, root: Path) -> None:
@@ -153,7 +153,7 @@ class _OwnTexts:
         self._left = _MOST_BYTES
 
     def of(self, begin: Begin) -> Iterator[LogText]:
-        """Yield the texts of an item."""
+        """Yield the spools and logs of an item."""
         folder = self._orphan.folder
         for name, source in zip(begin.spool, _STREAMS, strict=False):
             yield from self._text(source, folder / name, folder)

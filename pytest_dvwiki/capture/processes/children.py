@@ -1,10 +1,10 @@
 """Detection of the child processes that a test starts, and of the log files opened for them.
 
-Python raises an audit event before each `subprocess.Popen`, whoever calls it: cocotb's runner, cocotb-test, a test's
-own `subprocess.run(["make"])`. The event gives the folder of a possible simulation, and its environment, which
-names cocotb's results file; the files opened for writing show where its output goes. An audit hook cannot be removed,
-and it costs a microsecond for every event of the process (attribute look-ups, `id`), so it is added only with the first
-child that starts while a test runs.
+Python raises an audit event before each `subprocess.Popen`, whether cocotb's runner, cocotb-test or the test itself
+calls it. The event shows the working directory and the environment of a possible simulation, including the path of
+cocotb's results file. Events of files opened for writing show where the output goes. An audit hook cannot be removed,
+and costs a microsecond for every event of the process (attribute look-ups, `id`), so it is added only when the first
+child starts during a test.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NO_LOG = frozenset(
     {".py", ".pyc", ".pyo", ".so", ".sh", ".v", ".sv", ".vh", ".svh", ".vhd", ".vhdl", ".f", ".cmd", ".json"}
 )
 _LIMIT = 64
-"""Maximum number of children, and of opened files, kept for one test: the newest, and always the first child."""
+"""Maximum number of children and of opened files kept per test: the newest, and always the first child."""
 
 
 class Child(Struct, frozen=True):
@@ -69,7 +69,7 @@ class Children(Struct):
     opened: list[Path] = field(default_factory=list)
     """Files opened for writing, which may receive a child's output."""
     setups: list[tuple[Child, Setup]] = field(default_factory=list)
-    """What each child that is a tool builds or runs, in order; added by the caller."""
+    """What each tool among the children builds or runs, in order; added by the caller."""
 
     def add_setup(self, child: Child, setup: Setup) -> None:
         """Record what a child builds or runs."""
@@ -104,7 +104,7 @@ class _Hook:
     def __init__(self) -> None:
         self.listener: Children | None = None
         self.installed = False
-        """Whether the hook is installed; Python calls the hook from the first child on."""
+        """Whether the hook is installed, which happens with the first child."""
         self._busy = threading.local()
 
     def __call__(self, event: str, arguments: tuple[object, ...]) -> None:
@@ -223,7 +223,7 @@ def listen(children: Children | None) -> None:
 
 @contextmanager
 def unwatched() -> Iterator[None]:
-    """Suspend the recording of child processes, because the plugin's own children belong to no test."""
+    """Suspend the recording of child processes while the plugin starts its own."""
     listener, _hook.listener = _hook.listener, None
     try:
         yield

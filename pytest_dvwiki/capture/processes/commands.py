@@ -1,7 +1,7 @@
 """Splitting of a command line into the commands that it runs: through a shell, `env`, `timeout` and the like.
 
-Tests often start `sh -c "cd fifo && make > sim.log"` or `timeout 600 make`: the folder, the variables and the log are
-those of the make inside.
+Tests often start `sh -c "cd fifo && make > sim.log"` or `timeout 600 make`. What matters is the folder, the variables
+and the log of the inner make.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WRAPPERS = {
     "time": ("fo", 0),
     "timeout": ("ks", 1),
 }
-"""Maps a program that runs another one to its options that take a value, and the number of its own arguments."""
+"""Maps a wrapper program to its options that take a value, and to the number of its own arguments."""
 _KEYWORDS = frozenset({"!", "{", "}", "command", "do", "done", "else", "exec", "fi", "if", "then", "until", "while"})
 _UTILITIES = frozenset(
     {
@@ -51,7 +51,7 @@ class SimpleCommand(Struct, frozen=True, kw_only=True):
     variables: dict[str, str] = field(default_factory=dict)
     """Variables that the command line assigns for this command."""
     outputs: tuple[str, ...] = ()
-    """Files to which the shell redirects the command's output."""
+    """Files that receive the command's output."""
 
 
 def commands(words: Sequence[str], folder: str) -> list[SimpleCommand]:
@@ -59,7 +59,7 @@ def commands(words: Sequence[str], folder: str) -> list[SimpleCommand]:
 
     Args:
         words: The command line.
-        folder: Absolute path of the folder that it starts in.
+        folder: Working directory of the command line, as an absolute path.
     """
     given = SimpleCommand(words=tuple(words), folder=folder)
     return list(_unwrapped(given))[:_LIMIT] or [given]

@@ -1,4 +1,4 @@
-"""How a simulation's processes ended, and the sentence that says so."""
+"""How a simulation ended, and a sentence that describes it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,24 @@ if TYPE_CHECKING:
 
 _STATUS = re.compile(r"(?:return code: |terminated with error |returned non-zero exit status )(-?\d{1,10})")
 _HANDLED = re.compile(r"Exiting pid: \d+ with signum: (\d{1,3})\b")
-"""Message of cocotb-test's own handler for Ctrl-C and SIGTERM."""
+"""Matches the message of cocotb-test's handler for Ctrl-C and SIGTERM."""
 _TIMEOUT = re.compile(
     r"Timeout \(>[\d.]+s\) from pytest-timeout|TimeoutExpired: Command .{1,200} timed out after [\d.]+ seconds"
 )
 _LIMIT_PROGRAM = re.compile(r"Command '(?:\['|\S*/)?timeout\b.* returned non-zero exit status 124\b")
-"""Message that shows that the program `timeout` reached its limit."""
+"""Matches the exception for a command that the program `timeout` stopped."""
 _SAID_BY_MAKE = re.compile(
     r"^make(?:\[\d+\])?: (?:\*\*\* )?\[.{1,400}\] "
     r"(?:Error (?P<status>\d{3})|(?P<words>[A-Z][\w/ ]+?)(?:: \d+)?)(?: \(core dumped\))?(?: \(ignored\))?$"
 )
-"""Message of make; it ignores the status of a command after `-`, as cocotb's Makefile has it for Verilator."""
+"""Matches make's message about a failed command.
+
+A leading `-`, as in cocotb's Makefile for Verilator, makes make ignore the failure.
+"""
 _SIGNALS = {(signal.strsignal(number) or "").partition(":")[0]: number for number in signal.valid_signals()}
-"""Maps the C library's words for a signal to its number; macOS adds the number to the words."""
+"""Maps the C library's description of a signal, without the number that macOS adds, to the signal."""
 _SENT = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
-"""Signals that another process sends; a program that crashes ends with other signals."""
+"""Signals that come from another process, not from a crash."""
 FROM_OUTSIDE = "the run was killed from outside"
 _BUILD_CALL = re.compile(r"^>.*\bbuild\(", re.MULTILINE)
 _TEST_CALL = re.compile(r"^>.*\b(?:test|run)\(", re.MULTILINE)
@@ -38,15 +41,15 @@ _LIMIT_STATUS = 124
 
 
 class Ending(Struct, frozen=True, kw_only=True):
-    """The end of a simulation, or of the build before it, as far as the caller saw it."""
+    """How a simulation or the build before it ended, as far as is known."""
 
     status: int | None = None
     """Exit status; None if unknown."""
     signal: int | None = None
     interrupted: bool = False
-    """Whether a person ended the simulation; tests that had not failed by then do not count as failed."""
+    """Whether the user interrupted the simulation; only tests that had failed before are failures."""
     timeout: str | None = None
-    """Message of pytest-timeout, or of the `timeout=` of a subprocess."""
+    """Timeout message of pytest-timeout or `subprocess`; None if there is none."""
     cut_short: bool = False
     building: bool | None = None
     """True if the build failed, False if the simulation did; None if unknown."""
@@ -65,7 +68,7 @@ class Ending(Struct, frozen=True, kw_only=True):
 
     @property
     def from_outside(self) -> str:
-        """Return what ended the simulation from outside, so that a rerun may end differently; empty if nothing did."""
+        """Describe what ended the simulation from outside; empty if nothing did. A rerun may end differently."""
         if self.cut_short:
             return FROM_OUTSIDE
         if self.signal in _SENT and not self.limited and self.timeout is None:
@@ -74,7 +77,7 @@ class Ending(Struct, frozen=True, kw_only=True):
 
 
 def read_ending(*, status: int | None, error: str, longrepr: str, cut_short: bool) -> Ending:
-    """Derive the ending from an exit status and from the exception and report of the item."""
+    """Derive the ending from the exit status, exception and report of the item."""
     if status is None and (found := _STATUS.search(error) or _STATUS.search(longrepr)):
         status = int(found[1])
     limited = status == _LIMIT_STATUS and _LIMIT_PROGRAM.search(error) is not None
@@ -93,13 +96,13 @@ def read_ending(*, status: int | None, error: str, longrepr: str, cut_short: boo
 
 
 def timeout_in(text: str) -> str | None:
-    """Return the message of pytest-timeout, or of the `timeout=` of a subprocess, in a text; None if there is none."""
+    """Return the timeout message of pytest-timeout or `subprocess` in a string; None if there is none."""
     found = _TIMEOUT.search(text)
     return found[0] if found else None
 
 
 def status_in(lines: Iterable[str]) -> int | None:
-    """Return the status with which make reports that a signal ended its command; None if there is none."""
+    """Return the status of a command that was ended by a signal, from make's message; None without a message."""
     for line in lines:
         if found := _SAID_BY_MAKE.match(line):
             if found["words"] in _SIGNALS:
@@ -112,15 +115,7 @@ def status_in(lines: Iterable[str]) -> int | None:
 def sentence(
     ending: Ending, *, simulator: str | None, test: str | None, time: str | None, finished: bool
 ) -> str | None:
-    """Return a sentence about what ended a simulation, or about its bad exit status; None if there is neither.
-
-    Args:
-        ending: The ending.
-        simulator: Short name of the simulator.
-        test: The test that was running.
-        time: The last simulation time in the log.
-        finished: Whether all tests had ended.
-    """
+    """Describe what ended a simulation, or its bad exit status, in a sentence; None if there is neither."""
     where = " after its last test" if finished else place(test, time)
     name = f"simulator {simulator}" if simulator else "the simulator"
     if ending.cut_short:
@@ -140,7 +135,7 @@ def place(test: str | None, time: str | None) -> str:
 
 
 def _signal(status: int | None) -> int | None:
-    """Return the signal that a status stands for: a child's status is then negative, a shell's status above 128."""
+    """Return the signal in an exit status (negative from a child, above 128 from a shell); None if there is none."""
     if status is None:
         return None
     number = -status if status < 0 else status - _SHELL_SIGNALS

@@ -1,9 +1,9 @@
-"""Copies of the output of a test's child processes in files, while the output still reaches its destination.
+"""Copies the output of a test's child processes into files, and forwards it to its destination.
 
 From the start of a test's first child to the end of the phase, file descriptors 1 and 2 refer to two files opened for
-appending. The data are forwarded by a thread or, if nobody watches the output, at the end of the phase. A pipe would
-need no files, but it breaks a child that outlives pytest, and leaves no evidence after a kill.
-Under pytest's own capture the files are the only output of a test whose process was killed.
+appending. A thread forwards the data or, if nobody watches the output, they are forwarded at the end of the phase. A
+pipe would break a child that outlives pytest, and would leave no evidence after a kill: under pytest's default capture,
+these files are all that remains of a killed test's output.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Place = tuple[int, int]
-"""Device and inode of the file that a descriptor refers to."""
+"""Device and inode of an open file."""
 
 _CHUNK = 1 << 18
 _PERIOD = 0.05
@@ -34,7 +34,7 @@ def place_of(descriptor: int) -> Place | None:
 
 
 class _Redirected:
-    """One file descriptor that is redirected to a file for a while."""
+    """A file descriptor that can be redirected to a file."""
 
     def __init__(self, descriptor: int, path: Path) -> None:
         self._descriptor = descriptor
@@ -88,9 +88,9 @@ class _Redirected:
 
 
 class Spool:
-    """Two files that keep the output to file descriptors 1 and 2 while a test's children run.
+    """Two files that receive the output to file descriptors 1 and 2 while a test's children run.
 
-    Each process that runs tests has one spool, which holds the output of one test at a time.
+    Each process that runs tests has one spool. It holds the output of one test at a time.
 
     Args:
         base: Path of the files, without their suffixes `.out` and `.err`.

@@ -1,7 +1,7 @@
 """Parsing of command lines of compilers and simulators: top, parameters, defines, plusargs, and the files read.
 
-Paths, seeds, names of tests and options that only affect the output are left out. Therefore the same design has the
-same configuration in another folder, with another seed, or with waves.
+Paths, seeds, names of tests and options that only affect the output are left out, so that a design has the same
+configuration in another folder, with another seed, or with waves.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _HDL = frozenset({".v", ".sv", ".vh", ".svh", ".vlt", ".vp", ".svp", ".vams", ".vhd", ".vhdl"})
 _READ_LIMIT = 1 << 18
-"""Maximum number of bytes of a file list or a script that are read."""
+"""Maximum number of bytes read from a file list or script."""
 _WORD_LIMIT = 20_000
 _DEPTH = 8
 _DUMP_TOPS = frozenset({"cocotb_iverilog_dump", "iverilog_dump"})
@@ -44,14 +44,14 @@ _LINE_COMMENT = re.compile(r"(?://|(?<!\S)#)[^\n]*")
 _COMMENT = re.compile(rf"/\*.*?\*/|{_LINE_COMMENT.pattern}", re.DOTALL)
 _LISTED = re.compile(r'"[^"\n]*"|\S+')
 _CARRIERS = re.compile(r"(?:perl|python[\d.]*|gdb|valgrind|rr|strace|perf|taskset|numactl|wine)(?:\.exe)?")
-"""Programs that run a tool given as their argument."""
+"""Matches programs that run another program given as an argument."""
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
-    """The facts about the design that a command line builds or runs."""
+    """What a command line says about the design that it builds or runs."""
 
     simulator: str | None
-    """Name of the tool; None for a simulation that is an executable of its own."""
+    """Name of the tool; None for a simulation that was compiled to an executable."""
     builds: bool
     runs: bool
     items: frozenset[str]
@@ -77,9 +77,9 @@ def read_call(
 
     Args:
         words: The command line.
-        folder: Absolute path of the folder in which the command starts.
+        folder: Working directory of the command, as an absolute path.
         variables: Environment variables of the command.
-        runs: Whether the line is known to run a simulation; then an unknown program counts as one that a tool built.
+        runs: Whether the command is known to run a simulation; an unknown program is then a compiled simulation.
     """
     name, arguments = _program(words)
     reader = _CallReader(folder, variables or {})
@@ -109,7 +109,7 @@ def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
 
 
 def _script(words: Sequence[str], folder: str) -> str:
-    """Return the text of the script that a simulator is given by `-do FILE`; empty if there is none."""
+    """Return the content of the script in a simulator's option `-do FILE`; empty if there is none."""
     for number, word in enumerate(words):
         # cocotb-test writes `-do do FILE`.
         given = [one for one in words[number + 1 : number + 3] if one != "do"][:1] if word == "-do" else ()
@@ -132,7 +132,7 @@ def absolute(folder: str, word: str) -> str:
 
 
 def _without_folders(text: str) -> str:
-    """Return a value with files reduced to their names and folders removed; a quotient such as `A/B` stays."""
+    """Return a value without folders, so that files keep only their names; a quotient such as `A/B` stays."""
 
     def without(found: re.Match[str]) -> str:
         is_path = found[0][0] in "/\\.~" or found[0][1:2] == ":" or _FILE.match(text, found.end())
@@ -159,7 +159,7 @@ class _CallReader:
         self._artefact: str | None = None
 
     def scripted(self, script: str) -> ToolCall | None:
-        """Return the merged call of all commands in a simulator's script; None if there is none."""
+        """Return one call that merges all commands in a simulator's script; None if there are none."""
         calls = []
         for line in script.splitlines():
             with suppress(ValueError):
@@ -207,7 +207,7 @@ class _CallReader:
         return None if says_nothing and not is_asked_to_run else call
 
     def _places(self, program: Program) -> Iterator[str]:
-        """Yield the paths where a tool puts, or finds, its build."""
+        """Yield the paths where a tool writes or expects its build."""
         folders = [absolute(self._folder, each) for each in self._folders]
         if program.has_library:
             yield from folders or [self._folder]
@@ -238,7 +238,7 @@ class _CallReader:
         )
 
     def _take(self, program: Program, words: Sequence[str]) -> None:
-        """Process the words in order; the option for a file list is replaced by the words in the list."""
+        """Process the words in order, replacing each file list by its content."""
         # Each word with the folder that its path is relative to, and its depth in file lists.
         waiting = [(word, self._folder, 0) for word in reversed(words)]
         for _ in range(_WORD_LIMIT):
@@ -323,7 +323,7 @@ class _CallReader:
 
 @functools.cache
 def _tool_option() -> re.Pattern[str]:
-    """Return an expression for plus options that belong to tools."""
+    """Return an expression that matches the tools' own options with a leading `+`."""
     options = simulators.either(lambda tool: tool.plus_options, "libext|libverbose|timescale")
     return re.compile(rf"\+{options}\b", re.IGNORECASE)
 

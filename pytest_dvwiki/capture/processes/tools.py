@@ -1,4 +1,4 @@
-"""Detection of HDL tools among programs, and of what cocotb runs."""
+"""Recognition of HDL tools and cocotb simulations among child processes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.processes.children import Child
 
 _DRIVERS = frozenset({"cmake", "gmake", "make"})
-"""Programs that run tools."""
+"""Build programs that call tools."""
 _RESULTS = "COCOTB_RESULTS_FILE"
 _MAKES = frozenset({"make", "gmake"})
 _MAKE_OPTIONS = {"-C": True, "--directory": True, "-f": False, "--file": False, "--makefile": False}
-"""Maps an option of make that takes a path to whether the path is make's working folder."""
+"""Options of make that take a path, and whether make changes to that path."""
 
 
 def is_simulation(child: Child) -> bool:
@@ -27,14 +27,14 @@ def is_simulation(child: Child) -> bool:
 
 
 def is_tool(child: Child) -> bool:
-    """Return whether a child is a simulator, an HDL compiler, or a program that runs one."""
+    """Return whether a child is a simulator, an HDL compiler, or a build program that may call them."""
     # Verilator is started through perl; therefore its own name is the second word.
     words = (child.program, *(os.path.basename(word) for word in child.arguments[1:2]))  # noqa: PTH119
     return any(word in _DRIVERS or simulator_name(word) is not None for word in words)
 
 
 def simulator_name(program: str) -> str | None:
-    """Return the short name of the simulator that a program belongs to; None if there is none."""
+    """Return the short name of the simulator that a program is part of; None if there is none."""
     return simulators.owners().get(program.removesuffix(".exe"))
 
 
@@ -48,7 +48,7 @@ def results_file(child: Child) -> Path | None:
 
 
 def working_folder(child: Child) -> Path:
-    """Return the folder that a child works in; for make, the folder of `-C DIR`, `-CDIR` or `--directory=DIR`."""
+    """Return the working folder of a child; for make, the folder of `-C DIR`, `-CDIR` or `--directory=DIR`."""
     return _place_of_make(child)[0] if is_make(child) else child.folder
 
 
@@ -59,7 +59,7 @@ def makefile_of(child: Child) -> Path | None:
 
 
 def _place_of_make(child: Child) -> tuple[Path, str | None]:
-    """Return the folder in which a call of make works, and the Makefile that it was given."""
+    """Return the working folder of a call of make, and the Makefile given on its command line."""
     folder, file = child.folder, None
     words = iter(child.arguments[1:])
     for word in words:
@@ -92,5 +92,5 @@ def seed(environment: Mapping[str, str]) -> str | None:
 
 
 def makefiles(folder: Path) -> list[Path]:
-    """Return the Makefile of a folder, as make finds it, in a list; empty if there is none."""
+    """Return a list with the Makefile that make would use in a folder; empty if there is none."""
     return [path for name in ("GNUmakefile", "makefile", "Makefile") if (path := folder / name).is_file()][:1]

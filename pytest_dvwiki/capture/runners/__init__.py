@@ -1,7 +1,7 @@
 """Regression runners other than pytest: one module per runner; every module in this folder is loaded.
 
-A module says which file of a finished run it recognises, and reads the tests from that file, with their seeds, logs and
-commands. FuseSoC writes no such file: its module identifies the run whose logs are in a folder.
+A module recognises the results file of its runner, and reads the tests, seeds, logs and commands from it. FuseSoC
+writes no results file; its module identifies the run by the folder of the logs.
 """
 
 from __future__ import annotations
@@ -24,5 +24,5 @@ def runners() -> tuple[Runner, ...]:
 
 
 def runner_of(name: str, head: bytes) -> Runner | None:
-    """Return the runner that wrote a file, by the file's name and its first bytes; None if no runner wrote it."""
+    """Return the runner that wrote a file, judged by the file's name and first bytes; None if no runner wrote it."""
     return next((runner for runner in runners() if runner.recognises(name, head)), None)

@@ -22,10 +22,10 @@ _HEAD = re.compile(rb'\s*\{\s*"block":\s*\{\s*"name":')
 _PASSED = re.compile(r"\d{1,6}\.(\S{1,200})\.(\d{1,100})")
 _WORD = re.compile(r"[\w.-]{1,80}")
 _CALLED_WITH = re.compile(rb" seed=(\d+)")
-"""The seed in the call that dvsim writes at the beginning of a log."""
+"""Matches the seed in the command that dvsim writes at the start of a log."""
 _BEGINNING = 1 << 16
 _DEPTH = 8
-"""Maximum number of trailing parts of a log's path that are tried in order to find the log beside the reports."""
+"""Maximum number of trailing path components that are used to look for a log near the report."""
 _UNKNOWN = "unknown"
 _NO_REASON = "dvsim counts it as failed and gives no reason"
 _AGAIN = "have dvsim write it again"
@@ -138,12 +138,12 @@ def _cases(path: Path, report: _Report, tests: dict[str, _Counts], configuration
 
 
 def _block(report: _Report) -> str:
-    """Return the name of the block with its variant, as in the names of its files and folders."""
+    """Return the name of the block with its variant, as used in file names."""
     return "_".join(filter(None, (report.block.name, report.block.variant)))
 
 
 def _seeds_of_passes(path: Path, report: _Report) -> dict[str, list[str | None]]:
-    """Return the seeds of the tests that passed, from the links that dvsim makes for them beside its reports."""
+    """Return the seeds of the passed tests, from the links that dvsim creates for them near its reports."""
     name = f"{_block(report)}-sim-{report.tool.name}"
     found: dict[str, list[str | None]] = {}
     if not _WORD.fullmatch(name):
@@ -161,9 +161,9 @@ def _seeds_of_passes(path: Path, report: _Report) -> dict[str, list[str | None]]
 
 
 def _log(path: Path, log: str, seed: str | None) -> tuple[str, ...]:
-    """Return the path of a job's log beside the reports, in a tuple; log and reports may have been moved together.
+    """Return a tuple with the path of a job's log relative to the report; they may have been moved together.
 
-    The tuple is empty if there is no such log, or if it shows another seed: a later run has then replaced it.
+    The tuple is empty if there is no log, or if a later run with another seed has replaced it.
     """
     parts = log.split("/")[-_DEPTH:]
     for count in range(len(parts) if ".." not in parts else 0, 1, -1):
@@ -178,7 +178,7 @@ def _log(path: Path, log: str, seed: str | None) -> tuple[str, ...]:
 
 
 def _configuration(path: Path, report: _Report) -> tuple[Path | None, str | None]:
-    """Return the project's folder and, relative to it, the block's configuration file; None for both if not found."""
+    """Return the project's folder, and the relative path of the block's configuration; None for both if not found."""
     plan = PurePosixPath(report.testplan_ref or "")
     file = plan.parents[1] / "dv" / f"{report.block.name}_sim_cfg.hjson" if len(plan.parts) > 2 else None  # noqa: PLR2004
     if file is None or file.is_absolute() or ".." in file.parts:

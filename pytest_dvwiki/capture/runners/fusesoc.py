@@ -1,4 +1,4 @@
-"""FuseSoC: it writes no results, but a description (`*.eda.yml`) of the run whose logs are beside it."""
+"""FuseSoC: instead of results, it writes a description (`*.eda.yml`) of the run beside the logs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pytest_dvwiki.redact import clean
 
 _SUFFIX = ".eda.yml"
 _DEPTH = 3
-"""Number of folder levels from the folder in which fusesoc was called down to the folder of the logs."""
+"""Number of levels from fusesoc's working directory down to the folder of the logs."""
 _CLOCK_STEP = 2.0
-"""Seconds to which some archives round the time of a file."""
+"""Resolution of file times in some archives, in seconds."""
 _WORD = re.compile(r"\w{1,100}")
 
 
 def run_of(log: Path) -> NamedRun | None:
-    """Return the run that wrote a log; None if FuseSoC did not make the log's folder.
+    """Return the run that wrote a log; None if FuseSoC did not create the log's folder.
 
     The description is rewritten before each run, so seed and parameters of an older log are unknown.
     """
@@ -40,7 +40,7 @@ def _time(path: Path) -> float:
 
 @functools.lru_cache(maxsize=64)
 def run_in(folder: Path) -> NamedRun | None:
-    """Return the run whose tools ran in a folder; None if FuseSoC did not make the folder.
+    """Return the run that used a folder; None if FuseSoC did not create the folder.
 
     Args:
         folder: The work root of a target: `build/CORE/TARGET`, or `build/CORE/TARGET-TOOL` of the older backends.
@@ -94,7 +94,7 @@ def _sanitised(core: str) -> str:
 
 
 def _roots(start: Path, files: list[Path]) -> list[str]:
-    """Return the option that names the folder of the cores; empty if a configuration file beside the run gives it."""
+    """Return the option for the folder of the cores; empty if a `fusesoc.conf` in the working directory sets it."""
     if not files or (start / "fusesoc.conf").is_file():
         return []
     common = Path(os.path.commonpath([file.parent for file in files]))

@@ -66,10 +66,10 @@ def _case(name: str, lines: Sequence[str], *, seed: str | None, command: tuple[s
 def _seeds(
     folder: Path, programs: Sequence[str], *, is_complete: bool
 ) -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
-    """Yield each program with its seed and the options that generate it again, as far as the files show them.
+    """Yield each program with its seed and the options that generate it again, if the files show them.
 
-    The generator is called once for each batch of a test, with one seed. Run as a UVM test, it makes one program after
-    the other; run in Python (pyflow), it gives each program but the first a random seed.
+    The generator is called once for each batch of a test, with one seed. As a UVM test, it generates all programs of
+    the batch from this seed. In Python (pyflow), it gives every program but the first a random seed.
     """
     batches: dict[str, dict[str, str]] = {}
     for test, number, seed in _SEED.findall(_text(folder / "seed.yaml", missing="")):
@@ -86,7 +86,7 @@ def _seeds(
 
 
 def _is_uvm(log: Path) -> bool:
-    """Return whether the generator ran as a UVM test, by the beginning of its log."""
+    """Return whether the generator ran as a UVM test, judged by the start of its log."""
     try:
         with reading.open_regular(log) as stream:
             return b"UVM_INFO" in stream.read(_BEGINNING)

@@ -17,8 +17,8 @@ class Runner(Struct, frozen=True, kw_only=True):
     """A regression runner: how to recognise and read the files that it leaves behind."""
 
     recognises: Callable[[str, bytes], bool]
-    """Returns whether the runner wrote a file, by the file's name and its first bytes."""
+    """Returns whether the runner wrote a file, given the file's name and first bytes."""
     read: Callable[[Path], ResultsFile]
-    """Reads the tests from a file that the runner wrote; raises `ResultsError` if that is impossible."""
+    """Reads the tests from a file that the runner wrote; raises `ResultsError` if the file cannot be used."""
     logs: tuple[str, ...] = ()
-    """Globs of the logs of the tests, relative to the folder of the file; none of these logs is a run of its own."""
+    """Globs of the tests' logs, relative to the folder of the file; a log that matches is not a run of its own."""

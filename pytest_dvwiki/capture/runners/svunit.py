@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _LOG = "run.log"
 _END = 1 << 16
-"""Bytes at the end of a log that are searched for the summary of the run."""
+"""Number of bytes at the end of a log that are searched for the summary of the run."""
 _SUMMARY = re.compile(rb"\[testrunner\]: (?:PASSED|FAILED) \(")
 _HEAD = re.compile(rb'<testsuites>\s*<testsuite name="\w*">\s*<testcase classname="\w*" name="\w*">')
 
@@ -37,9 +37,9 @@ def _read(path: Path) -> ResultsFile:
 
 
 def _check_log(path: Path) -> None:
-    """Raise a `ResultsError` if the log beside the results is from a later run that ended before its tests.
+    """Raise a `ResultsError` if the log beside the results is from a later run that did not finish.
 
-    A run removes the log of the run before it, but not the results of that run.
+    SVUnit removes the previous run's log when it starts, but not the previous run's results.
     """
     try:
         with reading.open_regular(path.with_name(_LOG)) as stream:
@@ -50,7 +50,7 @@ def _check_log(path: Path) -> None:
         return
     if _SUMMARY.search(end) is None:
         reason = (
-            f"the {_LOG} beside it is from a later run, which did not end; remove {path.name}, or give {_LOG} alone"
+            f"the {_LOG} beside it is from a later run that did not finish; remove {path.name}, or pass only {_LOG}"
         )
         raise ResultsError(path, reason)
 

@@ -1,4 +1,4 @@
-"""VUnit: the file of `--xunit-xml`, which holds the output of each test, and its seed from VUnit 5 on."""
+"""VUnit: the file written by `--xunit-xml`, with the output of each test and, from VUnit 5 on, its seed."""
 
 from __future__ import annotations
 

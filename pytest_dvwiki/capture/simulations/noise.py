@@ -171,8 +171,7 @@ def _timed_error() -> re.Pattern[str]:
 
 
 def _may_begin(line: str) -> bool:
-    """Return whether a line may be the first line of an error; most lines with words such as `error` only mention it.
-    """
+    """Return whether a line may be the first line of an error; most lines with the word `error` only mention it."""
     ((_, shown),) = without_progress([(0, line)])
     plain = strip_line(shown).lstrip()
     return _error().match(plain) is not None or _timed_error().match(plain) is not None

@@ -227,7 +227,7 @@ def test_vunit_names_seed_and_command_and_keeps_the_output_of_each_test(project:
 def test_svunit_names_the_test_for_its_filter_and_its_log_is_no_other_run(project: Path) -> None:
     log = "ERROR: [50][counter_ut]: fail_unless: q == 1 [ q is 2 ] (at ./counter_unit_test.sv line:18)\n"
     write(project, {"tests.xml": SVUNIT, "run.log": log})
-    with pytest.raises(ResultsError, match=r"is from a later run, which did not end; remove tests\.xml"):
+    with pytest.raises(ResultsError, match=r"is from a later run that did not finish; remove tests\.xml"):
         cases(project, "tests.xml")
     write(project, {"run.log": f"{log}INFO:  [50][testrunner]: FAILED (0 of 1 suites passing) [SVUnit 3.38.0]\n"})
     assert [case.command for case in cases(project, "tests.xml")][1:] == [
