@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.files.artefacts import Artefact
     from pytest_dvwiki.capture.files.groups import Group
-    from pytest_dvwiki.capture.leftovers import Leftovers, ReadLog
+    from pytest_dvwiki.capture.leftovers.lone_logs import ReadLog
+    from pytest_dvwiki.capture.leftovers.totals import Leftovers
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.cli.session_reports import SessionReports
@@ -191,7 +192,7 @@ class _Ingest:
     def run(self) -> int:
         from pytest_dvwiki.capture.files.artefacts import find_artefacts  # noqa: PLC0415
         from pytest_dvwiki.capture.files.groups import groups_of  # noqa: PLC0415
-        from pytest_dvwiki.capture.logs_elsewhere import with_logs_elsewhere  # noqa: PLC0415
+        from pytest_dvwiki.capture.leftovers.logs_elsewhere import with_logs_elsewhere  # noqa: PLC0415
 
         root = self._settings.layout.root
         logs = find_artefacts(self._args.log, root=root, scratch=self._scratch / "logs")
@@ -293,7 +294,7 @@ class _Ingest:
     def _read(self, group: Group, logs: Sequence[Artefact], known: Iterable[Path] = ()) -> Leftovers:
         """Read the artefacts of a run, except those that are archived already."""
         from pytest_dvwiki.capture.interrupted.places import places_of  # noqa: PLC0415
-        from pytest_dvwiki.capture.leftovers import read_leftovers  # noqa: PLC0415
+        from pytest_dvwiki.capture.leftovers.reader import read_leftovers  # noqa: PLC0415
         from pytest_dvwiki.capture.simulations.builds import Builds  # noqa: PLC0415
 
         files = (*group.artefacts, *logs)

@@ -6,7 +6,7 @@ import functools
 import pickle
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.leftovers import ReadLog, read_log
+from pytest_dvwiki.capture.leftovers.lone_logs import ReadLog, read_log
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.pipeline.farm import DIED
 

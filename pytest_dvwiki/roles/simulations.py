@@ -113,7 +113,7 @@ def _with_makefiles(call: Call, children: Iterable[Child]) -> Call:
     variables: dict[str, str] = {}
     for child in children:
         if tools.is_make(child):
-            from pytest_dvwiki.capture.simulations import makefiles  # noqa: PLC0415  # loaded only where make was called
+            from pytest_dvwiki.capture.make import makefiles  # noqa: PLC0415  # loaded only where make was called
 
             makefile = tools.makefile_of(child)
             names = makefiles.from_outside(makefiles.text_of(makefile)) if makefile is not None else ()

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.capture.files.results import Case, ResultsError, read_results
-from pytest_dvwiki.capture.make_folders import STOPPED
+from pytest_dvwiki.capture.make.folders import STOPPED
 from pytest_dvwiki.capture.processes.ending import read_ending, sentence, status_in
 from pytest_dvwiki.capture.simulations import reproduce
 from pytest_dvwiki.capture.simulations.builds import UNKNOWN, setup_of_log

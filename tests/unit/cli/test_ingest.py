@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture import run_logs
+from pytest_dvwiki.capture.leftovers import run_logs
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.cli import main
 

@@ -10,15 +10,19 @@ import tarfile
 import time
 import zipfile
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_dvwiki.capture.files.archives import ArchiveError, Budget, unpack
 from pytest_dvwiki.capture.files.artefacts import FoundArtefacts, find_artefacts, sha256_of
-from pytest_dvwiki.capture.leftovers import Leftovers, read_leftovers
+from pytest_dvwiki.capture.leftovers.reader import read_leftovers
 from pytest_dvwiki.patterns.matcher import Matcher
 from pytest_dvwiki.patterns.registry import load_registry
 from pytest_dvwiki.triage.texts.reading import TextClassifier
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.capture.leftovers.totals import Leftovers
 
 PAD = " " * 56
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.simulations.makefiles import from_outside, make_call, text_of
+from pytest_dvwiki.capture.make.makefiles import from_outside, make_call, text_of
 
 from ...effort import seconds
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.which_makefile import Makefiles, MakeRun
+from pytest_dvwiki.capture.make.which_makefile import Makefiles, MakeRun
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.make_folders import stopped_in
+from pytest_dvwiki.capture.make.folders import stopped_in
 
 if TYPE_CHECKING:
     from pathlib import Path

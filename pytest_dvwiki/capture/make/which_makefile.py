@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from pytest_dvwiki.capture.make.makefiles import assignments, text_of
 from pytest_dvwiki.capture.processes.tools import makefiles
-from pytest_dvwiki.capture.simulations.makefiles import assignments, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.results import ResultsError, read_results
-from pytest_dvwiki.capture.leftovers import is_same
+from pytest_dvwiki.capture.leftovers.lone_logs import is_same
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

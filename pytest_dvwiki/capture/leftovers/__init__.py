@@ -1,0 +1,1 @@
+"""Artefacts of earlier runs, read into the same failures and results as live capture would produce."""

@@ -1,0 +1,131 @@
+"""Builds that failed, from the logs of make."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.files.artefacts import Artefact
+from pytest_dvwiki.capture.make.folders import builds_in, failed_sources, sources_in
+from pytest_dvwiki.capture.simulations.builds import NOTHING_KNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pytest_dvwiki.capture.leftovers.log_parts import LogParts
+    from pytest_dvwiki.capture.leftovers.totals import Leftovers
+    from pytest_dvwiki.capture.simulations.regression import Regression
+
+_OF_BUILD = 8
+"""Number of digits of a configuration that identify the build."""
+
+
+class FailedBuilds:
+    """Adds the builds that failed in a run.
+
+    Args:
+        run: The run to which the builds are added.
+        parts: Reads parts of logs.
+        covered: Folders that have a results file.
+    """
+
+    def __init__(self, run: Leftovers, parts: LogParts, covered: Iterable[str]) -> None:
+        self._run = run
+        self._parts = parts
+        self._covered = frozenset(covered)
+
+    def add_stopped(self, log: Artefact, stopped: Sequence[tuple[str, str]]) -> bool:
+        """Add the builds that a log shows to have failed in other folders, and tell whether there are any.
+
+        A folder that has a results file is left out.
+
+        Args:
+            log: The log.
+            stopped: The folders in which make stopped, each with what make logged in that folder.
+        """
+        # If the only folder is not searched for results, a later run that passes has its results beside its own log.
+        folders = [Path(folder) for folder, _ in stopped]
+        if len(folders) == 1 and log.searched is not None and not folders[0].is_relative_to(log.searched):
+            return False
+        found = False
+        for folder, text in stopped:
+            if not Path(folder).is_relative_to(self._parts.root):
+                continue
+            there = self._in_folder(log, Path(folder))
+            part = self._parts.of_text(text)
+            name = self._parts.failed_folder(there, part)
+            if name is None or there.folder in {log.folder, *self._covered}:
+                continue
+            found = True
+            outcome = self._parts.outcome(name, part, there, [log])
+            failures = [failure for failure in outcome.failures if self._parts.has_class(failure)]
+            self._run.add(outcome, failures, there)
+            if failures and not outcome.results:
+                self._run.add_failed_build(name, outcome)
+        return found
+
+    def add_designs(self, log: Artefact, parts: Sequence[Regression], *, least: int = 1) -> bool:
+        """Add the designs of one folder that failed to build, and tell whether there are any.
+
+        A design that another call built is left out: it may have been repaired before that call. A design that its
+        commands do not identify counts as failed if no other call compiled its files.
+
+        Args:
+            log: The log of the folder.
+            parts: The parts of the log.
+            least: Minimum number of failed builds in the log; with fewer, nothing is added.
+        """
+        built = {result.config[:_OF_BUILD] for result in self._run.results if result.config}
+        texts = list(builds_in(_outside_tests(parts)))
+        if sum(self._parts.class_of(text) is not None for text in texts) < least:
+            return False
+        failed = [self._parts.of_text(text) for text in texts]
+        found = False
+        compiled = Counter(command for part in parts for _, command in part.commands)
+        compiled -= Counter(command for part in failed for _, command in part.commands)
+        seen: set[frozenset[str]] = set()
+        for text, part in zip(texts, failed, strict=True):
+            makefile = self._parts.make.makefile(log, [log], part=part)
+            there = self._in_folder(log, makefile.parent) if makefile is not None else log
+            if (name := self._parts.failed_folder(there, part)) is None:
+                continue
+            outcome = self._parts.outcome(name, part, there, [log], text=text)
+            failures = [failure for failure in outcome.failures if self._parts.has_class(failure)]
+            if not failures:
+                continue
+            build = (outcome.config or NOTHING_KNOWN)[:_OF_BUILD]
+            # Where the simulator started, the build itself worked, and the simulation ended before its first test.
+            if build != NOTHING_KNOWN and not part.started:
+                if build in built:
+                    continue
+                built.add(build)
+            elif not part.started:
+                sources = failed_sources(text, [command for _, command in part.commands])
+                if not sources or sources in seen or any(sources <= sources_in(command) for command in compiled):
+                    continue
+                seen.add(sources)
+            found = True
+            self._run.add(outcome, failures, log)
+            self._run.add_failed_build(name, outcome)
+        return found
+
+    def _in_folder(self, log: Artefact, folder: Path) -> Artefact:
+        """Return an artefact for the part of a log about another folder, as if that part were a log in that folder."""
+        path = folder / log.path.name
+        return Artefact(
+            path=path,
+            shown=path.relative_to(self._parts.root).as_posix(),
+            kind="log",
+            modified=log.modified,
+            lasting=log.lasting,
+        )
+
+
+def _outside_tests(parts: Iterable[Regression]) -> Iterator[str | None]:
+    """Yield the lines of a log that belong to no test, with None after the commands of each simulation with tests."""
+    for part in parts:
+        yield from (line for _, line in part.preamble)
+        if part.blocks:
+            yield None
+        yield from (line for _, line in part.rest)

@@ -1,0 +1,110 @@
+"""One part of a log without a results file, read as one simulation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.leftovers.names import undated
+from pytest_dvwiki.capture.make.calls import MakeCalls, modules_of
+from pytest_dvwiki.capture.make.folders import STOPPED
+from pytest_dvwiki.capture.make.makefiles import make_call
+from pytest_dvwiki.capture.simulations.regression import read_regressions
+from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
+from pytest_dvwiki.logtext.logs import LogText
+from pytest_dvwiki.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.files.artefacts import Artefact
+    from pytest_dvwiki.capture.simulations.builds import Builds
+    from pytest_dvwiki.capture.simulations.regression import Regression
+    from pytest_dvwiki.capture.simulations.simulation import SimulationOutcome
+    from pytest_dvwiki.model import Failure, Interest
+
+_BEFORE_THE_RUN = frozenset({"compile_error", "elaboration_error", "python_error", "tool_error"})
+"""Error classes of failures that stop make before a simulation has begun."""
+
+
+class LogParts:
+    """Reads parts of logs, each as one simulation.
+
+    Args:
+        root: Folder that paths are shown relative to.
+        interest: Decides which lines of a long text to keep.
+        class_of: Returns the class of the failure in a text, None if there is none.
+        builds: The latest build of each place, for a log that shows only the run.
+    """
+
+    def __init__(self, root: Path, interest: Interest, class_of: Callable[[str], str | None], builds: Builds) -> None:
+        self.root = root
+        self.interest = interest
+        self.class_of = class_of
+        self.builds = builds
+        self.make = MakeCalls(root)
+
+    def outcome(
+        self,
+        name: str,
+        part: Regression,
+        artefact: Artefact,
+        logs: Sequence[Artefact] = (),
+        text: str | None = None,
+    ) -> SimulationOutcome:
+        """Return the outcome from a log without a results file.
+
+        Args:
+            name: Name of the simulation.
+            part: The part of the log that covers the simulation.
+            artefact: The log or, for a part that belongs to another folder, an artefact that stands for this part.
+            logs: The log, if `artefact` only stands for a part of it.
+            text: The part of the log that shows the simulation's call of make, if the same Makefile was called again.
+        """
+        logs = logs or [artefact]
+        makefile = self.make.makefile(artefact, logs, part=part)
+        if text is not None and makefile is not None:
+            call = make_call(makefile, text, self.root)
+        else:
+            call = self.make.call(logs, makefile, modules_of(part))
+        return collect(
+            Simulation(
+                nodeid=name,
+                root=self.root,
+                regression=part,
+                failed=True,
+                interest=self.interest,
+                builds=self.builds,
+                folder=self.root / artefact.folder,
+                files=(str(makefile),) if makefile is not None else (),
+                modules=tuple(sorted(modules_of(part))),
+                call=call,
+            )
+        )
+
+    def of_text(self, text: str) -> Regression:
+        """Return a stretch of a log as one part."""
+        return read_regressions(LogText(source="log", text=text), self.interest)[0]
+
+    def failed_folder(self, log: Artefact, part: Regression) -> str | None:
+        """Return the folder of a log that shows why no test in the folder could run; None for any other log.
+
+        Once the build works again, the tests have names of their own; the folder links them to this failure.
+        """
+        lines = [line for _, line in (*part.preamble, *part.rest)]
+        is_cocotb = part.started or part.cocotb is not None or any("cocotb" in line for line in lines)
+        if part.blocks or part.finished or not (is_cocotb or any(map(STOPPED.match, lines))):
+            return None
+        error_class = self.class_of("\n".join(lines))
+        if error_class is None or not (is_cocotb or error_class in _BEFORE_THE_RUN):
+            return None
+        return undated(redact(log.folder)) or "."
+
+    def has_class(self, failure: Failure) -> bool:
+        """Tell whether the log of a failure shows a failure that has an error class."""
+        return self.class_of_failure(failure) is not None
+
+    def class_of_failure(self, failure: Failure) -> str | None:
+        """Return the error class of a failure from its log; None if the log shows no failure."""
+        texts = (excerpt.text for excerpt in failure.excerpts if excerpt.source in {"log", "run"})
+        return next(filter(None, map(self.class_of, texts)), None)

@@ -1,0 +1,232 @@
+"""Logs without a results file.
+
+A cocotb log yields its tests, the log of a UVM run the test that it names, and any other log one test named after the
+log.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from pytest_dvwiki.capture.leftovers.names import simulation_name, undated
+from pytest_dvwiki.capture.leftovers.run_logs import text_of
+from pytest_dvwiki.capture.leftovers.totals import result_of_log
+from pytest_dvwiki.capture.make.folders import stopped_in
+from pytest_dvwiki.capture.runners import fusesoc
+from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
+from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of, named_run
+from pytest_dvwiki.capture.simulations.regression import Regression, read_regressions
+from pytest_dvwiki.logtext.user_frames import shown_path
+from pytest_dvwiki.model import Excerpt
+from pytest_dvwiki.model.sentences import CUT_LOG
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pytest_dvwiki.capture.files.artefacts import Artefact
+    from pytest_dvwiki.capture.files.results import Case
+    from pytest_dvwiki.capture.leftovers.failed_builds import FailedBuilds
+    from pytest_dvwiki.capture.leftovers.log_parts import LogParts
+    from pytest_dvwiki.capture.leftovers.run_logs import RunLogs
+    from pytest_dvwiki.capture.leftovers.totals import Leftovers
+    from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
+    from pytest_dvwiki.capture.simulations.simulation import SimulationOutcome
+    from pytest_dvwiki.model import Failure, Interest
+
+_RESULTS = "results.xml"
+
+
+class ReadLog(Struct, frozen=True):
+    """The content of one log, read without other files."""
+
+    parts: list[Regression]
+    """The cocotb regressions in the log, one for each start of a simulator."""
+    named: NamedRun | None = None
+    """The run that the log names, if `is_single`."""
+    stopped: tuple[tuple[str, str], ...] = ()
+    """The folders in which make stopped, each with what make logged in that folder."""
+
+    @property
+    def is_single(self) -> bool:
+        """Tell whether the log is from one run without cocotb."""
+        part = self.parts[0]
+        return len(self.parts) == 1 and not (part.blocks or part.started or part.cocotb)
+
+
+def read_log(log: Artefact, interest: Interest, templates: Sequence[PathTemplate]) -> ReadLog:
+    """Read a log that has no results file.
+
+    Args:
+        log: The log.
+        interest: Decides which lines of a long log to keep.
+        templates: Templates that find test and seed in the path of a log.
+
+    Raises:
+        OSError: The log cannot be read.
+    """
+    return _with_facts(log, read_regressions(text_of(log), interest), templates)
+
+
+def _with_facts(log: Artefact, parts: list[Regression], templates: Sequence[PathTemplate]) -> ReadLog:
+    read = ReadLog(parts, stopped=tuple(stopped_in(log.path)))
+    return replace(read, named=named_run(text_of(log), undated(log.shown), templates)) if read.is_single else read
+
+
+class LoneLogs:
+    """Adds the logs of a run that have no results file.
+
+    Args:
+        run: The run to which the tests are added.
+        logs: The logs of the run.
+        parts: Reads parts of logs.
+        builds: Adds the builds that failed.
+        cases: The cases of the run's results files.
+        has_results: Whether the run has results files, even if none of them could be read.
+    """
+
+    def __init__(
+        self,
+        run: Leftovers,
+        logs: RunLogs,
+        parts: LogParts,
+        builds: FailedBuilds,
+        cases: Iterable[Case],
+        *,
+        has_results: bool,
+    ) -> None:
+        self._run = run
+        self._logs = logs
+        self._parts = parts
+        self._builds = builds
+        self._cases = _by_name(cases)
+        self._has_results = has_results
+
+    def read(self, logs: Sequence[Artefact], templates: Sequence[PathTemplate]) -> Iterator[ReadLog | OSError]:
+        """Yield for each log what `read_log` returns or raises."""
+        for log in logs:
+            try:
+                yield _with_facts(log, self._logs.parts(log), templates)
+            except OSError as error:
+                yield error
+
+    def add(self, log: Artefact, read: ReadLog | OSError) -> None:
+        """Add the runs in a log; skip a run that a results file covers."""
+        run = self._run
+        if isinstance(read, OSError):
+            run.problems.append(f"{log.shown}: cannot be read: {read.strerror}")
+            return
+        self._logs.forget(log)
+        has_others = self._builds.add_stopped(log, read.stopped)
+        parts = read.parts
+        for part in parts:
+            if self._is_covered(part):
+                continue
+            named = _named(log, read)
+            folder = None if named else self._parts.failed_folder(log, part)
+            if folder and (has_others or self._builds.add_designs(log, [part], least=2)):
+                continue
+            name = named.test if named else folder or self._name(log, part, is_only=len(parts) == 1)
+            outcome = self._parts.outcome(name, part, log)
+            if named:
+                outcome = self._as_named(outcome, named, log)
+            failures = [one for one in outcome.failures if one.nodeid != name or self._parts.has_class(one)]
+            run.add(outcome, failures, log)
+            if not outcome.results and (failures or named or not self._has_results):
+                ended = result_of_log(name, outcome, failed=bool(failures), seed=named.seed if named else None)
+                # A folder that fails to build counts once, however many logs show it.
+                if named or ended not in run.results:
+                    run.results.append(ended)
+                    run.without_tests += not (failures or named)
+
+    def _is_covered(self, part: Regression) -> bool:
+        """Tell whether a results file has a test of a part of a log."""
+        pairs = ((block.name, case) for block in part.blocks for case in self._cases.get(_test(block.name), ()))
+        return any(is_same(name, part.seed, case) for name, case in pairs)
+
+    def _name(self, log: Artefact, part: Regression, *, is_only: bool) -> str:
+        """Return the name of a simulation without a results file, as its results file would have given it.
+
+        That file would be where make ran or, if that folder is not searched, beside the only log of a folder.
+
+        Args:
+            log: The log.
+            part: The part of the log that covers this simulation.
+            is_only: Whether the log covers no other simulation.
+        """
+        run, root = self._run, self._parts.root
+        if not (part.blocks or part.started):
+            return unique_name(undated(log.shown), run.names)
+        folders = {Path(folder) for folder, _ in part.commands if folder}
+        made_in = folders.pop() if len(folders) == 1 else None
+        if made_in is not None and made_in.is_relative_to(log.searched or root):
+            shown = shown_path(str(made_in / _RESULTS), root)
+        elif is_only and log.lasting and self._logs.is_alone(log):
+            shown = f"{log.folder}/{_RESULTS}" if log.folder else _RESULTS
+        else:
+            return unique_name(undated(log.shown), run.names)
+        name = simulation_name(replace(log, shown=shown))
+        if name in run.names:
+            taken = {result.nodeid for result in run.results}
+            if taken.isdisjoint(f"{name}::{_test(block.name)}" for block in part.blocks):
+                return name
+        return unique_name(name, run.names)
+
+    def _as_named(self, outcome: SimulationOutcome, named: NamedRun, log: Artefact) -> SimulationOutcome:
+        """Return the outcome of a log, with the facts that the log gives about its run."""
+        simulator = named.simulator or outcome.simulator
+        command = command_of(named, named.folder or log.path.parent, self._parts.root) if log.lasting else None
+        failures = (
+            replace(
+                failure if self._parts.has_class(failure) or not named.is_cut_short else _cut_short(failure),
+                seed=named.seed,
+                seeded=True,
+                simulator=simulator.name if simulator else None,
+                command=command,
+            )
+            for failure in outcome.failures
+        )
+        return replace(outcome, failures=tuple(failures), simulator=simulator)
+
+
+def is_same(name: str, seed: str | None, case: Case) -> bool:
+    """Tell whether a test in a log is the test of a results file; it is not if module or seed differ."""
+    if case.seed is not None and seed is not None and case.seed != seed:
+        return False
+    module = name.rpartition(".")[0].rpartition(".")[2]
+    return not module or not (case.of_cocotb or case.seed) or module == case.classname.rpartition(".")[2]
+
+
+def _named(log: Artefact, read: ReadLog) -> NamedRun | None:
+    """Return the test, seed and simulator that a log or the files beside it name."""
+    if not read.is_single:
+        return None
+    named = read.named
+    of_core = fusesoc.run_of(log.path)
+    if of_core is None or named is None:
+        return of_core or named
+    test = f"{of_core.test}::{named.test.rpartition('::')[2]}"
+    facts = replace(of_core, test=test, seed=named.seed or of_core.seed, is_cut_short=named.is_cut_short)
+    return replace(facts, simulator=named.simulator or of_core.simulator)
+
+
+def _test(name: str) -> str:
+    """Return a cocotb test's own name, without its module."""
+    return name.rpartition(".")[2]
+
+
+def _by_name(cases: Iterable[Case]) -> Mapping[str, Sequence[Case]]:
+    """Return the cases of results files by the tests' own names."""
+    found: defaultdict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        found[_test(case.name)].append(case)
+    return found
+
+
+def _cut_short(failure: Failure) -> Failure:
+    """Return the failure of a run whose log shows neither a cause nor the end of the run."""
+    return replace(failure, message=CUT_LOG, excerpts=(Excerpt(source="run", lines=((1, CUT_LOG),)), *failure.excerpts))

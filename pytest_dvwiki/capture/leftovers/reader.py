@@ -1,0 +1,116 @@
+"""Conversion of the artefacts of an earlier run into failures and results, as live capture would produce them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki.capture.leftovers.failed_builds import FailedBuilds
+from pytest_dvwiki.capture.leftovers.log_parts import LogParts
+from pytest_dvwiki.capture.leftovers.lone_logs import LoneLogs, ReadLog
+from pytest_dvwiki.capture.leftovers.results_files import ResultsFiles
+from pytest_dvwiki.capture.leftovers.run_logs import RunLogs
+from pytest_dvwiki.capture.leftovers.totals import Leftovers
+from pytest_dvwiki.capture.make.folders import stopped_in
+from pytest_dvwiki.capture.simulations.builds import Builds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.files.artefacts import Artefact
+    from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
+    from pytest_dvwiki.model import Interest
+
+
+def read_leftovers(
+    artefacts: Sequence[Artefact],
+    *,
+    logs: Sequence[Artefact] = (),
+    root: Path,
+    interest: Interest,
+    names: Callable[[str], str | None],
+    known: Iterable[Path] = (),
+    seen: Iterable[Path] = (),
+    builds: Builds | None = None,
+    templates: Sequence[PathTemplate] = (),
+    read_logs: Callable[[Sequence[Artefact]], Iterator[ReadLog | OSError]] | None = None,
+) -> Leftovers:
+    """Read the artefacts of one run.
+
+    Args:
+        artefacts: The run's files.
+        logs: Logs for the results files that have no log of their own.
+        root: Folder that paths are shown relative to.
+        interest: Decides which lines of a long text to keep.
+        names: Returns the class of the failure in a text, None if there is none; used for logs without tests.
+        known: Files whose content is archived; they serve only to match results files with their logs.
+        seen: Files whose content is on record for an earlier run. A results file among them is skipped if a log shows
+            that a later run left it in place.
+        builds: The latest build of each place, for a log that shows only the run; None if no earlier builds are known.
+        templates: Templates that find test and seed in the path of a log.
+        read_logs: Yields for each given log what `read_log` returns or raises; if None, the logs are read here.
+    """
+    run = Leftovers()
+    archived = set(known)
+    results = [artefact for artefact in artefacts if artefact.kind == "results"]
+    parts = LogParts(root, interest, names, builds or Builds(None))
+    run_logs = RunLogs(
+        [artefact for artefact in artefacts if artefact.kind == "log"],
+        logs,
+        root=root,
+        interest=interest,
+        classes=lambda log, part: set(map(parts.class_of_failure, parts.outcome(log.shown, part, log).failures)),
+    )
+    files = ResultsFiles(results, run, run_logs, parts, archived=archived, seen=set(seen))
+    parsed = list(files.parsed())
+    own = {artefact.path: run_logs.own(artefact, file) for artefact, file in parsed}
+    run_logs.claim(log for found in own.values() for log in found)
+    for artefact, file in parsed:
+        files.add(artefact, file, own[artefact.path])
+
+    pairs = run_logs.later()
+    run.notes += (
+        f"{artefact.shown}: from an earlier run than {log.shown}, which shows no test" for artefact, log in pairs
+    )
+    later = {log.path: log for _, log in pairs if not log.only_beside}
+    free = [log for log in _free(run_logs, later) if log.path not in archived and _has_content(log, run)]
+    failed_builds = FailedBuilds(run, parts, (artefact.folder for artefact in results))
+    for log in run_logs.given:
+        failed_builds.add_stopped(log, list(stopped_in(log.path)))
+    cases = [case for _, file in parsed if file is not None for case in file.cases]
+    lone = LoneLogs(run, run_logs, parts, failed_builds, cases, has_results=bool(results))
+    contents = read_logs(free) if read_logs is not None else lone.read(free, templates)
+    for log, content in zip(free, contents, strict=True):
+        lone.add(log, content)
+    for log in files.shared.values():
+        regressions = run_logs.parts(log)
+        tests = [block.name for part in regressions for block in part.blocks]
+        if len(tests) == len(set(tests)):  # otherwise some of its simulations may belong to an earlier run
+            lone.add(log, ReadLog([part for part in regressions if part.blocks]))
+            failed_builds.add_designs(log, regressions)
+    run.drop_rollups()
+    run.drop_unversioned()
+    beside = [log for log in run_logs.found if not log.only_beside or log.path in run_logs.claimed]
+    sources = {source.path: source for source in (*results, *beside, *run_logs.claimed.values(), *later.values())}
+    run.sources = sorted(
+        (source for path, source in sources.items() if path not in archived), key=lambda source: source.shown
+    )
+    run.times = run.times or [source.modified for source in run.sources]
+    return run
+
+
+def _free(logs: RunLogs, later: dict[Path, Artefact]) -> list[Artefact]:
+    """Return the logs that belong to no results file, and those of later runs."""
+    return [
+        log
+        for log in {log.path: log for log in (*logs.found, *later.values())}.values()
+        if log.path in later or (log.path not in logs.claimed and not log.only_beside)
+    ]
+
+
+def _has_content(log: Artefact, run: Leftovers) -> bool:
+    """Tell whether a log has any bytes, and add a note if it is empty."""
+    if log.path.stat().st_size:
+        return True
+    run.notes.append(f"{log.shown}: the log is empty, so nothing is known about its run")
+    return False

@@ -1,0 +1,232 @@
+"""Results files of an earlier run: each is one simulation, read with the log that belongs to it."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from pytest_dvwiki.capture.files.results import EmptyResultsError, ResultsError, read_results
+from pytest_dvwiki.capture.leftovers.names import native_runner, package_of, place_of, simulation_name
+from pytest_dvwiki.capture.leftovers.run_logs import text_of
+from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
+from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of
+from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
+from pytest_dvwiki.capture.simulations.simulation_run import excerpts_of
+from pytest_dvwiki.logtext.excerpts import Limits
+from pytest_dvwiki.logtext.user_frames import user_frame
+from pytest_dvwiki.model import Failure, Result
+from pytest_dvwiki.redact import clean, redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.files.artefacts import Artefact
+    from pytest_dvwiki.capture.files.results import Case, ResultsFile
+    from pytest_dvwiki.capture.leftovers.log_parts import LogParts
+    from pytest_dvwiki.capture.leftovers.run_logs import RunLogs
+    from pytest_dvwiki.capture.leftovers.totals import Leftovers
+    from pytest_dvwiki.model import Command, Source
+
+_OLD_MESSAGE = re.compile(r"Test failed with RANDOM_SEED=")
+_SIMULATION_ENDED = "SimFailure"
+_ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
+
+
+class ResultsFiles:
+    """Adds the results files of a run.
+
+    Args:
+        artefacts: The results files.
+        run: The run to which their tests are added.
+        logs: The logs of the run.
+        parts: Reads parts of logs.
+        archived: Files whose content is archived; files found to be archived with them are added.
+        seen: Files whose content is on record for an earlier run. A results file among them is skipped if a log shows
+            that a later run left it in place.
+    """
+
+    def __init__(
+        self,
+        artefacts: Sequence[Artefact],
+        run: Leftovers,
+        logs: RunLogs,
+        parts: LogParts,
+        *,
+        archived: set[Path],
+        seen: set[Path],
+    ) -> None:
+        self._artefacts = artefacts
+        self._run = run
+        self._logs = logs
+        self._parts = parts
+        self._archived = archived
+        self._seen = seen
+        self.shared: dict[Path, Artefact] = {}
+        """Logs that belong to a results file, but also hold tests of other simulations."""
+
+    def parsed(self) -> Iterator[tuple[Artefact, ResultsFile | None]]:
+        """Yield each readable results file with its content; None as content if it is empty and the run has logs."""
+        empty: list[Artefact] = []
+        for artefact in self._artefacts:
+            try:
+                yield artefact, (artefact.runner.read if artefact.runner else read_results)(artefact.path)
+            except EmptyResultsError:
+                empty.append(artefact)
+            except ResultsError as error:
+                self._run.problems.append(f"{artefact.shown}: {error.reason}")
+        for artefact in empty:
+            if self._logs.given or self._logs.found:
+                yield artefact, None
+            elif len(empty) == len(self._artefacts):
+                self._run.problems.append(f"{artefact.shown}: the file is empty; give its log with --log")
+            else:
+                self._run.notes.append(f"{artefact.shown}: the file is empty: its simulation wrote no results")
+
+    def add(self, artefact: Artefact, file: ResultsFile | None, own: Sequence[Artefact]) -> None:
+        """Add the tests of a results file, unless it is archived.
+
+        Args:
+            artefact: The results file.
+            file: Its content; None if it is empty.
+            own: The logs that belong to it alone.
+        """
+        run = self._run
+        # The file of a tool other than cocotb is complete; a log beside it is another tool's.
+        is_whole = file is not None and (artefact.runner is not None or not any(case.of_cocotb for case in file.cases))
+        logs = [] if is_whole else self._logs.join(artefact, file, own)
+        if artefact.path in self._seen and self._logs.is_followed(artefact):
+            self._archived.add(artefact.path)
+        # If no results were written, only the logs identify the run.
+        telling = [artefact] if file is not None else logs
+        if telling and all(each.path in self._archived for each in telling):
+            self._archived.update(each.path for each in (artefact, *own, *logs))
+            return
+        run.times.append(_time(file, artefact))
+        cases = file.cases if file is not None else ()
+        name = unique_name(native_runner(cases) or package_of(cases) or simulation_name(artefact), run.names)
+        if file is not None and is_whole:
+            self._add_cases(file, artefact)
+            return
+        if file is not None and not logs and (missing := _only_in_the_log(cases)):
+            run.notes.append(f"{artefact.shown}: {missing}; give its log with --log")
+        root, make = self._parts.root, self._parts.make
+        makefile = make.makefile(artefact, logs, cases=cases)
+        outcome = collect(
+            Simulation(
+                nodeid=name,
+                root=root,
+                results=artefact.path,
+                logs=tuple(map(text_of, logs)),
+                failed=file is None,
+                interest=self._parts.interest,
+                builds=self._parts.builds,
+                folder=root / artefact.folder,
+                files=(str(makefile),) if makefile is not None else (),
+                call=make.call(logs, makefile, frozenset(case.classname for case in cases)),
+            )
+        )
+        self.shared |= {log.path: log for log in logs} if outcome.is_one_of_several else {}
+        run.add(outcome, outcome.failures, artefact)
+
+    def _add_cases(self, file: ResultsFile, artefact: Artefact) -> None:
+        """Add the tests of a results file that a tool other than cocotb wrote."""
+        if file.simulator is not None:
+            self._run.simulators[file.simulator] = None
+        simulator = file.simulator.name if file.simulator is not None else None
+        places: dict[tuple[str, str | None], str] = {}
+        for case in file.cases:
+            where = case.classname, case.file
+            if where not in places:
+                places[where] = place_of(*where, self._parts.root)
+            nodeid = clean("::".join(filter(None, (places[where], case.name))))
+            nodeid = nodeid if file.repeats else unique_name(nodeid, self._run.names)
+            attempts = enumerate(case.earlier, 1)
+            result = Result(
+                nodeid=nodeid,
+                outcome="flaky" if case.earlier else case.status,
+                duration_s=case.duration_s,
+                seed=case.seed,
+                simulator=simulator,
+                earlier=tuple(replace(self._failure_of(each, nodeid), attempts=number) for number, each in attempts),
+            )
+            self._run.results.append(result)
+            if case.status not in {"failed", "error"}:
+                continue
+            failure = self._failure_of(case, nodeid)
+            if artefact.runner is not None:
+                failure = self._with_log(failure, case, artefact)
+                failure = replace(
+                    failure,
+                    simulator=simulator,
+                    command=self._command(case, nodeid, file, artefact),
+                )
+            self._run.failures.append(failure)
+
+    def _with_log(self, failure: Failure, case: Case, artefact: Artefact) -> Failure:
+        """Return a failure with the evidence in the log that its runner names, if that log shows the cause."""
+        log = next((log for name in case.attachments if (log := self._logs.attached(artefact, name)) is not None), None)
+        if log is None:
+            return failure
+        try:
+            parts = self._logs.parts(log)
+        except OSError as error:
+            self._run.notes.append(f"{log.shown}: cannot be read: {error.strerror}")
+            return failure
+        self._logs.forget(log)
+        # If a log has several starts of a simulator, the runner does not say which of them failed.
+        seen = self._parts.outcome(failure.nodeid, parts[0], log).failures if len(parts) == 1 else ()
+        if len(seen) != 1 or not self._parts.has_class(seen[0]):
+            return failure
+        return replace(
+            failure, message=seen[0].message, excerpts=seen[0].excerpts, log=seen[0].log, sim_time=seen[0].sim_time
+        )
+
+    def _command(self, case: Case, nodeid: str, file: ResultsFile, artefact: Artefact) -> Command | None:
+        if file.folder is None or not artefact.lasting:
+            return None
+        return command_of(NamedRun(test=nodeid, words=case.command), file.folder, self._parts.root)
+
+    def _failure_of(self, case: Case, nodeid: str) -> Failure:
+        # VUnit and others write words such as `fail` there instead of an exception.
+        exception = case.type if case.type and case.type[:1].isupper() else None
+        first = ": ".join(part for part in (exception or "", case.message) if part)
+        entry = "\n".join(part for part in (first, case.text.strip("\n")) if part)
+        texts: dict[Source, str] = {"results": entry, "log": case.output}
+        interest = self._parts.interest
+        return Failure(
+            nodeid=nodeid,
+            outcome="error" if case.status == "error" else "failed",
+            exception=redact(exception) if exception else None,
+            message=redact(case.message),
+            frame=user_frame(case.text, self._parts.root),
+            excerpts=tuple(
+                each for source, text in texts.items() for each in excerpts_of(source, text, interest, _ENTRY)
+            ),
+            seed=case.seed,
+            seeded=True,
+            duration_s=case.duration_s,
+        )
+
+
+def _only_in_the_log(cases: Sequence[Case]) -> str | None:
+    """Return why only the log gives the reason for a failure; None if the results file has the reason."""
+    if any(_OLD_MESSAGE.match(case.message) for case in cases):
+        return "cocotb 1.x writes no errors into results files"
+    if any(case.type == _SIMULATION_ENDED for case in cases):
+        return "it does not say what ended the simulation"
+    return None
+
+
+def _time(file: ResultsFile | None, artefact: Artefact) -> float:
+    """Return when a simulation ran; a time without a zone counts as UTC, so that it is the same on every machine."""
+    try:
+        moment = datetime.fromisoformat(file.timestamp) if file and file.timestamp else None
+    except ValueError:
+        moment = None
+    if moment is None:
+        return artefact.modified
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,102 @@
+"""The Makefile that ran a simulation, and the call of make that runs it again, from the artefacts of the simulation."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from pytest_dvwiki import reading
+from pytest_dvwiki.capture.make.folders import folders_of
+from pytest_dvwiki.capture.make.makefiles import HEAD, make_call, values_in_log
+from pytest_dvwiki.capture.make.which_makefile import Makefiles, MakeRun
+from pytest_dvwiki.capture.runners import fusesoc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from pytest_dvwiki.capture.files.artefacts import Artefact
+    from pytest_dvwiki.capture.files.results import Case
+    from pytest_dvwiki.capture.simulations.regression import Regression
+    from pytest_dvwiki.capture.simulations.reproduce import Call
+
+
+class MakeCalls:
+    """The calls of make in the artefacts of one run.
+
+    Args:
+        root: Folder of the project, which is searched for Makefiles.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._which = Makefiles(root)
+        self._folders_of = functools.cache(folders_of)
+        self._calls: dict[tuple[object, ...], Call | None] = {}
+
+    def makefile(
+        self,
+        artefact: Artefact,
+        logs: Sequence[Artefact],
+        *,
+        part: Regression | None = None,
+        cases: Sequence[Case] = (),
+    ) -> Path | None:
+        """Return the Makefile that ran a simulation; None if nothing shows which one it was.
+
+        FuseSoC's Makefile only builds, so it is ignored.
+
+        Args:
+            artefact: The results file or log of the simulation.
+            logs: The logs of the simulation.
+            part: The part of the log that covers the simulation, if only this part was read.
+            cases: The simulation's tests in the results file.
+        """
+        if not artefact.lasting or fusesoc.run_in(artefact.path.parent) is not None:
+            return None
+        log = _head_of(logs)
+        commands = part.commands if part is not None else ()
+        told = values_in_log("\n".join(command for _, command in commands) or log)
+        modules = {*(told.get("COCOTB_TEST_MODULES") or told.get("MODULE") or "").split(",")} - {""}
+        top = told.get("COCOTB_TOPLEVEL") or told.get("TOPLEVEL")
+        of_cases = {case.classname for case in cases}
+        if modules.isdisjoint(of_cases) and of_cases:
+            # The log may begin with another simulation.
+            modules, top = of_cases, None if modules else top
+        of_part = {folder for folder, _ in commands if folder}
+        return self._which.of(
+            MakeRun(
+                beside=artefact.path.parent,
+                modules=frozenset(modules),
+                tops=frozenset({top} if top else ()),
+                entered=frozenset(of_part or {folder for log in logs for folder in self._folders_of(log.path)}),
+                log=log,
+            )
+        )
+
+    def call(self, logs: Sequence[Artefact], makefile: Path | None, modules: frozenset[str]) -> Call | None:
+        """Return the command of a simulation, from its Makefile; None if there is none.
+
+        Args:
+            logs: The logs of the simulation, which may also hold other simulations.
+            makefile: The Makefile of the simulation; None if unknown.
+            modules: Names of the simulation's test modules, empty if unknown.
+        """
+        if makefile is None:
+            return None
+        key = makefile, modules, *(log.path for log in logs)  # each log shows the values of its own run
+        if key not in self._calls:
+            self._calls[key] = make_call(makefile, _head_of(logs), self._root, modules=modules - {""})
+        return self._calls[key]
+
+
+def modules_of(part: Regression) -> frozenset[str]:
+    """Return the test modules that a part of a log names; empty if it names none."""
+    told = values_in_log("\n".join(command for _, command in part.commands))
+    named = (told.get("COCOTB_TEST_MODULES") or told.get("MODULE") or "").split(",")
+    return frozenset({*named, *(block.name.rpartition(".")[0] for block in part.blocks)} - {""})
+
+
+def _head_of(logs: Iterable[Artefact]) -> str:
+    """Return the start of each log of a run, joined."""
+    return "\n".join(reading.start_of(log.path, HEAD) for log in logs)
