@@ -1,4 +1,4 @@
-"""The commands that rerun the failing tests of a cause, each with the seed that failed."""
+"""Commands that rerun the failing tests of a cause with the failing seeds."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.archive import Archive
 
 _MOST_RUNS = 20
-"""Failing tests are taken from this many of a cause's newest runs, at most."""
+"""Maximum number of a cause's newest runs to search for failing tests."""
 
 
 class Again(NamedTuple):
-    """A failing test, and the command that reruns it with the seed that failed."""
+    """A failing test with its rerun command."""
 
     test: FailedTest
     command: Command
 
 
 def tests_again(cause: Cause, archive: Archive, since: str) -> list[Again]:
-    """Return the failing tests of a cause that have a command, the shortest first.
+    """Return the failing tests of a cause that have a rerun command, shortest first.
 
-    A test is listed once for each seed, simulator and configuration. Only failures since the day `since` count; if
-    `since` is empty, only those on the day of the last failure.
+    There is one entry per test, seed, simulator and configuration. Failures before the day `since` are ignored; if
+    `since` is empty, those before the day of the last failure.
     """
     found: dict[tuple[str, str | None, str | None, str | None], Again] = {}
     rows = cause.history.rows[:_MOST_RUNS] if cause.history is not None else ()
@@ -44,7 +44,7 @@ def tests_again(cause: Cause, archive: Archive, since: str) -> list[Again]:
 
 
 def _commands(occurrence: Occurrence) -> Iterator[Again]:
-    """Yield each failing test with a known command, once for each seed that failed."""
+    """Yield each failing test that has a rerun command, once per failing seed."""
     for command in filter(None, (occurrence.quickest, occurrence.command)):
         tests = [test for test in occurrence.tests if test.nodeid == command.test]
         is_one_build = len({(test.simulator, test.config) for test in tests}) == 1
@@ -56,13 +56,13 @@ def _commands(occurrence: Occurrence) -> Iterator[Again]:
 
 
 def _order(each: Again) -> tuple[bool, float, str, str]:
-    """Return the sort key: the shortest test first, tests of unknown duration last."""
+    """Return the sort key: shortest test first, unknown durations last."""
     test = each.test
     return test.duration_s <= 0, test.duration_s, test.nodeid, test.seed or ""
 
 
 def as_data(cause: Cause, each: Again) -> dict[str, Any]:
-    """Return a failing test of a cause and its command as plain data, for JSON."""
+    """Return a failing test and its command as plain data for JSON."""
     test, command = each
     return {
         "cause": cause.name,

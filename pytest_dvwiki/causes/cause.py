@@ -1,4 +1,4 @@
-"""A cause: its failure, its history and page, and what is new about it in a run."""
+"""A cause: its failure, history and page, and whether it is new in a run."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 class PageFacts(Struct, frozen=True, kw_only=True):
-    """The facts on the bug page of a cause, as plain data."""
+    """Facts from the bug page of a cause."""
 
     path: str
     """Path of the page, relative to the wiki."""
     status: str = ""
     type: OriginType | None = None
-    """The type that a person gave, else the origin in the current verdict of dvwiki."""
+    """The origin set by a person, or else the one in dvwiki's current verdict."""
     is_decided: bool = False
-    """True if people decided the type, by the page's status or by changing the type that dvwiki gave."""
+    """True if people decided the origin, by setting a status or by changing the value set by dvwiki."""
     owner: str = ""
     """Who works on the cause; set by people."""
     spec_section: str = ""
@@ -36,56 +36,56 @@ class PageFacts(Struct, frozen=True, kw_only=True):
 
 
 class Cause(Struct, frozen=True, kw_only=True):
-    """A cause, either in the current run or only on record."""
+    """A cause in the current run or on record."""
 
     name: str
-    """The fingerprint. For a later cause of the same check: the fingerprint, `/`, and the task id of its first run."""
+    """The fingerprint. Further causes of the same check are called `{fingerprint}/{task id of the first run}`."""
     occurrence: Occurrence
-    """The occurrence in the current run, else the newest on record."""
+    """The occurrence in the current run, or else the newest on record."""
     history: CauseHistory | None = None
-    """The history before the current run; None if no record has the cause."""
+    """The history before the current run; None if the cause is not on record."""
     page: PageFacts | None = None
-    """The facts on the cause's page, as they were before the current run."""
+    """The facts from the cause's page, before the current run."""
     subtype: SubtypeHistory | None = None
-    """The history of the failure subtype; None if it was not asked for."""
+    """The history of the failure subtype; None if not requested."""
     advice: str = ""
-    """How to fix such failures, from the pattern or from the page of the subtype."""
+    """Advice on fixing the failure, from the pattern or the subtype's page."""
 
     # News of the current run.
     news: News | None = None
-    """What the cause is to the run; None for a cause that is only on record."""
+    """Whether the cause is new, known, regressed or waived in the run; None if it is only on record."""
     verdict: Verdict | None = None
     page_to_read: str | None = None
     """Path of the page to read, relative to the root."""
     without_fix: bool = False
     """True if the run's commit does not contain the newest fix on record."""
     undone: FixState | None = None
-    """The newest fix, if the current failures show that the fix did not last; else None."""
+    """The newest fix, if the current failures show that it did not last; otherwise None."""
     fix_in_place: bool | None = None
-    """Whether the run's sources have the changes of the newest fix; False if these were undone, None if unknown."""
+    """Whether the newest fix is still in the run's sources; None if unknown."""
     changed_since_fix: bool = False
-    """True if sources that may matter to the failure changed between the newest fix and the run."""
+    """True if relevant sources changed between the newest fix and the run."""
     fixed_elsewhere: bool = False
-    """True if the newest fix on record is for tests or simulators other than those that fail."""
+    """True if the newest fix on record was for other tests or simulators than the failing ones."""
     matrix: tuple[Split, ...] = ()
-    """The axes that separate failures from passes of the same tests, at the commit of the newest failure."""
+    """The matrix axes that separate failing from passing runs of the same tests, at the newest failure's commit."""
     first_bad: FirstBad | None = None
-    """The commits that introduced the cause; None unless records and git show them."""
+    """The commits that introduced the cause; None if unknown."""
     waived: tuple[Waived, ...] = ()
     """The waivers of the cause's failures."""
     archived_as: str = ""
-    """The runs that already recorded the cause, if their artefacts were read again; else empty."""
+    """Ids of the runs that already recorded these artefacts; empty if the artefacts are new."""
     like: tuple[str, str] | None = None
-    """The name of a similar older page and of the page just made; None if there is no similar page."""
+    """The name of a similar older page, and of the page just created; None if there is no similar page."""
     beside: Cause | None = None
-    """The fixed cause that the same check reported before, if this cause is another fault."""
+    """The fixed cause previously reported by the same check, if this cause is a different fault."""
 
     run_id: RunId | None = None
-    """The job and machine of the current run, if they are on record."""
+    """Job and machine of the current run, if known."""
 
     @classmethod
     def on_record(cls, name: str, history: CauseHistory, page: PageFacts | None = None) -> Cause:
-        """Return a cause made from the records."""
+        """Return a cause from the records."""
         return cls(
             name=name,
             occurrence=history.newest,
@@ -98,7 +98,7 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     @property
     def word(self) -> Literal["NEW", "REGRESSED", "KNOWN", "WAIVED"]:
-        """Return what the cause is to the run; `KNOWN` for a cause that is only on record."""
+        """Return `NEW`, `KNOWN`, `REGRESSED` or `WAIVED`; `KNOWN` for a cause that is only on record."""
         return "WAIVED" if self.is_waived else self.news or "KNOWN"
 
     @property
@@ -113,7 +113,7 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     @property
     def is_infrastructure(self) -> bool:
-        """Return whether a licence, a limit, a host or a file system is at fault, so that no test is blamed."""
+        """Return whether the failure comes from a licence, a limit, a host or a file system, and not from a test."""
         return is_infrastructure(self.occurrence)
 
     @property
@@ -133,7 +133,7 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     @property
     def held_fix(self) -> Fix | None:
-        """Return the last fix that held, even if the cause returned later; None if no fix held."""
+        """Return the last fix that held, even if the cause came back later; None if no fix held."""
         return next((state.fix for state in reversed(self.states) if state.fix.result == "held"), None)
 
     @property

@@ -1,4 +1,4 @@
-"""The interface that packages in higher layers use to query the archive."""
+"""The interface through which higher layers query the archive."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 
 class History(Protocol):
-    """Queries of the archive; `wiki.query.WikiHistory` implements them."""
+    """Queries of the archive, implemented by `wiki.query.WikiHistory`."""
 
     def cause(self, fingerprint: str) -> Cause | None:
-        """Return the cause with a fingerprint or alias; None if no record has it."""
+        """Return the cause with a fingerprint or alias; None if it is not on record."""
         ...
 
     def register_formers(self, formers: Mapping[str, str | None]) -> None:
-        """Register the version 1 fingerprints that belong to the fingerprints of a run not on record yet."""
+        """Register the version 1 fingerprints of a run's causes before the run is on record."""
         ...
 
     def standing_fixes(self, fingerprint: str) -> Sequence[StandingFix]:
-        """Return the newest fix of each cause of `fingerprint` that has not returned, the most recently seen first."""
+        """Return the newest fix of each cause of `fingerprint` that has not come back, most recently seen first."""
         ...
 
     def cause_of(
@@ -51,59 +51,59 @@ class History(Protocol):
         ...
 
     def reference(self, cause: str) -> str:
-        """Return a name for a cause that stays valid in records even if its check reports other causes later."""
+        """Return a name for a cause that stays valid in records even if its check reports further causes later."""
         ...
 
     def names(self, fingerprint: str, former: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return all fingerprints of a cause, beginning with the current one, and the names of all its pages."""
+        """Return all fingerprints of a cause, the current one first, and the names of all its pages."""
         ...
 
     def subtype(self, failure_subtype: str) -> SubtypeHistory | None:
-        """Return the history of a failure subtype; None if no record has it."""
+        """Return the history of a failure subtype; None if it is not on record."""
         ...
 
     def matrix(self, fingerprint: str, commit: str) -> tuple[Split, ...]:
-        """Return the axes that separate, at one commit, the failures of a cause from the passes of its tests."""
+        """Return the matrix axes that separate failures of a cause from passes of its tests at the same commit."""
         ...
 
     def refresh(self) -> None:
-        """Read what has been archived since the first query or the last refresh."""
+        """Read what was archived since the last refresh."""
         ...
 
     def undone_fix(self, occurrence: Occurrence) -> FixState | None:
-        """Return a cause's newest fix if a new occurrence shows that the fix did not last, else None."""
+        """Return a cause's newest fix if a new occurrence shows that it did not last; otherwise None."""
         ...
 
     def regressed(self, occurrence: Occurrence, *, fix_in_place: bool = False) -> bool:
-        """Return whether an occurrence is the cause's first one since its page was closed, or since a fix that held.
+        """Return whether an occurrence is the first one since the cause's page was closed, or since a fix that held.
 
-        If that fix is still in the sources, the check may report another fault: then only a closed page counts.
+        If the fix is still in the sources, the check may report a different fault, so only a closed page is decisive.
         """
         ...
 
     def still_failing(self, passing: Sequence[Passing]) -> tuple[StillFailing, ...]:
-        """Return the passing tests that failed before and are not proven fixed, one entry per test and fingerprint."""
+        """Return the passing tests whose earlier failures are not proven fixed, one entry per test and fingerprint."""
         ...
 
     def fix_template(self, failure_subtype: str) -> str:
-        """Return the fix advice on the page of a subtype; empty if people have not written or accepted any."""
+        """Return the fix advice on a subtype's page; empty if people have not written or accepted any."""
         ...
 
     def decisions(self, pattern: str, fingerprint: str) -> dict[OriginType, int]:
-        """Return, for each origin, how many other causes of a pattern people assigned to it."""
+        """Return how many other causes of a pattern people assigned to each origin."""
         ...
 
     def last_passes(
         self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = EVER
     ) -> Sequence[Pass]:
-        """Return a failing test's most recent passes on its simulator without uncommitted changes, newest first.
+        """Return the most recent passes of a failing test on its simulator without uncommitted changes, newest first.
 
-        If the build fails, runs in which the same build passed count as well, whether or not their tests passed.
+        If a build fails, runs that passed the same build are included, even if their tests failed.
 
         Args:
-            cause: Why the test fails.
-            test: The test that failed.
-            before: Sort key of a run; only earlier passes count.
+            cause: The cause of the failure.
+            test: The failing test.
+            before: Sort key of a run; later passes are ignored.
         """
         ...
 
@@ -112,9 +112,9 @@ class History(Protocol):
         ...
 
     def flaky(self, names: Collection[str]) -> Mapping[str, tuple[int, int]]:
-        """Return, for each test, the number of newest runs in which it was flaky, and in which it ran."""
+        """Map each test to the number of newest runs in which it was flaky, and in which it ran."""
         ...
 
     def coverage(self) -> dict[tuple[str, str], KnownBin]:
-        """Return what is on record about every present or former coverage hole, by covergroup and bin."""
+        """Return the recorded state of each present or former coverage hole, by covergroup and bin."""
         ...

@@ -1,4 +1,4 @@
-"""The causes whose tests pass in a run: fixed, held, or passing by chance, and why."""
+"""Causes whose tests pass in a run: why they are fixed, or why the passes may be chance."""
 
 from __future__ import annotations
 
@@ -22,45 +22,45 @@ if TYPE_CHECKING:
 NoProof = Literal["new stimulus", "comes and goes", "unknown seed", "other seed"]
 """Why a pass may be chance.
 
-`new stimulus`: the stimulus generator was also changed; `comes and goes`: with one seed, the test both failed and
-passed; `unknown seed`: the seed that failed is not on record; `other seed`: the pass had another seed.
+`new stimulus`: the stimulus generator changed too; `comes and goes`: the test both failed and passed with one seed;
+`unknown seed`: the failing seed is not on record; `other seed`: the pass had a different seed.
 """
 
 
 class Lasting(NamedTuple):
-    """Names of the causes whose newest fix counts as held, or as proven, from a given run on."""
+    """Causes whose newest fix held, or was proven, by the passes of a run."""
 
     held: tuple[str, ...] = ()
-    """Causes whose fix counts as held."""
+    """Causes whose fix now holds."""
     proven: tuple[str, ...] = ()
-    """Causes whose fix is proven, because its passes rule out chance."""
+    """Causes whose fix is now proven, because chance is ruled out."""
 
 
 class Passed(Struct, frozen=True, kw_only=True):
-    """What there is to say about a cause whose tests pass again in a run."""
+    """What a run shows about a cause whose tests pass again."""
 
     word: Literal["FIXED", "PASSED", "HELD"]
     name: str
     cause: Cause | None
-    """The cause, as known at the end of the run."""
+    """The cause as of the end of the run."""
     tests: tuple[str, ...] = ()
-    """The tests that pass again; empty if only the number of passes is new."""
+    """The tests that pass again; empty if only the number of passes changed."""
     fails_inside: tuple[str, ...] = ()
-    """Those of `tests` that can be built or imported again, although a test inside them fails."""
+    """Those of `tests` that can be built or imported again, but contain a failing test."""
     fix: Fix | None = None
-    """The newest fix if only the number of passes is new; else the possible fix between failure and pass."""
+    """The newest fix if only the number of passes changed; otherwise the possible fix between failure and pass."""
     no_proof: NoProof | None = None
-    """Why the passes may be chance, although a possible fix was made."""
+    """Why the passes may be chance in spite of a possible fix."""
     no_fix: Change | Literal["fails elsewhere"] | None = None
-    """Why there is no fix; `fails elsewhere` if the cause still fails other tests."""
+    """Why there is no fix; `fails elsewhere` if the cause still makes other tests fail."""
     on_record: Fix | None = None
-    """The fix on record that the passes belong to, with the number of its passes."""
+    """The recorded fix that the passes confirm, with its number of passes."""
     pass_: PassedAgain | None = None
-    """The most telling of the passes."""
+    """The most conclusive pass."""
     failing: Command | None = None
-    """The command with the seed that failed, if the pass had another seed and proves no fix."""
+    """The command with the failing seed, if the pass had a different seed and proves nothing."""
     passing: Command | None = None
-    """The command with the seed that passed; None if `failing` is None."""
+    """The command with the passing seed; None if `failing` is None."""
 
 
 def passed(
@@ -72,16 +72,16 @@ def passed(
     reported: Container[tuple[str, str]] = (),
     written: bool,
 ) -> Iterator[Passed]:
-    """Yield what there is to say about causes whose tests pass in a run.
+    """Yield a report for each cause whose tests pass in a run.
 
     Args:
-        record: The record of the run; None if the run left none.
+        record: The record of the run; None if there is none.
         causes: The causes of the run's failures.
-        known: Maps fingerprints to causes, as known at the end of the run: those whose tests pass again, and those
-            whose fix lasts.
-        lasting: The causes whose fix holds or is proven from this run on.
-        reported: Pairs of a test and the name of its cause, for fixes that were reported before they were committed.
-        written: True if the run is on record; the records then tell the result of each fix.
+        known: The causes as of the end of the run, by fingerprint: those with passing tests, and those with a lasting
+            fix.
+        lasting: Causes whose fix holds or is proven from this run on.
+        reported: Test and cause of fixes that were reported before they were committed.
+        written: Whether the run is on record, so that the records have the result of each fix.
     """
     if record is None:
         return
@@ -116,14 +116,14 @@ def passed(
 def _passed(
     again: Sequence[PassedAgain], fix: Fix | None, cause: Cause | None, *, is_present: bool, written: bool
 ) -> Passed:
-    """Return what there is to say about the passes of one cause's tests.
+    """Return the report for the passing tests of one cause.
 
     Args:
         again: The passes.
         fix: The changes between failure and pass, if they may be a fix.
         cause: The cause.
-        is_present: True if the cause still fails other tests of the run.
-        written: True if the records tell the result of the fix.
+        is_present: Whether the cause still makes other tests of the run fail.
+        written: Whether the records have the result of the fix.
     """
     on_record = _fix_of(again, cause)
     counts = on_record.counts if written and on_record is not None else any(map(same_seed, again))
@@ -145,7 +145,7 @@ def _passed(
 
 
 def _fix_of(again: Sequence[PassedAgain], cause: Cause | None) -> Fix | None:
-    """Return the newest fix of the tests that pass again; the newest fix of the cause if none is known to be theirs."""
+    """Return the newest fix of the passing tests, or else the newest fix of the cause."""
     passes = {(each.nodeid, simulator) for each in again for simulator in (each.simulator or "", ANY)}
     states = cause.states if cause is not None else ()
     theirs = (state for state in reversed(states) if any(test[:2] in passes for test in state.tests))
@@ -162,7 +162,7 @@ def _no_proof(again: PassedAgain) -> NoProof:
 
 
 def _both_seeds(again: Sequence[PassedAgain], cause: Cause | None) -> tuple[Command | None, Command | None]:
-    """Return the command with the seed that failed and the one with the seed that passed; None if not both exist."""
+    """Return the commands with the failing and the passing seed; None for both if either is missing."""
     command = cause.command if cause is not None else None
     if cause is None or command is None:
         return None, None

@@ -1,4 +1,4 @@
-"""Statements about a cause: here each fact is decided once, and the facts are put in reading order."""
+"""Statements about a cause. Each fact is decided here, and the statements are put in reading order."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 Standing = Literal["held", "passing", "chance", "stated", "returned", "failed", "elsewhere"]
 """The standing of a fix.
 
-`held`: enough runs passed. `passing`: the passes are more than chance, but too few to call the fix held. `chance`: the
+`held`: enough runs passed. `passing`: the passes are more than chance, but not yet enough for `held`. `chance`: the
 passes may be chance. `stated`: somebody stated the fix, and no run has passed since. `returned`: the cause came back
-although the passes were more than chance. `failed`: the fix changed nothing. `elsewhere`: the fix was for tests or
-simulators other than those that fail.
+although the passes were more than chance. `failed`: the fix changed nothing. `elsewhere`: the fix was for other tests
+or simulators than the failing ones.
 """
 
 
@@ -34,79 +34,79 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     """One fact about a cause."""
 
     task_id: str = ""
-    """The run whose record is the source; empty if the source is the current run or a page."""
+    """The run whose record is the source; empty for the current run or a page."""
 
 
 class AlreadyArchived(Statement, frozen=True, kw_only=True):
-    """The artefacts were read before, and their runs are on record."""
+    """These artefacts were archived before."""
 
     archived_as: str
 
 
 class Regressed(Statement, frozen=True, kw_only=True):
-    """The cause came back after its page was closed, or after a fix had held."""
+    """The cause came back after its page was closed or its fix held."""
 
     date: str
     closed: bool
-    """True if the cause's page was closed; False if a fix had held."""
+    """True if the page was closed; False if a fix held."""
 
 
 class Seen(Statement, frozen=True, kw_only=True):
-    """The occurrences of a cause in numbers and dates, its status, and the outcomes of its fixes."""
+    """Number and dates of a cause's occurrences, its status, and the results of its fixes."""
 
     runs: int
     tests: int
     first: str
     last: str
     status: str = ""
-    """The status that people gave; empty if it is `open`."""
+    """The status set by people; empty for `open`."""
     held: int = 0
     failed: int = 0
     before: bool = False
-    """True if the numbers leave out the current run."""
+    """True if the current run is not included."""
     of_kind: bool = False
-    """True if the numbers are those of the whole failure subtype."""
+    """True if the numbers are for the whole failure subtype."""
     reports: int = 0
-    """How many of the runs are known only from a report."""
+    """How many of the runs were only reported."""
 
 
 class FixedBy(Statement, frozen=True, kw_only=True):
-    """A fix and what is known about it."""
+    """A fix and its standing."""
 
     fix: Fix
     standing: Standing
     is_back: bool = False
-    """True if the cause returned after the fix had held."""
+    """True if the cause came back after the fix held."""
     until: str = ""
-    """When the cause came back; empty if it did not, or if the time is unknown."""
+    """When the cause came back; empty if it did not, or at an unknown time."""
     failed_since: str = ""
-    """When other tests, or the same tests on other simulators, last failed since the fix; empty if they did not."""
+    """When other tests, or the same tests on other simulators, last failed after the fix; empty if they did not."""
 
 
 class WithoutFix(Statement, frozen=True, kw_only=True):
-    """The commit of the run does not contain the newest fix."""
+    """The run's commit does not contain the newest fix."""
 
 
 class Beside(Statement, frozen=True, kw_only=True):
-    """The cause is a different fault from the fixed cause that the same check reported before."""
+    """The cause is a different fault than a fixed cause that the same check reported before."""
 
     page: str
-    """The page of the fixed cause, or the name of that cause if it has no page."""
+    """The page of the fixed cause, or its name if it has no page."""
     fix: Fix | None
 
 
 class Infrastructure(Statement, frozen=True, kw_only=True):
-    """The cause comes from a licence, a limit, a host or a file system."""
+    """The failure comes from a licence, a limit, a host or a file system."""
 
     jobs: int
     """Number of jobs in which the cause occurred."""
     hosts: tuple[str, ...]
-    """The machines of these jobs, as far as they are on record."""
+    """The machines of these jobs, if known."""
     since: str
 
 
 class Tracked(Statement, frozen=True, kw_only=True):
-    """What people wrote on the page: who works on the cause, its tickets, and the section of the specification."""
+    """What people entered on the page: owner, tickets, and the section of the specification."""
 
     owner: str
     links: tuple[str, ...]
@@ -118,25 +118,25 @@ class Accepted(Statement, frozen=True, kw_only=True):
 
     waived: Waived
     tests: int
-    """Number of tests that fail with the cause."""
+    """Number of failing tests of the cause."""
 
 
 class Came(Statement, frozen=True, kw_only=True):
-    """The commits that introduced the cause, or when it was first seen."""
+    """The commits that introduced the cause or, if unknown, when it was first seen."""
 
     found: FirstBad
     again: bool = False
-    """Whether the cause returned after a fix."""
+    """Whether the cause came back after a fix."""
 
 
 class SeenOn(Statement, frozen=True, kw_only=True):
-    """The values of a matrix axis where the cause was seen, and the values where its tests passed."""
+    """The values of a matrix axis with failures of the cause, and the values with passes of its tests."""
 
     split: Split
 
 
 class Advice(Statement, frozen=True, kw_only=True):
-    """Advice for failures of the cause's subtype: a text, or a fix that held for another cause of the subtype."""
+    """Advice for the failure subtype: a text, or a fix that held for another cause."""
 
     text: str = ""
     fix: Fix | None = None
@@ -156,20 +156,20 @@ class Proposed(Statement, frozen=True, kw_only=True):
 
 
 class Reproduce(Statement, frozen=True, kw_only=True):
-    """The command that reruns the last failing test, or why there is none."""
+    """The command that reruns the last failing test, or the reason why there is none."""
 
     command: Command | None
     why_not: str = ""
 
 
 class Unseeded(Statement, frozen=True, kw_only=True):
-    """The seed may not repeat the last failure, because a file draws numbers without using the seed."""
+    """The seed may not reproduce the last failure, because a file draws random numbers without it."""
 
     file: str
 
 
 class Compare(Statement, frozen=True, kw_only=True):
-    """The command that reruns the last failing test with a seed that passed, to compare the two runs."""
+    """The command that reruns the last failing test with a passing seed, for comparison."""
 
     command: Command
 
@@ -179,20 +179,20 @@ class Flaky(Statement, frozen=True, kw_only=True):
 
     nodeid: str
     attempts: tuple[Attempt, ...]
-    """The failed attempts in order, then the attempt that passed; empty if unknown."""
+    """The failed attempts in order, and the one that passed; empty if unknown."""
     flaky: int
-    """Number of runs on record in which the test was flaky, plus this run."""
+    """Number of runs in which the test was flaky, including this one."""
     runs: int
-    """Number of runs on record in which the test is known to have run, plus this run."""
+    """Number of runs in which the test is known to have run, including this one."""
 
 
 def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[Statement]:
     """Yield the statements about a cause, in reading order.
 
     Args:
-        cause: The cause; if it is in the current run, its history ends before that run.
+        cause: The cause. If it is in the current run, its history ends before that run.
         now: When the current run ended; empty if the cause is only on record.
-        dirty: True if the run had uncommitted changes, which may have undone a fix.
+        dirty: True if the run had uncommitted changes, which may have removed a fix.
     """
     if cause.archived_as:
         yield AlreadyArchived(archived_as=cause.archived_as)
@@ -227,7 +227,7 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
 
 
 def _is_back(cause: Cause, found: FirstBad) -> bool:
-    """Return whether a cause was seen at the end of a range after it returned from a fix."""
+    """Return whether the commit range ends at a run after the cause had come back."""
     if not cause.states or cause.fixed_elsewhere:
         return False
     undone = [state for state in cause.states if state.returned or state.fix.result == "failed"]
@@ -241,7 +241,7 @@ def _is_back(cause: Cause, found: FirstBad) -> bool:
 
 
 def _infrastructure(cause: Cause, now: str) -> Infrastructure:
-    """Return the jobs and hosts in which a cause occurred, including those of the current run."""
+    """Return the affected jobs and hosts, including those of the current run."""
     history, run = cause.history, cause.run_id or RunId()
     present = cause.news is not None and not cause.archived_as
     # A run without a job id counts as a job of its own.
@@ -252,7 +252,7 @@ def _infrastructure(cause: Cause, now: str) -> Infrastructure:
 
 
 def _new(cause: Cause) -> Iterator[Statement]:
-    """Yield the statements about a new cause: what is known of its check, and of its subtype."""
+    """Yield the statements about a new cause: what is known about its check and its subtype."""
     if cause.beside is not None:
         yield beside(cause.beside)
     kind = cause.subtype
@@ -270,7 +270,7 @@ def _new(cause: Cause) -> Iterator[Statement]:
 
 
 def beside(other: Cause) -> Beside:
-    """Return the statement that a cause is a different fault from `other`, which the same check reported before."""
+    """Return the statement that a cause is a different fault than `other`, which the same check reported before."""
     fix = other.newest_fix
     stands = fix is not None and fix.result != "failed" and not fix.returned
     return Beside(page=other.page.path if other.page is not None else other.name, fix=fix if stands else None)
@@ -339,13 +339,13 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
 
 
 def _came_after(state: FixState, cause: Cause) -> bool:
-    """Return whether a commit after the one that passed with the fix certainly introduced the cause."""
+    """Return whether the cause was certainly introduced by a commit after the one that passed with the fix."""
     found = cause.first_bad
     return found is not None and found.is_certain and found.good in (state.fix.commits or ())[-1:]
 
 
 def _as_returned(fix: Fix, cause: Cause) -> Fix:
-    """Return the newest fix of a cause in the current run, with `in_place` set for this run."""
+    """Return the newest fix of a cause in the current run, with `in_place` set for that run."""
     return replace(fix, in_place=cause.fix_in_place)
 
 
@@ -354,7 +354,7 @@ def standing(state: FixState, *, failing: bool = False) -> Standing:
 
     Args:
         state: The fix.
-        failing: True if tests of the fix fail in a run that is not on record yet.
+        failing: Whether tests of the fix fail in a run that is not on record yet.
     """
     fix = state.fix
     if fix.result == "held":
@@ -368,11 +368,11 @@ def standing(state: FixState, *, failing: bool = False) -> Standing:
 
 
 def is_fixed_by(state: FixState, commit: str) -> bool:
-    """Return whether passing runs show that a commit made a fix.
+    """Return whether passing runs show that a fix was made by a commit.
 
     Args:
         state: The fix.
-        commit: The commit's hash, or at least its first seven digits.
+        commit: Hash of the commit, at least seven digits.
     """
     fix = state.fix
     last = () if fix.unread_count else (fix.commits or ())[1:]  # with unread commits, the last may not matter
@@ -382,7 +382,7 @@ def is_fixed_by(state: FixState, commit: str) -> bool:
 
 
 def failed_since(cause: Cause, state: FixState) -> str:
-    """Return when the cause last failed since a fix that still stands; empty if it did not, or if it fails now."""
+    """Return when the cause last failed in spite of a fix that has not failed; empty if it did not, or fails now."""
     if cause.history is None or cause.news is not None or state.returned or state.fix.result == "failed":
         return ""
     last = next((row for row in cause.history.rows if not row.without_fix), None)
@@ -390,7 +390,7 @@ def failed_since(cause: Cause, state: FixState) -> str:
 
 
 def passes_since(cause: Cause) -> str:
-    """Return the date of the newest fix if passes prove it; else empty."""
+    """Return the date of the newest fix if its passes prove it; otherwise empty."""
     state = cause.states[-1] if cause.states else None
     if state is None or state.returned or standing(state) not in {"held", "passing"} or failed_since(cause, state):
         return ""
@@ -398,10 +398,10 @@ def passes_since(cause: Cause) -> str:
 
 
 def _advice(cause: Cause) -> Advice | Unnamed | None:
-    """Return the advice for a cause; None if a fix has held for it, or if there is no advice.
+    """Return the advice for a cause; None if a fix has held for it, or there is none.
 
-    For a kind of failure that no seed can change, such as a missing time scale, a fix that held for another cause is
-    better than words. For failed checks it is not: a fix for one says nothing about another.
+    For a deterministic failure, such as a missing time scale, a fix that held for another cause is better advice than a
+    general text. For failed checks it is not, because their causes are unrelated.
     """
     if cause.held_fix is not None:
         return None
@@ -424,7 +424,7 @@ def _again(newest: Occurrence, history: CauseHistory | None, task_id: str) -> It
 
 
 def _compare(newest: Occurrence, history: CauseHistory) -> Iterator[Compare]:
-    """Yield the command that reruns the last failing test with a seed that passed on the same simulator, if known."""
+    """Yield the command that reruns the last failing test with a passing seed on the same simulator, if known."""
     command = newest.command
     if command is None:
         return

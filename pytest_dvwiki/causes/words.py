@@ -1,6 +1,6 @@
-"""Statements as text: the same words for terminal, pages and prompts, each with its own markup for names and quotes.
+"""Format statements as text: the same words in every output, each with its own markup for names and quotations.
 
-A text begins in lower case and has no full stop; `sentence` makes a sentence of it.
+A text starts in lower case and has no full stop; `sentence` makes a sentence of it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Style(NamedTuple):
     link: Callable[[str], str] = str
     """Formats the name of a cause or the path of its page."""
     files: int = 0
-    """Maximum number of a fix's files to name."""
+    """Maximum number of a fix's files to list."""
 
 
 PLAIN = Style()
@@ -48,7 +48,7 @@ PLAIN = Style()
 
 @functools.singledispatch
 def text(statement: of.Statement, style: Style = PLAIN) -> str:  # noqa: ARG001  # for the functions registered below
-    """Return the text of a statement; empty if it is a command, which each output prints in its own way."""
+    """Return the text of a statement; empty for commands, because each output formats them differently."""
     return ""
 
 
@@ -119,7 +119,7 @@ def _without_fix(statement: of.WithoutFix, style: Style = PLAIN) -> str:  # noqa
 @text.register
 def _beside(statement: of.Beside, style: Style = PLAIN) -> str:
     fix = f" (fixed by {fix_text(statement.fix, style)})" if statement.fix is not None else ""
-    return f"counted as a different fault from {style.link(statement.page)}, which the same check reported{fix}"
+    return f"treated as a different fault than {style.link(statement.page)}, reported by the same check{fix}"
 
 
 @text.register
@@ -128,7 +128,7 @@ def _infrastructure(statement: of.Infrastructure, style: Style = PLAIN) -> str:
     more = f" and {len(statement.hosts) - _MOST_HOSTS} more" if len(statement.hosts) > _MOST_HOSTS else ""
     where = f", on {hosts}{more}" if hosts else ""
     since = f" since {statement.since[:10]}" if statement.jobs > 1 else ""
-    return f"counts against no test; it hit {count(statement.jobs, 'job')}{since}{where}"
+    return f"held against no test; it affected {count(statement.jobs, 'job')}{since}{where}"
 
 
 @text.register
@@ -148,7 +148,10 @@ def _waiver(statement: of.Accepted, style: Style = PLAIN) -> str:
 
 @text.register
 def _came(statement: of.Came, style: Style = PLAIN) -> str:
-    """Return the commits that introduced a cause; if unknown, when it was first seen and when its test last passed."""
+    """Return the commits that introduced a cause.
+
+    If unknown, return when it was first seen and its test last passed.
+    """
     found = statement.found
     good, bad = style.name(short(found.good)), style.name(short(found.bad))
     files = ", ".join(map(style.name, found.files[:_FILES]))
@@ -173,13 +176,13 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     if found.log_count == 1:
         return f"came with {named}{f' ({files}{more})' if files else ''}{owners}{later}"
     if not found.log_count:
-        return f"came after {good}, with {bad} or before it{owners}{later}"
+        return f"came after {good}, with {bad} or earlier{owners}{later}"
     things = "changes" if found.good.startswith("@") else "commits"
     return f"came with one of {found.log_count} {things} after {good} up to {bad}: {named}{owners}{later}"
 
 
 def _last_pass(found: FirstBad, good: str, bad: str, where: str) -> str:
-    """Return where a cause was seen and when its test passed before; that pass may be chance."""
+    """Return where a cause was seen, and when its test passed before that, perhaps by chance."""
     how = "with another seed" if found.passed_with == "other" else "maybe by chance"
     if found.good == found.bad and not found.dirty:
         return f"{bad}, where it passed before {how}"
@@ -206,7 +209,7 @@ def _advice(statement: of.Advice, style: Style = PLAIN) -> str:
 
 @text.register
 def _unnamed(statement: of.Unnamed, style: Style = PLAIN) -> str:  # noqa: ARG001
-    return "none known, as no pattern matches it: `dvwiki patterns propose` makes one from the records"
+    return "none known: no pattern matches it; `dvwiki patterns propose` drafts one from the records"
 
 
 @text.register
@@ -223,7 +226,7 @@ def _reproduce(statement: of.Reproduce, style: Style = PLAIN) -> str:
 @text.register
 def _unseeded(statement: of.Unseeded, style: Style = PLAIN) -> str:
     file = style.name(statement.file)
-    return f"the same seed may give another run, since {file} draws numbers that cocotb's seed does not repeat"
+    return f"the seed may not reproduce the run, because {file} draws random numbers that cocotb does not seed"
 
 
 @text.register
@@ -237,29 +240,29 @@ def _flaky(statement: of.Flaky, style: Style = PLAIN) -> str:  # noqa: ARG001
 
 
 def short(commit: str, digits: int = _SHORT) -> str:
-    """Return a commit's hash cut to some digits; a revision outside git (`@1234567`) is not cut."""
+    """Return a commit's hash shortened to some digits; a revision outside git (`@1234567`) is not shortened."""
     return commit if commit.startswith("@") else commit[:digits]
 
 
 def sentence(clause: str) -> str:
-    """Return a text with a capital letter and a full stop."""
+    """Return a text as a sentence, with a capital letter and a full stop."""
     return f"{clause[:1].upper()}{clause[1:].removesuffix('.')}."
 
 
 def unread(number: int) -> str:
-    """Return a phrase for a number of commits that touch no code that the simulation is known to read."""
+    """Return a phrase about commits that change no code known to be read by the simulation."""
     return f"and {number} that {'changes' if number == 1 else 'change'} no code known to be read"
 
 
 def ends(held: int, failed: int) -> str:
-    """Return, in words, how many fixes held and failed: `3 fixes held, 1 failed`; empty if no fix did either."""
+    """Return how many fixes held and failed, such as `3 fixes held, 1 failed`; empty if none did."""
     results = [(number, word) for number, word in ((held, "held"), (failed, "failed")) if number]
     nouns = [" fix" if number == 1 else " fixes" for number, _ in results[:1]] + [""]
     return ", ".join(f"{number}{noun} {word}" for (number, word), noun in zip(results, nouns, strict=False))
 
 
 def fix_text(fix: Fix, style: Style = PLAIN) -> str:
-    """Return a line on a fix: uncommitted changes, then its commit or the first and last of several, then its text."""
+    """Return one line about a fix: its commit or range of commits, or that it is uncommitted, and its text."""
     described = style.quote(fix.text)
     # The text for uncommitted changes already names their files.
     if style.files and fix.log_count and fix.files:
@@ -280,7 +283,7 @@ def fix_text(fix: Fix, style: Style = PLAIN) -> str:
 
 
 class AnyWaiver(Protocol):
-    """A waiver: an entry of the project's file, or one that matched failures of a run."""
+    """A waiver from the project's file, or one recorded with the failures that it matched."""
 
     @property
     def id(self) -> str: ...  # noqa: D102
@@ -293,7 +296,7 @@ class AnyWaiver(Protocol):
 
 
 def waiver_text(waiver: AnyWaiver, style: Style = PLAIN) -> str:
-    """Return a waiver's name and reason, by whom it was given, and until when."""
+    """Return a waiver's id and reason, and if given its owner and expiry."""
     if waiver.id == FOR_ALL:
         return f"[WAIVED_AS_INFO] {style.quote(waiver.reason)}"
     until = f"until {waiver.expires}" if waiver.expires else ""
@@ -306,13 +309,13 @@ _MOST_GATED = 3
 
 
 def gate_text(mode: str, gate: Gate | None, *, refused: str, status: int, waived: Sequence[Waived] = ()) -> str:
-    """Return one line on what the gate let through or stopped, or on why it changed nothing.
+    """Return one line about the gate's decision, or the reason why it changed nothing.
 
     Args:
         mode: The mode of the gate, as set by `--dvwiki-gate`.
-        gate: The gate's decision; None if there is none.
-        refused: Why the gate must not act; empty if it may act.
-        status: The exit status that pytest gave.
+        gate: The decision; None if there is none.
+        refused: Why the gate must not act; empty if it may.
+        status: The exit status set by pytest.
         waived: The waivers of the run.
     """
     refused = refused or (gate.refused if gate is not None else "the run has no record")
@@ -332,7 +335,7 @@ def _number(rows: Sequence[Gated]) -> str:
 
 
 def _gated(rows: Sequence[Gated], waived: Sequence[Waived]) -> str:
-    """Return the number and some names of tests for each reason of the gate; waived tests by their waivers' names."""
+    """Return the number of tests for each reason of the gate, with some test names or, if waived, the waivers."""
     parts = []
     for reason in dict.fromkeys(row.reason for row in rows):
         tests = dict.fromkeys(test for row in rows if row.reason == reason for test in row.tests)
@@ -345,13 +348,13 @@ def _gated(rows: Sequence[Gated], waived: Sequence[Waived]) -> str:
 
 
 def after_return(fix: Fix) -> str:
-    """Return words that say that a cause returned after a fix, or that its check fails with the fix in place."""
+    """Return that the cause came back after a fix, or that its check fails with the fix in place."""
     day = (fix.returned or "")[:10]
     return f"failed again {day} with this fix in place, maybe from another fault" if fix.in_place else f"returned {day}"
 
 
 def passed_of(fix: Fix) -> str:
-    """Return, in words, how many passing runs a fix has of those needed to hold or, before that, to rule out chance."""
+    """Return the number of passing runs, and how many the fix needs to hold or, before that, to rule out chance."""
     return f"passed {fix.passes} of {count(fix.needed if fix.counts else fix.needed_as_proof, 'run')} needed"
 
 
@@ -359,7 +362,7 @@ def passed_of(fix: Fix) -> str:
 
 
 def of_passes(statement: Passed) -> str:
-    """Return words on the passes: why they may be chance or are no fix, or that a fix holds; empty for a proven fix."""
+    """Return why the passes may be chance or are no fix, or that a fix holds; empty for a proven fix."""
     if statement.word == "HELD":
         passes = statement.fix.passes if statement.fix is not None else 0
         rest = "no test that it made pass failed with the cause" if statement.no_fix else "the cause did not return"
@@ -400,7 +403,7 @@ _NO_FIX = {
 
 
 def no_fix(changed: str, seed: str | None, failed_seed: str | None) -> str:
-    """Return, in words, why a pass proves no fix, given the kind of change between failure and pass."""
+    """Return why a pass proves no fix, given what changed between failure and pass."""
     if changed == "seed":
         if failed_seed in {None, UNKNOWN_SEED} or seed is None:
             return _NO_FIX["seed"]

@@ -90,13 +90,13 @@ class Merge(Struct, frozen=True, kw_only=True):
     """The masked message, with a star at the position that differs."""
     file: str
     members: tuple[Member, ...]
-    """The causes, in the order in which they were first seen."""
+    """The causes, in the order of their first occurrences."""
     function: str = ""
     source: str = ""
 
 
 class Apart(Struct, frozen=True, kw_only=True):
-    """Causes that people say are not the same."""
+    """Causes that people separated."""
 
     kept: tuple[str, ...]
     other: tuple[str, ...]
@@ -104,7 +104,7 @@ class Apart(Struct, frozen=True, kw_only=True):
 
 
 class Rulings(Struct, frozen=True, kw_only=True):
-    """The content of one file: results of a reclassification, merges that were learned, or corrections by people."""
+    """The content of one file: results of a reclassification, learned merges, or corrections by people."""
 
     newest: str
     number: int = 0
@@ -117,21 +117,21 @@ class Rulings(Struct, frozen=True, kw_only=True):
     schema: int = _PLAIN
 
     def relabels(self, record: RunRecord) -> bool:
-        """Return whether this file relabels a run: one up to `newest` that another registry or version had judged."""
+        """Return whether this file relabels a run: one up to `newest`, judged by another registry or version."""
         gave = (record.registry, record.fingerprint_version)
         return moment_of(record) <= self.newest and gave != (self.registry, self.fingerprint_version)
 
 
 class Verdicts(Struct, frozen=True, dict=True):
-    """All files of verdicts together, in the order in which they apply."""
+    """All files of verdicts, in the order in which they apply."""
 
     files: tuple[Rulings, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
-    """Files that cannot be read, each with the reason."""
+    """Files that cannot be read, with the reasons."""
 
     @cached_property
     def _steps(self) -> list[tuple[Rulings, dict[str, Ruling]]]:
-        """Return each file, and its rulings by former fingerprint."""
+        """Return the files, each with its rulings by former fingerprint."""
         return [(one, {ruling.fingerprint: ruling for ruling in one.verdicts}) for one in self.files]
 
     @property
@@ -148,17 +148,17 @@ class Verdicts(Struct, frozen=True, dict=True):
 
     @property
     def reclassified(self) -> str:
-        """Return a text that changes with any reclassification, after which all records are read again."""
+        """Return a string that changes with every reclassification, because all records must then be read again."""
         return repr([one for one in self.files if one.verdicts])
 
     @cached_property
     def apart(self) -> tuple[Apart, ...]:
-        """Return the causes that people say are not the same."""
+        """Return the causes that people separated."""
         return tuple(each for one in self.files for each in one.apart)
 
     @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Return the groups of causes that were found to be the same: the cause seen first, then the others by name."""
+        """Return the groups of merged causes: first the one seen first, then the others by name."""
         groups: list[dict[str, str]] = []
         for merge in (each for one in self.files for each in one.merges):
             group = {member.fingerprint: member.first for member in reversed(merge.members)}
@@ -185,7 +185,7 @@ class Verdicts(Struct, frozen=True, dict=True):
         return (names[0], *sorted(names[1:])) if len(names) >= _FEWEST else ()
 
     def are_apart(self, one: Collection[str], other: Collection[str]) -> bool:
-        """Return whether people separated two causes, given by all their fingerprints."""
+        """Return whether people separated two causes, each given by all its fingerprints."""
         return any(
             not (set(first).isdisjoint(each.kept) or set(second).isdisjoint(each.other))
             for each in self.apart
@@ -194,7 +194,7 @@ class Verdicts(Struct, frozen=True, dict=True):
 
     @cached_property
     def alone(self) -> frozenset[str]:
-        """Return the causes that were once merged with others and no longer are."""
+        """Return the causes that were merged with others before and no longer are."""
         named = {member.fingerprint for one in self.files for merge in one.merges for member in merge.members}
         named |= {name for each in self.apart for name in (*each.kept, *each.other)}
         return frozenset(named.difference(*self.groups))
@@ -206,12 +206,12 @@ class Verdicts(Struct, frozen=True, dict=True):
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """Return the fingerprints that were replaced, each with its current name."""
+        """Map each replaced fingerprint to its current name."""
         known = {name for rulings in self.files for one in rulings.verdicts for name in (one.fingerprint, one.becomes)}
         return {name: became for name in sorted(known) if (became := self.canonical(name)) != name}
 
     def applied(self, record: RunRecord) -> RunRecord:
-        """Return a record as it reads after all reclassifications."""
+        """Return a record with all reclassifications applied."""
         if not self.files:
             return record
         labelled = tuple(self._occurrence(item, record) for item in record.occurrences)
@@ -234,11 +234,11 @@ class Verdicts(Struct, frozen=True, dict=True):
 
 
 def renamed(record: RunRecord, name: Callable[[str], str]) -> RunRecord:
-    """Return a record with other fingerprints.
+    """Return a record with its fingerprints replaced.
 
     Args:
         record: The run.
-        name: Maps a fingerprint to its new one.
+        name: Maps a fingerprint to the new one.
     """
 
     def cause(called: str) -> str:
@@ -266,7 +266,7 @@ def renamed(record: RunRecord, name: Callable[[str], str]) -> RunRecord:
 
 
 def read(tasks: Path) -> Verdicts:
-    """Read all files of verdicts; a file that cannot be read is listed in `problems`."""
+    """Read all files of verdicts; unreadable files are listed in `problems`."""
     found: list[tuple[int, str, Rulings]] = []
     problems: list[tuple[str, str]] = []
     for path in _files(tasks):
@@ -294,7 +294,7 @@ def read(tasks: Path) -> Verdicts:
 
 
 def state(tasks: Path) -> str:
-    """Return the names, sizes and times of the files: a text that changes if a file is added, removed or replaced."""
+    """Return a string of the files' names, sizes and times, which changes if a file is added, removed or replaced."""
     parts = []
     for path in _files(tasks):
         status = path.lstat()  # also of a link that leads to nothing
@@ -307,7 +307,7 @@ def _files(tasks: Path) -> Sequence[Path]:
 
 
 def write(tasks: Path, rulings: Rulings) -> Path:
-    """Write a file of verdicts; the same verdicts give the same file.
+    """Write a file of verdicts; the same verdicts always give the same file.
 
     Raises:
         WikiError: The file cannot be written.

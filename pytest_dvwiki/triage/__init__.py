@@ -1,1 +1,1 @@
-"""The analysis of a failure: its name, its first cause and its likely origin."""
+"""The analysis of a failure: its label, its first cause and its likely origin."""

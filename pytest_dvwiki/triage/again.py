@@ -1,4 +1,4 @@
-"""Classify a recorded occurrence again, from the excerpt that its record keeps."""
+"""Classify an occurrence again from the excerpt in its record."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _EXCEPTION = re.compile(r"[A-Z]\w*[a-z]\w*")
 def reclassify_failure(occurrence: Occurrence, fingerprint_version: int, classifier: Classifier) -> Verdict | None:
     """Return the verdict of the current registry and fingerprint version.
 
-    An excerpt shows less than the log of the failed test. Therefore the recorded first cause stays the first cause if
-    its message still names a cause. Its recorded fingerprint is then kept if it has the current version.
+    An excerpt has less information than the log of the failed test. So the recorded first cause is kept if it is still
+    recognised as a cause, with its fingerprint if that has the current version.
 
     Args:
-        occurrence: The occurrence as it was archived.
-        fingerprint_version: The fingerprint version in its record.
+        occurrence: The occurrence as archived.
+        fingerprint_version: The fingerprint version of its record.
         classifier: The current classifier, without a history.
 
     Returns:
-        None if the excerpt is not enough: it is missing, nothing in it is recognised any more, or it lacks an
-        exception's place that is part of its identity.
+        None if the excerpt is not enough: it is missing, no longer contains a recognised message, or lacks the source
+        location that identifies an exception.
     """
     if not occurrence.excerpt.strip():
         return None
@@ -80,7 +80,7 @@ def _source(text: str) -> Source:
 
 
 def _has_its_place(verdict: Verdict, excerpt: Excerpt) -> bool:
-    """Return whether the excerpt holds an exception's place, or the place is not part of the exception's identity."""
+    """Return whether the excerpt has the exception's source location, or the exception is identified without it."""
     parts = parse_report(verdict.primary)
     is_exception = parts.file is None and parts.message_id is None and _EXCEPTION.fullmatch(parts.report_class)
     if not is_exception or not is_part_of_identity(parts):

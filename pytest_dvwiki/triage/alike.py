@@ -1,9 +1,9 @@
-"""Find failures of a run that differ only in unimportant values, so that classifying one of them is enough.
+"""Find failures of a run that differ only in values, so that one classification is enough for all.
 
-A testbench fails thousands of times with the same words and different numbers. The words decide which patterns match,
-which message is the first cause, and which fingerprint it gets. Two failures are alike if their texts differ only in
-free-standing numbers, and if these numbers have the same length and kind of digits and repeat in the same places.
-Numbers of one digit, and numbers that a pattern may know (`signal 15`, `code 137`), count as words.
+A testbench may fail thousands of times with the same message and different numbers. Patterns, first cause and
+fingerprint depend on the words. Two failures are alike if their texts differ only in standalone numbers that have the
+same length and kind of digits, and are repeated at the same positions. Single digits, and numbers that occur in
+patterns (`signal 15`, `code 137`), are treated as words.
 """
 
 from __future__ import annotations
@@ -18,42 +18,45 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import Pattern, RegistryEntry
 
 _VALUE = re.compile(r"(?<=[ =])(0x[0-9a-fA-F]{2,}|[1-9][0-9]+)(?![^\s,;)])")
-"""A number after a space or an equals sign; a number within a name, a place, a date or a code is a word."""
+"""Matches a number that follows a space or an equals sign.
+
+Digits inside a name, source location, date or code do not match.
+"""
 _PART = re.compile(r"\\(?P<escaped>.)|\{\d+(?:,\d*)?\}|(?P<any>\[\^?\]?(?:\\.|[^\]\\])*\])")
-"""The parts of an expression whose digits need not be in a text: escapes, repetitions, sets of characters."""
+"""The parts of an expression whose digits are not literal text: escapes, repetitions, character sets."""
 _ALL_DIGITS = re.compile(r"0-9|\\d")
 _KNOWN = re.compile(r"\d{2,}")
 _BINARY = frozenset("01")
 _LONGEST = 1 << 13
-"""Number of characters above which a failure is not compared: long ones are rarely alike, and slow to compare."""
+"""Failures with more characters are not compared: they are rarely alike, and slow to compare."""
 _MOST_VALUES = 1 << 14
-"""Number of values whose kinds are cached."""
+"""Maximum number of cached values."""
 _GAP = "\n\0\n"
 
 
 class Likeness:
-    """Tells which failures are alike.
+    """Finds failures that are alike.
 
     Args:
-        entries: The patterns by which failures are classified.
+        entries: The patterns used to classify failures.
     """
 
     def __init__(self, entries: Sequence[RegistryEntry]) -> None:
         own = [entry.pattern for entry in entries if entry.of_people]
         self._compares = not any(map(_distinguishes_digits, _expressions(own)))
-        """False if an expression that people gave may require a particular digit; failures are then not compared."""
+        """False if a project's own expression may require a certain digit; then no failures are compared."""
         expressions = _expressions(entry.pattern for entry in entries if not entry.of_people)
         self._letters_matter = bool(own)
-        """Whether an expression may require decimal digits in a hexadecimal number; no built-in expression does."""
+        """Whether an expression may require decimal digits in a hexadecimal number; built-in ones never do."""
         self._known = {number for source in expressions for number in _KNOWN.findall(_bare(source))}
         self._kinds: dict[str, tuple[str, str]] = {}
-        """Maps each value to its kind, and to its digits without prefix and leading zeros."""
+        """Caches the kind of each value, and its digits without prefix and leading zeros."""
 
     def key(self, failure: Failure) -> Hashable | None:
-        """Return the same key for failures that are alike; None for a failure that is not compared with others.
+        """Return a key that is equal for failures that are alike; None for a failure that must not be compared.
 
-        Failures in a simulation are not compared: the tests of a simulation are judged together, and run far longer
-        than their classification takes.
+        Failures in a simulation are not compared: the tests of one simulation are judged together, and take far longer
+        than their classification.
         """
         if not self._compares or failure.in_simulator or not failure.started:
             return None
@@ -76,14 +79,14 @@ class Likeness:
         )
 
     def _kind(self, value: str) -> tuple[str, str]:
-        """Return the kind of a value, and its digits without prefix and leading zeros; cache both."""
+        """Return the kind of a value, and its digits without prefix and leading zeros."""
         if len(self._kinds) >= _MOST_VALUES:
             self._kinds.clear()
         known = self._kinds[value] = self._kind_of(value), value.removeprefix("0x").lstrip("0").lower()
         return known
 
     def _kind_of(self, value: str) -> str:
-        """Return the length of a value and the kind of its digits; a number that a pattern may know is its own kind."""
+        """Return the kind of a value, given by length and digits; a number that occurs in a pattern is its own kind."""
         if value.startswith("0x"):
             digits = value[2:]
             letters = f" {digits.isdecimal()} {digits.isupper()}" if self._letters_matter else ""
@@ -94,7 +97,7 @@ class Likeness:
 
 
 def _shape(excerpt: Excerpt) -> Hashable:
-    """Return the source of an excerpt and the numbers of its lines."""
+    """Return the source of an excerpt and its line numbers."""
     lines = excerpt.lines
     if not lines:
         return excerpt.source
@@ -109,11 +112,11 @@ def _expressions(patterns: Iterable[Pattern]) -> Iterator[str]:
 
 
 def _bare(source: str) -> str:
-    """Return the words of an expression."""
+    """Return the literal text of an expression."""
     return _PART.sub(" ", source)
 
 
 def _distinguishes_digits(source: str) -> bool:
-    """Return whether an expression may match a number but not another number with as many digits."""
+    """Return whether an expression may match a number but not another one of the same length."""
     parts = (part["escaped"] or _ALL_DIGITS.sub("", part["any"] or "") for part in _PART.finditer(source))
     return any(map(str.isdigit, "".join((_bare(source), *parts))))

@@ -1,4 +1,4 @@
-"""Find the messages in a text that may name the first cause."""
+"""Find the messages in a log or traceback that may be the first cause."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PYTHON = frozenset({"python", "pytest", "cocotb", "pyuvm"})
 EXPECTATIONS = frozenset({"unexpected_pass", "wrong_exception"})
 _CUT_OFF = "python.traceback"
-"""Id of the pattern for a traceback that was cut off before its exception."""
+"""The pattern for a traceback that was cut off before its exception."""
 NEVER_AWAITED = "python.never_awaited"
 
 
@@ -38,11 +38,11 @@ class Candidate(Struct, frozen=True):
     exception: bool
     """Whether the message is a Python exception."""
     path: str | None = None
-    """File that holds the line, if that file is permanent."""
+    """Path of the file, if it is permanent."""
 
 
 def candidates_of(excerpt: Excerpt, matcher: Matcher, *, cocotb: bool) -> Iterator[Candidate]:
-    """Yield the messages of an excerpt; in a cocotb test an error line alone proves no failure."""
+    """Yield the messages of an excerpt. In a cocotb test an error line alone does not prove a failure."""
     lines = excerpt.lines
     if excerpt.source == "report":
         shown = only_messages([line for _, line in lines])
@@ -66,11 +66,11 @@ def candidates_in(
     Args:
         first: Number of the first line.
         text: The lines.
-        source: The source of the text.
+        source: The source of the lines.
         matcher: The patterns.
-        cocotb: Whether an error line alone proves no failure.
-        whole: The whole text, if the lines are a part of it.
-        path: The file that holds the text, if that file is permanent.
+        cocotb: Whether an error line alone does not prove a failure.
+        whole: The complete text, if `text` is a part of it.
+        path: Path of the file, if it is permanent.
     """
     hits = matcher.hits(text, first_line=first, whole=whole)
     lesser = _lesser_exceptions(text, first, {hit.line for hit in hits}) if hits else frozenset()
@@ -96,10 +96,10 @@ def candidates_in(
 
 
 def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matcher) -> Hit:
-    """Return the exception that the last frame of a cut-off traceback raises; `head` if that exception is unknown.
+    """Return the exception raised by the last frame of a cut-off traceback; `head` if it is unknown.
 
     Args:
-        head: The line that announces the traceback.
+        head: The first line of the traceback.
         lines: The lines from there on.
         matcher: The patterns.
     """
@@ -111,15 +111,15 @@ def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matche
 
 
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
-    """Return the numbers of the lines in tracebacks that cannot name the cause.
+    """Return the numbers of the traceback lines that cannot be the first cause.
 
-    These are the lines of a complete traceback above an exception that a pattern matches, and every exception except
-    the one that started its chain.
+    These are the lines of a complete traceback above an exception with a pattern, and all exceptions of a chain except
+    the first.
 
     Args:
         text: Consecutive lines.
         first: Number of the first line.
-        known: Numbers of the lines with a message that a pattern matches.
+        known: Numbers of the lines that match a pattern.
     """
     if "Traceback (most recent call last)" not in text:
         return frozenset()
@@ -140,7 +140,7 @@ def _is_exception(hit: Hit) -> bool:
 
 
 def unbroken(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
-    """Split lines at gaps in their numbers; yield the first number and the lines of each part."""
+    """Split lines where their numbers have a gap; yield first number and lines of each part."""
     start = 0
     for at in range(1, len(lines) + 1):
         if at == len(lines) or lines[at][0] != lines[at - 1][0] + 1:

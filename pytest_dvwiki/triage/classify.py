@@ -1,4 +1,4 @@
-"""Turn a failure, or a bare text, into a verdict."""
+"""Classify a failure, or the text of a log."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ RUNNERS_UP = 3
 EXCERPT_LINES = 40
 LONGEST_PRIMARY = 1000
 _LOGS = 2
-"""Number of logs whose last lines are shown for a killed simulation: the test's log and, if any, an error stream."""
+"""Number of logs to show the last lines of after a killed simulation: the test's log and an error stream."""
 _LONGEST_LINE = 1000
 _MANY = 64
-"""Minimum number of failures of a run at which looking for failures that are alike saves time."""
+"""Minimum number of failures for which comparing them saves time."""
 _MOST_KINDS = 4096
-"""Maximum number of kinds of failures in the cache; one more empties the cache."""
+"""Maximum number of cached kinds of failures; then the cache is emptied."""
 _LIMIT = "SimTimeoutError"
 _OF_TEST = frozenset({"log", "stdout", "stderr"})
 _NOTHING = "the failure left no text"
@@ -53,7 +53,7 @@ _NOTHING = "the failure left no text"
 
 
 class _Parts(TypedDict):
-    """The parts that identify a cause."""
+    """The components of a fingerprint."""
 
     report_class: str
     file: str | None
@@ -64,7 +64,7 @@ class _Parts(TypedDict):
 
 
 class FirstCause(Struct, frozen=True):
-    """The first cause with the facts needed to name it."""
+    """The first cause, with the facts needed for the verdict."""
 
     choice: Choice | None
     text: str
@@ -75,16 +75,16 @@ class FirstCause(Struct, frozen=True):
     phase: str = "call"
     sim_time: str | None = None
     values: str = ""
-    """The rewritten assertion below an exception that has a message of its own."""
+    """The rewritten assertion, printed below an exception with its own message."""
     difference: str = ""
     """The first difference that pytest found between two sequences."""
 
 
 class Classifier:
-    """Names failures by the patterns of a registry and the history of an archive."""
+    """Classifies failures by the patterns of a registry and the history of an archive."""
 
     watched: Callable[[], Sequence[str]] = tuple
-    """Returns the literals whose lines the matcher has to find besides messages."""
+    """Returns literals of further lines that the matcher has to find in addition to messages."""
 
     def __init__(
         self,
@@ -96,8 +96,8 @@ class Classifier:
 
         Args:
             registry: The patterns.
-            history: The archive's knowledge of a failure's cause, and of other causes of its pattern.
-            hooks: Called before the patterns are tried, in this order; the first verdict that one returns counts.
+            history: The archive, to look up known causes and their origins.
+            hooks: Called in this order before the patterns are tried; the first verdict returned is used.
         """
         self.registry = registry
         self.matcher = Matcher(registry, watched=self.watched())
@@ -106,13 +106,13 @@ class Classifier:
         self._kept: dict[Failure, Verdict | FirstCause] = {}
         self._alike: dict[Hashable, Verdict] = {}
         self._borrowed: set[int] = set()
-        """Ids (`id()`) of the failures whose verdict, texts included, was taken from a similar failure."""
+        """The `id()` of each failure whose verdict was copied, including its texts, from a similar failure."""
 
     def classify_all(self, failures: Sequence[Failure]) -> list[Verdict]:
         """Return the verdict on each failure of a run.
 
-        Failures that are alike share a verdict, with the texts of one of them; `in_full` returns it with a failure's
-        own texts.
+        Failures that are alike share one verdict with the texts of one failure; `in_full` returns a failure's own
+        texts.
         """
         self._alike.clear()
         self._borrowed.clear()
@@ -120,7 +120,7 @@ class Classifier:
         return [self.classify(failure) if few else self._as_one_alike(failure) for failure in failures]
 
     def in_full(self, failure: Failure, verdict: Verdict) -> Verdict:
-        """Return the verdict on a failure of the last run, with the failure's own texts."""
+        """Return the verdict on a failure of the last run, with its own texts."""
         if id(failure) not in self._borrowed:
             return verdict
         own = self._named(failure, self._first_cause(failure))
@@ -149,12 +149,12 @@ class Classifier:
         return Likeness(self.registry.entries)
 
     def classify(self, failure: Failure, *, keep: bool = False) -> Verdict:
-        """Return the verdict on a failure; every failure gets one.
+        """Return the verdict on a failure. There always is one.
 
         Args:
             failure: The failure.
-            keep: Whether to keep what hooks and patterns found. When the failure is classified again, with more records
-                in the archive, hooks and patterns are not called a second time.
+            keep: Whether to keep the results of hooks and patterns, for classifying the failure again with more
+                records.
         """
         if keep or self._kept:
             # The command may change at the end of a session, and it cannot be hashed.
@@ -176,11 +176,11 @@ class Classifier:
         return replace(verdict, follower=not failure.started, frame=None if is_elsewhere else failure.frame)
 
     def _find(self, failure: Failure) -> Verdict | FirstCause:
-        """Return the verdict of a hook, or the first cause that the patterns find."""
+        """Return the verdict of a hook, or the first cause found by the patterns."""
         return self._given(failure) or self._first_cause(failure)
 
     def _given(self, failure: Failure) -> Verdict | None:
-        """Return the verdict of the first hook that gives one."""
+        """Return the verdict of the first hook that has one."""
         for hook in self._hooks:
             given = hook(failure)
             if given is not None:
@@ -188,7 +188,7 @@ class Classifier:
         return None
 
     def _first_cause(self, failure: Failure) -> FirstCause:
-        """Return the first cause that the patterns find."""
+        """Return the first cause found by the patterns."""
         choice = choose(failure, self.matcher)
         text = choice.candidate.text if choice else _unrecognised(failure)
         values, difference = _values(failure.excerpts, choice)
@@ -251,7 +251,7 @@ class Classifier:
         )
 
     def _like(self, finding: FirstCause, failure_subtype: str) -> Like | None:
-        """Return the pattern example nearest to an unknown message; None if the message is known or counts errors."""
+        """Return the example most similar to an unknown message; None if the message is known or an error count."""
         is_sum = finding.choice is not None and finding.choice.candidate.pattern.tier == "rollup"
         if failure_subtype != UNKNOWN or is_sum or finding.text == _NOTHING:
             return None
@@ -274,7 +274,7 @@ def _values(excerpts: Sequence[Excerpt], choice: Choice | None) -> tuple[str, st
 
 
 def _primary_text(finding: FirstCause, parts: ReportParts) -> str:
-    """Return the text of the first cause, with its place if it is vague, or with the time if it is a time limit."""
+    """Return the text of the first cause, with the source location if it is vague, or the time of a timeout."""
     text = with_place(finding.text, parts, finding.frame)
     for more in (finding.values, finding.difference):
         if more and more not in text:
@@ -306,7 +306,7 @@ def _parts(parts: ReportParts, frame: Frame | None) -> _Parts:
 
 
 def _frame(failure: Failure, choice: Choice | None) -> Frame | None:
-    """Return the user's frame of the chosen exception."""
+    """Return the frame of the chosen exception in the user's code."""
     if choice is not None and not choice.candidate.exception:
         return None
     # The frame from the capture has a path relative to the project.
@@ -318,7 +318,7 @@ def _frame(failure: Failure, choice: Choice | None) -> Frame | None:
 
 
 def _unrecognised(failure: Failure) -> str:
-    """Return the text shown if no pattern matches any line: the exception, else the last line of a text."""
+    """Return the text of a failure without any matching line: the exception, or else the last line."""
     if failure.exception or failure.message:
         return ": ".join(part for part in (failure.exception, failure.message.strip()) if part)
     for source in ("run", "results", "report", "stderr", "log", "stdout"):
@@ -348,7 +348,7 @@ def _runners_up(choice: Choice | None) -> tuple[RunnerUp, ...]:
 
 
 def _excerpt(excerpts: Sequence[Excerpt], choice: Choice | None) -> str:
-    """Return the lines around the chosen line; if the plugin itself worded the cause, the last lines of the logs."""
+    """Return the lines around the first cause. If the plugin itself wrote it, return the last lines of the logs."""
     quoted = [excerpt for excerpt in excerpts if excerpt.source != "run" and excerpt.lines]
     if choice is None:
         return excerpt_around(quoted[0].lines, quoted[0].lines[0][0]) if quoted else ""
@@ -363,7 +363,7 @@ def _excerpt(excerpts: Sequence[Excerpt], choice: Choice | None) -> str:
 
 
 def excerpt_around(lines: Sequence[tuple[int, str]], line: int) -> str:
-    """Return at most 40 lines around a given line, a third of them before it."""
+    """Return up to 40 lines around a line, a third of them before it."""
     at = bisect_left(lines, line, key=itemgetter(0))
     start = max(0, min(at - EXCERPT_LINES // 3, len(lines) - EXCERPT_LINES))
     chosen = lines[start : start + EXCERPT_LINES]

@@ -1,4 +1,4 @@
-"""Read what a check compared: whether it compares at all, which values are unknown, where two values first differ."""
+"""Parse the values that a check compared: whether there are any, which are unknown, and where two first differ."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 LONG = 200
-"""Length above which a message is shown with its sequences shortened to the first difference."""
+"""Messages longer than this are shown with their sequences shortened to the first difference."""
 _SHOWN = 3
-"""Number of items of a shortened sequence that are shown."""
+"""Number of items shown of a shortened sequence."""
 _CONTINUED = 6
-"""Number of lines below an exception that may hold the compared values."""
+"""Number of lines below an exception to search for the compared values."""
 
 _OBJECT = re.compile(r"<[\w.]+(?:: | object at | )[^<>]{0,200}>")
-"""An enumeration's value or an object, as Python prints it."""
+"""An enumeration value or object, as printed by Python."""
 _TOKEN = re.compile(
     r"""(?P<string>[rbfu]{0,2}(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<comma>,)"""
     r"""|(?P<operator>==|!=|<=|>=|<|>|\b(?:not\s+)?in\b|\bis\b(?!\s+(?:not\s+)?None\b)(?:\s+not\b)?)|(?P<for>\bfor\b)"""
@@ -31,23 +31,23 @@ _TYPED = re.compile(
     r"|(?<![\w'])\d*'[sS]?[bBoOdDhH] ?[0-9a-fA-F_?]*[xXzZ][0-9a-fA-FxXzZ_?]*(?!\w)"
     r"|(?<![\w.])0[xXbB][0-9a-fA-F_]*[xXzZ][0-9a-fA-FxXzZ_]*(?!\w)"
 )
-"""An unknown value, recognisable by its type or base."""
+"""An unknown value, recognised by its type or base."""
 _VALUE = re.compile(
     r"(?:\b(?:expected|expect|exp|got|actual|act|was|is|were|received|reads?|returned|found|saw|sampled|observed"
     r"|instead of|but|versus|vs\.?|ref|golden|model|dut|value|result|data|assert)(?:_\w{1,30})? ?[:=]?|[=!]=|=)"
     r"[ :=]{0,3}['\"(\[]{0,2}(?P<value>[0-9a-zA-Z_]{1,256})(?![\w.])(?=(?P<rest>.{0,16}))",
     re.IGNORECASE,
 )
-"""A value in the text of a check."""
+"""A value in the message of a check."""
 _BITS = re.compile(r"(?=[01_]*[xzuw])[01xzuw_]{2,}", re.IGNORECASE)
 _NUMBER = re.compile(r"0x[0-9a-fA-F_]+")
 _PLAIN = 4
-"""Minimum length at which bits with an X or Z are a value, whatever they are compared with."""
+"""Minimum number of digits for bits with an X or Z to be a value in any context."""
 _DIGITS = re.compile(r"(?=[0-9a-f]*[xz])[0-9a-fxz]+", re.IGNORECASE)
 _ENDS = re.compile(
     r"['\")\]\s]*(?:$|[,;:(|]|(?:got|but|actual|act|instead|expected|exp|vs|versus|Time|at|while)\b)", re.IGNORECASE
 )
-"""The text that follows a single letter if the letter is a value, not a name."""
+"""What follows a single letter that is a value and not a name."""
 _ASSIGNS = re.compile(r" ?=(?!=)")
 """The equals sign between a name and its value."""
 
@@ -58,7 +58,7 @@ _SEQUENCE = re.compile(
 _AT_INDEX = re.compile(r"^(?:E\s+)?\s*At index (?P<index>\d+) diff: (?P<values>.{1,300})$")
 _ASSERT = re.compile(r"^(?:E\s+)?\s*assert (?P<values>\S.*)$")
 _TRACEBACK = re.compile(r"\s*(?:Traceback \(most recent call last\)|File \"|> )")
-"""The beginning of lines that show source code, not values."""
+"""Prefix of lines that show source code instead of values."""
 _ITEM = re.compile(r"\\x[0-9a-fA-F]{2}|\\.|.", re.DOTALL)
 
 
@@ -66,8 +66,8 @@ def compares(assertion: str, *, shown: bool) -> bool:
     """Return whether the condition of an assertion compares two values.
 
     Args:
-        assertion: The text from `assert` on: the statement, or its rewritten form.
-        shown: Whether the text is the rewritten form, with values in place of names. A statement without names compares
+        assertion: The statement from `assert` on, or its rewritten form.
+        shown: Whether it is the rewritten form, with values in place of names. A statement without names compares
             nothing.
     """
     depth = 0
@@ -98,15 +98,15 @@ def _is_of_none(assertion: str, operator: str) -> bool:
 
 
 def is_of_design(text: str) -> bool:
-    """Return whether a text shows a value of the design, by its type or handle."""
+    """Return whether a text shows a value of the design, recognised by its type or handle."""
     return _DESIGN.search(text) is not None
 
 
 def shows_unknown(text: str) -> bool:
-    """Return whether a message that compares shows a value with X, Z or another unknown bit.
+    """Return whether a comparison message shows a value with unknown bits, such as X or Z.
 
-    Digits without a type or base count only if another value has as many digits, all of them known: `x86` and `10x` are
-    words. Text before an equals sign is a name: in `expected x2=58`, `x2` is a register.
+    Without a type or base, the other value must have as many digits, all known: `x86` and `10x` are names. So is the
+    part before an equals sign: in `expected x2=58`, `x2` is a register.
     """
     if _TYPED.search(text):
         return True
@@ -131,10 +131,10 @@ def values_below(lines: Sequence[tuple[int, str]], line: int) -> tuple[str, str]
 
     Args:
         lines: Numbered lines.
-        line: The number of the line that names the exception.
+        line: Number of the exception's line.
 
     Returns:
-        The rewritten assertion, and the first difference that pytest found; each empty if it is missing.
+        The rewritten assertion, and the first difference found by pytest; empty if missing.
     """
     values = difference = ""
     for text in _below(lines, line):
@@ -156,7 +156,7 @@ def _below(lines: Iterable[tuple[int, str]], line: int) -> Iterator[str]:
 
 
 def shortened(text: str) -> str:
-    """Return a long message with its compared sequences reduced to their beginnings and the first difference."""
+    """Return a long message with its sequences shortened to their start and the first difference."""
     if len(text) <= LONG:
         return text
     found = list(_SEQUENCE.finditer(text))
@@ -179,7 +179,7 @@ def shortened(text: str) -> str:
 
 
 def _items(sequence: str) -> list[str]:
-    """Return the items of a printed sequence: the elements of a list, the characters of a text."""
+    """Return the items of a printed sequence: list elements, or characters of a string."""
     if sequence[0] in "[(":
         return [item.strip() for item in sequence[1:-1].split(",")]
     if sequence.startswith(("b'", 'b"', "'")):
@@ -188,7 +188,7 @@ def _items(sequence: str) -> list[str]:
 
 
 def _brief(sequence: str, items: list[str]) -> str:
-    """Return the beginning of a sequence and its length."""
+    """Return the start of a sequence and its length."""
     if sequence[0] in "[(":
         return f"{sequence[0]}{', '.join(items[:_SHOWN])}, … {len(items)} items{sequence[-1]}"
     start = sequence[: 8 + len(sequence) - len(sequence.removeprefix("0x"))]

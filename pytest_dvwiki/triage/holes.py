@@ -1,8 +1,8 @@
-"""What is new in the coverage of a run: new holes and filled bins.
+"""New holes and newly filled bins in the coverage of a run.
 
-A row of a record is written when something changes, not in every run. A hole that stays open is not new, and a bin
-that was always covered never gets a row or a page. A coverage point with many open bins is one hole, `all bins` in
-records, until few bins are open: nobody reads a thousand pages of one cross.
+Records have a row for a hole only when it opens, changes or is filled. A bin that was always covered has neither row
+nor page. A coverage point with many open bins is recorded as one hole, `all bins`, until only a few are left: nobody
+reads a thousand pages about one cross.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import CoverBin, KnownBin
 
 MOST_OPEN = 500
-"""Number of holes that may be open at a time; the holes with the highest priority come first."""
+"""Maximum number of open holes on record; holes with higher priority come first."""
 _NAMED = 6
 _SHORT = re.compile(r"[\w ,.-]{1,16}")
-"""Names too short to hold a secret; skipping the search for secrets saves time with large crosses."""
+"""Names too short to contain a secret. Not searching them saves time with large crosses."""
 
 
 class CoverageNews(Struct, frozen=True, kw_only=True):
-    """What is new in the coverage of a run, as rows of a record."""
+    """New rows for the coverage in a run's record."""
 
     bins: int = 0
     covered: int = 0
     """Number of covered bins."""
     found: tuple[BinRow, ...] = ()
-    """Holes that are on record for the first time."""
+    """Holes that were never on record before."""
     again: tuple[BinRow, ...] = ()
     """Holes that had been filled before."""
     filled: tuple[BinRow, ...] = ()
     """Former holes that are filled now."""
     moved: tuple[BinRow, ...] = ()
-    """Coverage points with many holes, if their number of holes changed."""
+    """Coverage points with many holes whose number changed."""
     left_out: int = 0
-    """Number of holes without a row because `MOST_OPEN` holes are open."""
+    """Number of holes without a row because of `MOST_OPEN`."""
     whole: bool = True
-    """Whether all tests ran; if not, an uncovered bin is not a hole."""
+    """Whether all tests ran; otherwise an uncovered bin is not a hole."""
 
     @property
     def rows(self) -> tuple[BinRow, ...]:
@@ -60,9 +60,9 @@ def coverage_news(bins: Iterable[CoverBin], known: Mapping[tuple[str, str], Know
     """Compare the coverage of a run with the records.
 
     Args:
-        bins: The bins of the run, each once.
-        known: Maps covergroup and bin to the record of the bin.
-        whole: Whether all tests ran; if not, only filled bins count as new.
+        bins: The bins of the run, without duplicates.
+        known: The recorded state of each bin, by covergroup and bin.
+        whole: Whether all tests ran; otherwise only filled bins are recorded.
     """
     points = _points(bins)
     ranks = _ranks(bin_.weight for members in points.values() for bin_ in members.values())
@@ -122,14 +122,14 @@ class _Point:
         return [] if ALL_BINS in was_open and was_open[ALL_BINS].hits == row.hits else [row]
 
     def _priority(self, holes: Iterable[CoverBin]) -> int:
-        """Return the highest priority among holes: higher weight comes first and, at equal weight, bins never hit."""
+        """Return the highest priority of the holes: by weight, then bins that were never hit."""
         return min(2 * self._ranks[bin_.weight] - (bin_.hits <= 0) for bin_ in holes)
 
     def _row(self, name: str, bin_: CoverBin, priority: int | None) -> BinRow:
         return self._record_row(name, priority, "", filled=bin_.filled, hits=bin_.hits, goal=bin_.goal)
 
     def _all_bins(self, *, filled: bool) -> BinRow:
-        """Return the row that stands for all bins of the point; its `hits` is the number of covered bins."""
+        """Return the row for all bins of the point, with the number of covered bins in `hits`."""
         total = len(self._members)
         return self._record_row(
             ALL_BINS,
@@ -158,7 +158,7 @@ class _Point:
 
 
 def _points(bins: Iterable[CoverBin]) -> dict[str, dict[str, CoverBin]]:
-    """Return the bins by coverage point and name; names are redacted as in records."""
+    """Return the bins by coverage point and name. Names are redacted as in records."""
     found: dict[str, dict[str, CoverBin]] = {}
     for covergroup, members in groupby(bins, key=attrgetter("covergroup")):
         found.setdefault(_kept(covergroup), {}).update((_kept(bin_.bin), bin_) for bin_ in members)
@@ -175,5 +175,5 @@ def _ranks(weights: Iterable[int]) -> dict[int, int]:
 
 
 def _open_names(names: Sequence[str]) -> str:
-    """Return the names of the first holes of a point as a text."""
+    """Return the names of the first holes of a point as one string."""
     return f"open: {few(names, _NAMED, separator='; ')}" if names else ""

@@ -1,4 +1,4 @@
-"""The label of a failure: the label of its pattern, adapted to the circumstances of the test."""
+"""The label of a failure: its pattern's label, adjusted to how the test failed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EQUALITY = re.compile(r"[=!]=")
 
 
 def label_of(finding: FirstCause) -> tuple[str, str]:
-    """Return the pattern's label, adapted to the circumstances of the test."""
+    """Return the pattern's label, adjusted to how the test failed."""
     if finding.choice is None:
         return UNKNOWN, UNKNOWN
     candidate = finding.choice.candidate
@@ -39,11 +39,11 @@ def label_of(finding: FirstCause) -> tuple[str, str]:
 
 
 def _assertion(finding: FirstCause, label: tuple[str, str]) -> tuple[str, str]:
-    """Return the label of a Python assertion, or of an exception raised in its place.
+    """Return the label of a Python assertion, or of an exception used like one.
 
-    Without a simulator the label is a Python error. In a simulation an assertion that compares two values gets the
-    label of a failed check, whatever its words and names. An assertion whose words name a limit keeps the label of the
-    limit, unless the assertion shows a value of the design.
+    Without a simulator it is a Python error. In a simulation, a comparison of two values is a failed check, whatever
+    the message says. An assertion with words about a limit keeps the limit's label, unless it shows a value of the
+    design.
     """
     pattern = finding.choice.candidate.pattern if finding.choice is not None else None
     if not finding.in_simulator and not (pattern is not None and "cocotb" in pattern.tools):
@@ -60,7 +60,7 @@ def _assertion(finding: FirstCause, label: tuple[str, str]) -> tuple[str, str]:
 
 
 def _class(error_class: str, text: str) -> str:
-    """Return the error class of a message, corrected by its UVM severity or by the phase that reported it."""
+    """Return the error class of a message, corrected by its UVM severity or by the phase that printed it."""
     if error_class.startswith("uvm_"):
         return _severity(text, error_class)
     if error_class == "compile_error" and _at_run().match(text):
@@ -71,25 +71,25 @@ def _class(error_class: str, text: str) -> str:
 
 
 def _compares(statement: str, shown: str) -> bool:
-    """Return whether an assertion compares two values, judged by its values if its statement is cut off."""
+    """Return whether an assertion compares two values, judging by the values if the statement is truncated."""
     if statement.startswith("assert ") and not statement.endswith(("(", "[", "\\", ",")):
         return compared.compares(statement, shown=False)
     return shown.startswith("assert ") and compared.compares(shown, shown=True)
 
 
 def _severity(text: str, default: str) -> str:
-    """Return the class of a UVM report by its severity, whatever its text."""
+    """Return the error class for the severity of a UVM report, whatever its text."""
     return _SEVERITIES.get(parse_report(text).report_class, "uvm_fatal" if "UVM_FATAL" in text else default)
 
 
 @functools.cache
 def _at_run() -> re.Pattern[str]:
-    """Return the expression for the prefixes of a simulator's run-time messages, which no compiler writes."""
+    """Return the expression for prefixes of run-time messages, which compilers never print."""
     return re.compile(rf"(?:.{{0,80}}\W)?{simulators.either(lambda tool: tool.run_head)}", re.ASCII)
 
 
 @functools.cache
 def _at_elaboration() -> re.Pattern[str]:
-    """Return the expression for the prefixes of messages about elaborating or loading a design."""
+    """Return the expression for prefixes of messages from elaborating or loading a design."""
     beginnings = simulators.either(lambda tool: tool.elaboration_head)
     return re.compile(rf"(?:.{{0,80}}\W)?{beginnings}|{beginnings}", re.ASCII)

@@ -1,4 +1,4 @@
-"""The error that a test logged just before an assertion that says nothing: `log.error(…)`, then `assert False`."""
+"""Find the error logged just before an assertion without a message: `log.error(…)`, then `assert False`."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _LINE = re.compile(
 )
 _MANAGER = "cocotb.regression"
 _DEEP = re.compile(r"\s{16}")
-"""The indentation of a message's second and later lines."""
+"""Indentation of continuation lines of a message."""
 
 
 def with_logged(text: str, frame: Frame | None, lines: Sequence[tuple[int, str]], end: int | None = None) -> str:
-    """Return the text of an exception; if it is an assertion that says nothing, add the error that the test logged.
+    """Add the logged error to the text of an exception, if it is an assertion without a message.
 
-    The error is directly above the line in which cocotb reports the failed test. Of several errors, the first counts.
+    The error must be directly above the line where cocotb reports the failed test. The first of several errors is used.
 
     Args:
         text: The exception.
         frame: Where the exception was raised.
         lines: Line numbers and lines of the log.
-        end: Number of the exception's line in the log; None if the exception ended the last test.
+        end: Number of the exception's line in the log; None if it ended the last test.
     """
     if not (_NOTHING.fullmatch(text) or (text == _BARE and frame is not None and _NEVER.fullmatch(frame.source))):
         return text

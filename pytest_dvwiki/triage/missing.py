@@ -1,8 +1,7 @@
-"""Identify a missing name, or a line that cannot be parsed, in the same way for every tool.
+"""Identify missing names and syntax errors in the same way for every tool.
 
-A missing name is one cause, whichever statement asked for the name, whichever component caught the exception, and
-whichever simulator reports it. A syntax error is identified by its line, since its message says only what a tool's
-parser expected: two syntax errors in one file are two causes.
+A missing name is one cause, no matter which statement, component or simulator reports it. A syntax error is identified
+by its source line, because its message only says what the parser expected: two syntax errors in a file are two causes.
 """
 
 from __future__ import annotations
@@ -25,20 +24,20 @@ _SOURCE = re.compile(
     r"|Cannot find file containing module: '|(?:^|\s)(?=\S+: No such file or directory))"
     r"(?:[^\s'\"]*[\\/])?(?P<name>[^\s'\"\\/]+\.(?:svh?|vh?|vhdl?))(?=['\":]|$)"
 )
-"""A missing source of the design, in the words of Python, make, GHDL, Verilator and Icarus."""
+"""A missing source file, in the messages of Python, make, GHDL, Verilator and Icarus."""
 _SYNTAX = re.compile(r"syntax error(?:,|$)")
 
 
 @functools.cache
 def _named() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return expressions for messages about missing names in a file, each with the kind of name."""
+    """Return the expressions for missing names in a file, each with the kind of name."""
     return tuple(
         (f"missing {kind}", re.compile(text)) for tool in simulators.tools() for kind, text in tool.missing.items()
     )
 
 
 def of_any_tool(parts: ReportParts) -> ReportParts:
-    """Return the parts of a message, the same for every tool that reports it; other messages are unchanged."""
+    """Return the parts of a message in a form that does not depend on the tool; other messages are unchanged."""
     if " contains no " in parts.text and (handle := _HANDLE.search(parts.text)):
         # A component that caught the exception may add words of its own.
         return replace(parts, report_class="missing handle", file=None, message_id=handle["name"], text=handle["owner"])

@@ -1,10 +1,10 @@
-"""Find the example of a pattern that is most similar to an unknown message.
+"""Find the pattern example most similar to an unknown message.
 
-The words of an example are weighted by their rarity (tf-idf), and the similarity is the cosine between two texts.
-Names, numbers and paths are masked, so that only the tool's own words are compared.
+Words are weighted by their rarity (tf-idf), and two messages are compared by their cosine similarity. Names, numbers
+and paths are masked, so that only the tool's own words are compared.
 
-The label of the nearest example is shown, but never used as a verdict: no similarity makes it right in 9 of 10 cases
-(`docs/naming.md` shows the curve, `tests/bench/nearest.py` measures it).
+The label of the most similar example is shown to the user, but never used as a verdict: it is not reliable at any
+similarity (`docs/naming.md` shows the curve, `tests/bench/nearest.py` measures it).
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.registry import Registry
 
 LEAST = 0.3
-"""A similarity below this is meaningless."""
+"""Minimum similarity that is meaningful."""
 _WORD = re.compile(r"[a-z][a-z'-]+")
 _EMPTY = frozenset({"the", "an", "of", "to", "in", "at", "is", "on", "for", "and", "by", "error", "fatal", "warning"})
 
 
 class Nearest:
-    """Examples with their labels, searched by words.
+    """Labelled examples, searchable by words.
 
     Args:
-        examples: The examples, each with its text, its label `class/subtype` and the id of its pattern.
+        examples: Text, label `class/subtype` and pattern id of each example.
     """
 
     def __init__(self, examples: Iterable[tuple[str, str, str]]) -> None:
@@ -51,7 +51,7 @@ class Nearest:
                 self._with.setdefault(word, []).append(number)
 
     def like(self, message: str) -> Like | None:
-        """Return the example nearest to a message that no pattern matches; None if no example is similar."""
+        """Return the example most similar to a message; None if no example is similar."""
         counted = Counter(words(message))
         products: dict[int, float] = {}
         for word, often in counted.items():
@@ -70,14 +70,14 @@ class Nearest:
 
 
 def words(message: str) -> Sequence[str]:
-    """Return the words that count when a message is compared: all but places, names and values."""
+    """Return the words of a message that are compared: no source locations, names or values."""
     masked = mask(parse_report(message).text).lower()
     return [word for word in _WORD.findall(masked) if word not in _EMPTY and len(word) > 1]
 
 
 @lru_cache(maxsize=2)
 def of_registry(registry: Registry) -> Nearest:
-    """Return the examples of all patterns that name a failure."""
+    """Return the examples of all patterns that classify a failure."""
     return Nearest(
         (example, f"{pattern.error_class}/{pattern.failure_subtype}", pattern.id)
         for pattern in registry

@@ -1,8 +1,8 @@
-"""Tell where a fault most likely is: in the design, the testbench or the tools, with the evidence in short sentences.
+"""Decide whether a fault is most likely in the design, the testbench or the tools, and list the evidence.
 
-Each piece of evidence is a clue for one side. Its weight, in log-odds, was fitted on a set of faults of known origin
-(`tests/bench/origin.py`), so that a verdict of 80 % is right in four of five cases of that set. Below 60 % the origin
-is unknown; the verdict then gives both readings and what would decide between them.
+Each piece of evidence is a clue for one side. Its weight, in log-odds, was fitted to a set of faults of known origin
+(`tests/bench/origin.py`), so that verdicts of 80 % are right for four of five faults in that set. Below 60 % the origin
+is unknown; the verdict then gives both interpretations and what would decide between them.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import Pattern, Subtype
 
 CLEAR = 0.6
-"""Confidence below which an origin is unknown."""
+"""Minimum confidence for a known origin."""
 SUREST = 0.99
 TOOL = 0.85
-"""Confidence that a failure of the environment has the origin `TOOL`."""
+"""Confidence of the origin `TOOL` for failures of the environment."""
 WEIGHTS: Mapping[str, float] = {
     "file": 4.1,
     "mismatch": 2.5,

@@ -240,7 +240,7 @@ def _kin(archive: Archive, page_of: Callable[[str], str | None], fingerprints: S
     place = family.index(fingerprints[0]) if fingerprints[0] in family else 0
     return [
         *(
-            f"- [{name}]({name}.md): counted as a different fault, reported by the same check"
+            f"- [{name}]({name}.md): treated as a different fault, reported by the same check"
             f" {'before' if family.index(each) < place else 'later'}"
             for each in others
             if (name := page_of(each))

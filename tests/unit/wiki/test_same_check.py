@@ -93,8 +93,8 @@ def test_another_fault_at_a_check_has_its_own_page_and_the_fix_stays_good(tmp_pa
         assert (state.returned, state.fix.result) == (None, "open")
         assert history.archive.fix_states((FOUND,)) == []
     old, new = found[CAUSE]["id"], found[FOUND]["id"]
-    assert f"[{new}]({new}.md): counted as a different fault, reported by the same check later" in page(tmp_path, CAUSE)
-    assert f"[{old}]({old}.md): counted as a different fault, reported by the same check before" in page(
+    assert f"[{new}]({new}.md): treated as a different fault, reported by the same check later" in page(tmp_path, CAUSE)
+    assert f"[{old}]({old}.md): treated as a different fault, reported by the same check before" in page(
         tmp_path, FOUND
     )
     assert build(layout(tmp_path), check=True).changed == []
