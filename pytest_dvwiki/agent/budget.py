@@ -23,7 +23,7 @@ _TICKS = re.compile(r"`+")
 
 
 class PromptBlock(Struct, frozen=True):
-    """One hit: a header that stays, prose that is cut from its end, and an excerpt that is dropped first."""
+    """A search hit: a header, prose lines that can be dropped from the end, and an excerpt that is dropped first."""
 
     header: str
     lines: tuple[str, ...] = ()
@@ -32,9 +32,9 @@ class PromptBlock(Struct, frozen=True):
     """The line that introduces a log excerpt, and the fenced excerpt."""
 
     def lengths(self, count: Count = by_rule) -> list[tuple[str, int]]:
-        """Return ever shorter forms of the block, each with its number of tokens.
+        """Return shorter and shorter forms of the block, each with its number of tokens.
 
-        The first form is complete, the next has no excerpt, and each further one has a line less.
+        The first form is complete, the second has no excerpt, and each further form has one line less.
         """
         forms = ("\n".join((self.header, *self.lines[:kept])) for kept in range(len(self.lines), -1, -1))
         found = [(text, count(text) + _GAP) for text in forms]
@@ -49,7 +49,7 @@ class _Left(Struct, frozen=True):
 
     budget: int
     share: str
-    """Text that says which share of a larger budget this one is; empty if it is not a share."""
+    """A note that the budget is a share of a larger budget; empty if it is not."""
 
     def note(self, left_out: int, shortened: int) -> str:
         count = f"{MANY} or more" if left_out >= MANY else str(left_out)
@@ -69,9 +69,9 @@ def fit(blocks: Sequence[PromptBlock], budget: int, more: int = 0, count: Count 
         share: Text that says which share of a larger budget this one is; empty if it is not a share.
 
     Returns:
-        Each block in the longest form that fits, then a line that says what was left out, if anything. If the budget is
-        too small for that line and the header of the best hit, the result is the header, cut if needed; it is empty if
-        not even the page's name fits.
+        Each block in the longest form that fits, then a line that says what was left out, if anything. If the best
+        hit's header and that line do not fit, only the header is returned, cut if needed. If not even the page's name
+        fits, the result is empty.
     """
     if not blocks:
         return ""
@@ -109,8 +109,8 @@ def fit_table(header: str, rows: Sequence[str], budget: int, count: Count = by_r
         share: Text that says which share of a larger budget this one is; empty if it is not a share.
 
     Returns:
-        The rows that fit, then a line that says how many were left out, if any. If the budget is too small for the
-        header and the first row, the result is that row alone, cut if needed. Without rows it is empty.
+        The rows that fit, then a line that says how many were left out, if any. If the header and the first row do not
+        fit, only that row is returned, cut if needed. Without rows, the result is empty.
     """
     if not rows:
         return ""
@@ -133,9 +133,9 @@ def _rows(header: str, rows: Sequence[str], left: _Left, room: int, count: Count
 
 
 def _within(budget: int, count: Count, make: Callable[[int], str]) -> str:
-    """Return the longest text within a budget, made of as many parts as fit.
+    """Call `make` with smaller and smaller budgets until its text fits the given budget.
 
-    A tokeniser can count more tokens for the joined text than for its parts; the parts then get a smaller budget.
+    One call may not be enough, because a tokenizer can count more tokens for joined text than for its parts.
     """
     room = budget
     while (excess := count(text := make(room)) - budget) > 0:
@@ -156,6 +156,6 @@ def cut(header: str, budget: int, count: Count) -> str:
 
 
 def _with_ellipsis(text: str) -> str:
-    """Return a cut text with an ellipsis, and close the code span in which the cut was made."""
+    """Append an ellipsis to text that was cut, and close an open code span."""
     opened = _TICKS.search(_SPAN.sub("", text))
     return f"{text}…{opened[0] if opened else ''}"

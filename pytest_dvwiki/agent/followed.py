@@ -29,7 +29,7 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
 
     Args:
         layout: Where the wiki is; it need not exist yet.
-        backend: How the pages are searched, one of `backends.names()`.
+        backend: The search backend, one of `backends.names()`.
         every: Seconds between the starts of two checks of the files. If a check takes more than half of this time, the
             thread then pauses for as long as the check took.
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _RANKED = 1000
 """Maximum number of hits of a query that are examined."""
 _AS_WRITTEN = frozenset({"specs", "topics"})
-"""Categories whose pages a prompt quotes, while the pages of other categories are summarised from their keys."""
+"""Categories of pages that a prompt quotes; pages of other categories are summarised."""
 OPEN = frozenset({"open", "confirmed", REGRESSED})
 
 
@@ -37,10 +37,10 @@ class Knowledge:
 
     Args:
         layout: Where the wiki is.
-        backend: How its pages are searched.
-        today: The day that ages are counted from; today if None.
-        history: The records and pages, which the caller closes; opened here if None.
-        index: The search index; made here, with the backend, if None.
+        backend: The search backend, one of `backends.names()`.
+        today: The date for computing ages; defaults to the current date.
+        history: Open records and pages, to be closed by the caller; if None, this object opens its own.
+        index: The search index; if None, one is created with `backend`.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Knowledge:
         return [page for page in listed if page.metadata.get("stale") is not True or drifted(page)]
 
     def _is_unaccepted(self, page: PageSummary) -> bool:
-        """Tell whether what a prompt would show of a page was written by an agent, and accepted by no person yet."""
+        """Return whether an agent wrote what a prompt would show of a page, and no person has accepted it."""
         address, found = page.path.removesuffix(".md"), self._history.unaccepted
         return address in found or (page.category in _AS_WRITTEN and is_unaccepted(address, found))
 
@@ -181,7 +181,7 @@ def _is_current(page: PageSummary) -> bool:
 
 
 def is_open_hole(page: PageSummary) -> bool:
-    """Tell whether a bin still has to be covered: nothing has filled it, and people did not exclude it."""
+    """Return whether a bin still has to be covered: it is not filled, and people did not exclude it."""
     return page.metadata.get("filled") is not True and page.text("action_class") != "design_excluded"
 
 

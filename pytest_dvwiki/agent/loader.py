@@ -30,8 +30,8 @@ class PromptLoader:
 
     Args:
         config: Which wiki to read, and the token budgets; a wiki that is not `enabled` is not read.
-        profile: Texts by placeholder: the caller's own texts, and defaults where the wiki has no answer.
-        followed: The same wiki, kept open for a process that asks often; if None, each query opens the wiki.
+        profile: Maps placeholders to strings: the caller's own, and defaults for when the wiki has no answer.
+        followed: The same wiki, kept open between queries; if None, each query opens the wiki.
     """
 
     def __init__(
@@ -43,9 +43,8 @@ class PromptLoader:
     def render(self, text: str) -> str:
         """Fill the placeholders of a template.
 
-        A value of several lines is put on lines of its own, so that a fence in it stays valid. A placeholder that is
-        unknown to both wiki and profile stays; a line with nothing but empty placeholders is removed. Values are not
-        searched for placeholders.
+        A value of several lines gets separate lines, so that its fences stay valid. Unknown placeholders are kept;
+        lines with nothing but empty placeholders are removed. Placeholders inside values are not filled.
         """
         values = self._values({found[1] for found in _PLACEHOLDER.finditer(text)})
         return "".join(_line(line, values) for line in text.splitlines(keepends=True))

@@ -1,4 +1,4 @@
-"""The wording of a page as a block of a prompt."""
+"""Formats the pages of a wiki as blocks of a prompt."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 _WORD_LENGTH = 80
 _FIX_LENGTH = 300
-"""Maximum length of a fix; the advice of every pattern fits, because cut advice would be useless."""
+"""Maximum length of a fix; long enough for the advice of every pattern, because truncated advice would be useless."""
 _TITLE_LENGTH = 200
 _RESOLUTION_LENGTH = 600
 _COMMAND_LENGTH = 500
@@ -78,7 +78,7 @@ class PageBlocks:
     Args:
         layout: Where the wiki is.
         history: The records and pages of the wiki.
-        today: The day that ages are counted from.
+        today: The date for computing ages.
     """
 
     def __init__(self, layout: Layout, history: WikiHistory, today: date) -> None:
@@ -121,7 +121,7 @@ class PageBlocks:
                 return PromptBlock(self._tagged(header, page, _first_date(lines)), lines[-_CLARIFICATIONS:])
 
     def _tagged(self, header: str, page: PageSummary, since: str | None = None) -> str:
-        """Return a header, with a tag that says how long the page's content has been known."""
+        """Return a header with a tag that gives the page's age."""
         return f"{header} [{age.tag(page, self._today, since)}]"
 
     def _bug(self, page: PageSummary) -> PromptBlock:
@@ -166,7 +166,7 @@ class PageBlocks:
         return PromptBlock(header, (*lines, *self._sibling_causes(page), *again, *resolution), excerpt)
 
     def with_advice(self, page: PageSummary, cause: Cause) -> Cause:
-        """Return a cause with what is known about fixing its subtype."""
+        """Add what is known about fixing a cause's subtype."""
         name, newest = page.text("failure_subtype"), cause.occurrence
         advice = self._registry.advice(
             newest.pattern, newest.failure_subtype, newest.primary, lambda word: quoted(word, _WORD_LENGTH)
@@ -175,7 +175,7 @@ class PageBlocks:
         return replace(cause, subtype=subtype, advice=advice or self._history.fix_template(name))
 
     def _sibling_causes(self, page: PageSummary) -> Iterator[str]:
-        """Yield the other causes reported by the same check as a page's cause, each with its fix."""
+        """Yield a sentence for each other cause that the page's check has reported, with its fix."""
         own = self._history.archive.present((page.cause,))
         for name in self._history.archive.family(page.cause):
             known = self._history.cause(name) if name not in own else None
@@ -183,9 +183,9 @@ class PageBlocks:
                 yield f"{sentence(text(beside(known), self.style))}"
 
     def _resolution(self, page: PageSummary) -> tuple[str, ...]:
-        """Return what people wrote under Resolution, on a page and on pages merged into it, without untouched boxes.
+        """Return people's text under Resolution, on a page and on pages merged into it, without untouched check boxes.
 
-        Notes of agents are left out until somebody confirms them.
+        Agents' notes are left out until they are confirmed.
         """
 
         def is_proven(commit: str) -> bool:
@@ -200,7 +200,7 @@ class PageBlocks:
 
     @cached_property
     def style(self) -> Style:
-        """Return how a prompt marks outside text, such as the subject of a commit."""
+        """Return how a prompt marks untrusted text, such as the subject of a commit."""
         return Style(name=_named, quote=_quoted, link=self._path_of)
 
     def _path_of(self, cause: str) -> str:
@@ -223,7 +223,7 @@ class PageBlocks:
         return PromptBlock(header, (*_outdated(page), *fix, *advice, *self._lessons(page)[:_LESSONS]))
 
     def _lessons(self, page: PageSummary) -> tuple[str, ...]:
-        """Return the accepted lessons of a page that still hold, the one learned in most sessions first."""
+        """Return the accepted lessons of a page that still hold, most confirmed first."""
         text = outside.read(self._layout.wiki, page.path).decode("utf-8", "replace")
         known = [each for each in topic.lessons(text) if each.is_active and not each.unreviewed]
         known.sort(key=lambda each: -len(each.tasks))
@@ -270,7 +270,7 @@ class PageBlocks:
         return prose(text.strip().split("\n", 1)[0], _TITLE_LENGTH)
 
     def _section(self, page: PageSummary, heading: str) -> str:
-        """Return the text under a heading; empty if an agent wrote it, and no person has accepted it."""
+        """Return the text under a heading; empty if an agent wrote it and no person has accepted it."""
         if is_unaccepted(page.path.removesuffix(".md"), self._history.unaccepted, heading):
             return ""
         return plain(pages.section(outside.read(self._layout.wiki, page.path), heading))
@@ -282,7 +282,7 @@ def family(history: WikiHistory, page: PageSummary) -> list[PageSummary]:
 
 
 def _outdated(page: PageSummary) -> tuple[str, ...]:
-    """Return a line about cited code that no longer exists; nothing if none is missing."""
+    """Return a note if the page cites code that no longer exists."""
     reason = drifted(page)
     return (f"Out of date in part: {prose(reason, _TITLE_LENGTH)}.",) if reason else ()
 

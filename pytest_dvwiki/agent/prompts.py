@@ -49,19 +49,19 @@ def gather(
     Args:
         layout: Where the wiki is.
         query: Words to look for in the pages.
-        test: A node id; the causes of this test's failures are shown. A node id without parameters stands for all
-            parameter sets; a test that runs others in a simulator stands for those, too.
+        test: A node id, to get the causes of the test's failures. Without parameters it matches every parametrization;
+            the node id of a test that runs other tests in a simulator also matches those tests.
         category: Only pages of this category, one of `CATEGORIES`.
         budget: Maximum number of tokens, as `tokens.counting` counts them.
-        backend: How pages are searched, one of `backends.names()`; with `none` a query finds nothing.
-        tokenizer: The `tokenizer.json` that counts tokens; if None, a rule counts them.
-        followed: The same wiki, kept open for a process that asks often; `backend` is then ignored.
+        backend: The search backend, one of `backends.names()`; `none` finds nothing.
+        tokenizer: A `tokenizer.json` for counting tokens; if None, their number is estimated.
+        followed: The same wiki, kept open between queries; `backend` is then ignored.
 
     Returns:
         The text, and the pages that were skipped; nothing if the wiki cannot be read.
 
     Raises:
-        ValueError: There is no such category.
+        ValueError: The category does not exist.
     """
     if category not in {None, *CATEGORIES}:
         raise ValueError(f"unknown category {category!r}; choose from {', '.join(CATEGORIES)}")

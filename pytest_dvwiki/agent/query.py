@@ -38,8 +38,8 @@ class WikiQueryService:
     counted by `tokens.counting`.
 
     Args:
-        wiki_config: Which wiki, and the budgets.
-        followed: The same wiki, kept open for a process that asks often; if None, each query opens the wiki.
+        wiki_config: The wiki and the token budgets.
+        followed: The same wiki, kept open between queries; if None, each query opens the wiki.
     """
 
     def __init__(self, wiki_config: WikiConfig, followed: FollowedWiki | None = None) -> None:
@@ -63,9 +63,9 @@ class WikiQueryService:
         """Return known RTL bugs, sorted by confidence, then bugs of unknown origin, for `{{KNOWN_RTL_BUGS}}`.
 
         Args:
-            ip_type: Only bugs in this kind of design.
-            status: Only bugs with this status; `open` includes confirmed bugs, and closed ones that came back.
-            top_k: Maximum number of bugs in each of these two groups.
+            ip_type: Only bugs in this design type.
+            status: Only bugs with this status; `open` includes confirmed bugs, and closed bugs that came back.
+            top_k: Maximum number of RTL bugs, and of bugs of unknown origin.
         """
         stati = OPEN if status == "open" else {status}
         return self._answer(
@@ -81,8 +81,8 @@ class WikiQueryService:
         """Return coverage holes, sorted by priority, for `{{COVERAGE_HOLE_HISTORY}}`.
 
         Args:
-            covergroup: All recorded bins of this covergroup, the unfilled ones first; if None, the bins of all
-                covergroups that are neither filled nor excluded by people.
+            covergroup: Return all recorded bins of this covergroup, unfilled bins first. If None, return the bins of
+                all covergroups that are neither filled nor excluded by people.
             top_k: Maximum number of bins.
         """
         return self._answer(
@@ -103,13 +103,13 @@ class WikiQueryService:
         """Return the best pages for a query; each contains at least one of its words.
 
         Args:
-            query: Words; an identifier is found as a whole and by its parts.
+            query: Words to search for; an identifier matches as a whole and by its parts.
             category: Only pages of this category: `bugs`, `patterns`, `coverage`, `specs` or `topics`.
             top_k: Maximum number of results.
             filters: Only pages that pass these filters.
 
         Raises:
-            ValueError: There is no such category.
+            ValueError: The category does not exist.
         """
         check_category(category)
         return self._ask(lambda known: known.index.search(query, top_k, category=category, filters=filters), [])
@@ -147,9 +147,9 @@ class WikiQueryService:
         budget: int,
         comes_last: Callable[[PageSummary], bool] = lambda _: False,
     ) -> str:
-        """Return, as text, the best pages of a category whose keys match `wanted` and that `is_wanted` accepts.
+        """Return text about the best pages of a category that match `wanted` and pass `is_wanted`.
 
-        Pages for which `comes_last` is true follow the others; `top_k` applies to each of the two groups.
+        Pages that pass `comes_last` follow the other pages; `top_k` applies to each of the two groups.
         """
 
         def found(knowledge: Knowledge) -> str:
@@ -182,7 +182,7 @@ class WikiQueryService:
         )
 
     def _share(self, purpose: str) -> str:
-        """Return a note that the budget is only one purpose's share of the total."""
+        """Return a note that the budget is a share of the total budget."""
         return f"the share of {purpose} in {self.config.max_context_tokens}"
 
 

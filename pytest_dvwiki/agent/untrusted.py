@@ -1,7 +1,7 @@
-"""Text written by others, rendered for agents as quoted data, never as part of the instructions.
+"""Renders untrusted text for agents as quoted data, never as part of the instructions.
 
-Logs, commit messages, names of files and tests, and pages hold whatever somebody wrote. The prompts, the answers of the
-MCP server and what commands print for agents show such text only through the functions of this module.
+Logs, commit messages, pages, and names of files and tests may contain anything. Prompts, answers of the MCP server and
+command output for agents show such text only through the functions of this module.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ templates."""
 
 
 def quoted(text: str, limit: int = LONGEST_LINE, *, data: str = "", source: str = "", language: str = "text") -> str:
-    """Return text written by others, in a quotation that it cannot break out of.
+    """Quote untrusted text so that it cannot break out of the quotation.
 
     Escape sequences and invisible characters are removed; control tokens and placeholders get a space inside.
 
     Args:
         text: Any text.
         limit: Maximum length of a line, in characters.
-        data: What the text is, such as `log data`: the result is then a fenced block, introduced as data. If empty,
-            the result is a code span on one line.
+        data: What the text is, such as `log data`: the result is then a fenced block, introduced as data. If empty, the
+            result is a code span on one line.
         source: The citation of the fenced block.
         language: The language of the fenced block.
     """
@@ -37,14 +37,14 @@ def quoted(text: str, limit: int = LONGEST_LINE, *, data: str = "", source: str 
 
 
 def named(name: str, limit: int = LONGEST_LINE) -> str:
-    """Return the name of a commit, file or test: as it is if it is one plain word, else quoted."""
+    """Return the name of a commit, file or test: unchanged if it is a single plain word, else quoted."""
     return name if _PLAIN.fullmatch(name) and len(name) <= limit else quoted(name, limit)
 
 
 def prose(text: str, limit: int = LONGEST_LINE) -> str:
-    """Return people's text on one line: code spans stay, and every other backtick becomes an apostrophe.
+    """Put a person's text on one line; code spans are kept, every other backtick becomes an apostrophe.
 
-    A lone backtick would pair with the opening one of the next quotation, and leave its text unquoted.
+    A lone backtick would pair with the opening backtick of the next quotation, and leave the quoted text unquoted.
     """
     line = _harmless(one_line(text, limit))
     parts = _SPAN.split(line) if "`" in line else [line]

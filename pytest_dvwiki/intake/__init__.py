@@ -1,1 +1,1 @@
-"""Reading and archiving of what agents and their tools report."""
+"""Reads and archives the reports of agents and their tools."""

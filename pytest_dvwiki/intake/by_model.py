@@ -1,4 +1,4 @@
-"""Find the failures in a prose report with a model; a value counts only if the report has the same words."""
+"""Finds the failures in a prose report with a model; values that the report does not contain literally are dropped."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def failures_by_model(text: str, model: Model) -> list[dict[str, str]]:
             found.append(kept)
         else:
             _logger.warning(
-                "left out a failure that %s named: the report does not mention it, or says that the test passed",
+                "ignored a failure found by %s: the report does not mention it, or says that the test passed",
                 answer.backend,
             )
     return found

@@ -1,7 +1,7 @@
-"""Read an agent system's texts as groups of fields, such as `error_class: x`, with or without padding and Markdown.
+"""Parses texts of an agent system into groups of fields, such as `error_class: x`, with or without Markdown.
 
-A group is a section whose heading names one failure, a row of a table, an object of a JSON list, or a sequence of
-fields that ends where another group begins.
+A group is a section with a heading about one failure, a row of a table, an object of a JSON list, or a sequence of
+fields up to the start of the next group.
 """
 
 from __future__ import annotations
@@ -150,14 +150,14 @@ def _objects(value: Any, inherited: Mapping[str, str]) -> Iterator[dict[str, str
 
 
 def _cleaned(group: Mapping[str, str]) -> dict[str, str]:
-    """Return a group without empty fields; a `type` that gives an origin becomes `bug_type`, any other is dropped."""
+    """Return a group without empty fields; `type` becomes `bug_type` if it gives an origin, else it is dropped."""
     kept = {name: value for name, value in group.items() if word(value).lower() not in _NOTHING or name == "status"}
     kind = kept.pop("type", "")
     return ({"bug_type": kind} if _FAULT.match(word(kind)) else {}) | kept
 
 
 class _Markdown:
-    """Reader of Markdown, line by line."""
+    """Parses Markdown, line by line."""
 
     def __init__(self, opening: frozenset[str]) -> None:
         self._opening = opening
@@ -168,7 +168,7 @@ class _Markdown:
         self._is_headed = False
         """Whether the group began with a heading; a paragraph below the heading then describes the failure."""
         self._is_page = False
-        """Whether the group is a page's frontmatter; its fields then belong to the heading below it."""
+        """Whether the group is a page's frontmatter; if so, the heading below it continues the group."""
         self._name = ""
         self._lines: list[str] = []
         """The lines read so far of the field `_name`."""
@@ -237,7 +237,7 @@ class _Markdown:
         self._group, self._spelled, self._is_headed = {}, {}, False
 
     def _heading(self, title: str) -> None:
-        """End the field; begin a group if the heading is about one failure, or a field if the heading names one."""
+        """End the field; begin a group at a heading about one failure, or a field at a heading that is a field name."""
         self._end_field()
         group = of_heading(title)
         if group is not None:
@@ -268,7 +268,7 @@ class _Markdown:
     def _table(self, rows: Sequence[Sequence[str]]) -> None:
         """Read a table: each row is a group if the columns are fields, and otherwise a field of the current group.
 
-        A table whose columns are fields, but none of the fields that open a group, is skipped.
+        A table is skipped if its columns are fields but none of them opens a group.
         """
         header, *rest = rows
         rest = [row for row in rest if not all(_RULE.fullmatch(cell) or not cell for cell in row)]

@@ -35,7 +35,7 @@ _logger = logging.getLogger(__name__)
 
 
 def tells_of_failure(group: Mapping[str, str]) -> bool:
-    """Tell whether a group of fields is about a failure: it has a label, a message, or an origin with a description.
+    """Return whether a group of fields is about a failure: it has a label, a message, or an origin with a description.
 
     A group that the report calls passed is not a failure.
     """
@@ -47,15 +47,15 @@ def tells_of_failure(group: Mapping[str, str]) -> bool:
 
 
 def same_failure(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Tell whether two groups are about the same failure: they share naming fields, and all of these agree."""
+    """Return whether two groups are about the same failure: they share identifying fields, and all of these agree."""
     shared = [name for name in _NAMING if name in one and name in other]
     return bool(shared) and all(word(one[name]).lower() == word(other[name]).lower() for name in shared)
 
 
 def with_judgements(failures: list[dict[str, str]], judged: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
-    """Return failures with the judgements of a classification, matched by name or else by order.
+    """Add the judgements of a classification to failures, matched by identifying fields or else by order.
 
-    Without failures, each judgement with an origin or a label counts as a failure.
+    If there are no failures, each judgement with an origin or a label becomes a failure.
     """
     if not failures:
         return [dict(each) for each in judged if "bug_type" in each or tells_of_failure(each)]
@@ -74,7 +74,7 @@ def check_action(name: str) -> None:
     """Check the action class of a coverage hole.
 
     Raises:
-        ValueError: There is no such class; the message names the valid ones.
+        ValueError: The class does not exist; the message lists the valid classes.
     """
     if name not in ACTIONS:
         raise ValueError(f"unknown action class {name!r}; use one of {', '.join(ACTIONS)}")

@@ -1,8 +1,8 @@
 """Import a wiki in the specification's layout: its counters become records, and its text goes to the pages.
 
-Such a wiki has pages for bugs, patterns, coverage bins and clarifications, with counters in their frontmatter. The
-import makes a record of each counted run, dated with the run's day if a page gives it. Runs without a day are dated
-with the day on which the page was last seen; the first of them may get the day on which it was first seen.
+The pages of this layout describe bugs, patterns, coverage bins and clarifications, with counters in their frontmatter.
+The import makes a record of each counted run, with the run's date if a page gives it. Runs without a date get the date
+on which the page was last seen; the first of them may get the date on which it was first seen.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class ForeignPage(Struct):
         return "" if value is None else one_line(redact(str(value)))
 
     def day(self, *keys: str) -> str:
-        """Return the day of the first of these frontmatter keys that holds a day; today if none does."""
+        """Return the first date in these frontmatter keys; today's date if there is none."""
         return next((day for key in keys if _DAY.fullmatch(day := self.text(key)[:10])), today().isoformat())
 
     def section(self, heading: str) -> str:
@@ -89,7 +89,7 @@ class ForeignPage(Struct):
 
 
 class NoWikiError(ValueError):
-    """A folder holds no wiki that can be imported; the message says why."""
+    """Raised if a folder contains no wiki that can be imported; the message gives the reason."""
 
 
 def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list[str]]:
@@ -103,12 +103,12 @@ def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list
         The pages, and a line for each file that cannot be read.
 
     Raises:
-        NoWikiError: The folder holds no such wiki, or one that dvwiki made.
+        NoWikiError: The folder contains no wiki in this layout, or a wiki that dvwiki made.
     """
     wiki = next((each for each in (folder / ".agent" / "wiki", folder) if _is_wiki(each)), None)
     if wiki is None:
         raise NoWikiError(
-            f"{folder} holds no wiki to import: it has none of the folders {', '.join(FOLDERS)}; name another folder"
+            f"{folder} holds no wiki to import: it has none of the folders {', '.join(FOLDERS)}; give another folder"
         )
     if wiki.resolve() == config.layout.wiki.resolve():
         raise NoWikiError(f"{wiki} is the wiki of this project; move it to another folder, and import it from there")
@@ -135,7 +135,7 @@ def read_wiki(folder: Path, config: WikiConfig) -> tuple[list[ForeignPage], list
 
 
 def take_over(found: Sequence[ForeignPage], layout: Layout) -> tuple[int, list[str]]:
-    """Write the records and the text of another wiki; existing records, and text on existing pages, stay.
+    """Write the records and the text of another wiki; existing records and existing pages' text are kept.
 
     Returns:
         The number of new records, and a line for each page whose text could not be written.
@@ -205,10 +205,10 @@ def _pattern(page: ForeignPage, config: WikiConfig, before: Sequence[ForeignPage
 
 
 def _add_undated(page: ForeignPage, name: str, seen: Occurrence, named: int) -> None:
-    """Add the counted runs that no page names.
+    """Add the counted runs that no page mentions.
 
-    The first one counts on the day the page was first seen, unless a record is that old; the others on the day it was
-    last seen.
+    The first of them gets the date on which the page was first seen, unless a record is that old; all other runs get
+    the date on which it was last seen.
     """
     hits = page.metadata.get("hit_count")
     wanted = hits if isinstance(hits, int) and hits > 0 else named or 1
@@ -223,9 +223,9 @@ def _add_undated(page: ForeignPage, name: str, seen: Occurrence, named: int) -> 
         undated += not begins
         page.records.append(_record(page, name if begins else f"{name}_undated", day, number, occurrences=(seen,)))
     if undated:
-        page.notes.append(f"{count(undated, 'run')} without a date count on {last}")
+        page.notes.append(f"{count(undated, 'run')} without a date, dated {last}")
     if wanted < named:
-        page.notes.append(f"hit_count is {wanted}, but the pages name {named} runs")
+        page.notes.append(f"hit_count is {wanted}, but the pages mention {named} runs")
 
 
 def _bug(page: ForeignPage, config: WikiConfig, _: Sequence[ForeignPage]) -> None:
@@ -251,7 +251,7 @@ def _bug(page: ForeignPage, config: WikiConfig, _: Sequence[ForeignPage]) -> Non
         day = first if number == 0 else last
         page.records.append(_record(page, task, day, number, occurrences=(seen,)))
     if len(tasks) > 2:  # noqa: PLR2004  # the first and the last have a day
-        page.notes.append(f"{count(len(tasks) - 2, 'run')} without a date count on {last}")
+        page.notes.append(f"{count(len(tasks) - 2, 'run')} without a date, dated {last}")
 
 
 def _hole(page: ForeignPage, *_: object) -> None:
@@ -273,7 +273,7 @@ def _hole(page: ForeignPage, *_: object) -> None:
         page.notes.append("not imported: it lacks a covergroup or a bin")
         return
     if not any(_DAY.fullmatch(page.text(key)[:10]) for key in _DAYS):
-        page.notes.append("it has no date and counts today")
+        page.notes.append("no date, so today is used")
     task = page.text("filled_by_task") or f"{row.covergroup}_{row.bin}"
     page.records.append(_record(page, task, page.day(*_DAYS), coverage=(row,)))
 
@@ -335,7 +335,7 @@ def _with_notes(text: str, page: ForeignPage) -> str:
 
 
 def _spec_page(page: ForeignPage) -> bytes:
-    """Return a clarification as a page that people own, with the keys that such a page needs."""
+    """Return a clarification as a page that people own, with all required keys."""
     name = page.path.rpartition("/")[2].removesuffix(".md")
     needed = {"type": "spec", "feature": name.removesuffix("_clarification"), "clarification_type": "unknown"}
     keys = {key: value for key, value in page.metadata.items() if value is not None}

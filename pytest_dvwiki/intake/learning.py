@@ -1,4 +1,4 @@
-"""The lessons of a session's transcript: taken before its record is written, and put on pages afterwards."""
+"""The lessons of a session's transcript: extracted before its record is written, and put on pages afterwards."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Learning:
         self._found: SessionLessons | None = None
 
     def read(self, transcript: str, texts: Sequence[str | None]) -> str:
-        """Take the lessons unless an earlier call did; return the text that the record has to keep, empty if none.
+        """Extract the lessons, unless an earlier call did; return the text that the record has to keep, if any.
 
         A transcript that no model could read is kept, and the next call with the same transcript tries again.
         """
@@ -49,7 +49,7 @@ class Learning:
         return self._found.text if self._found.drafts or self.problem else ""
 
     def learn(self) -> list[str]:
-        """Put the lessons on their pages, and return the pages; the record that they cite must have been written."""
+        """Put the lessons on their pages, and return the pages; call this after writing the record that they cite."""
         if self._found is None or self.problem:
             return []
         from pytest_dvwiki.librarian import lessons  # noqa: PLC0415  # as above

@@ -1,4 +1,4 @@
-"""Turn a reported failure into the occurrence that is archived, and name the record."""
+"""Converts a reported failure to an occurrence for the archive, and computes the name of the record."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _text(values: Mapping[str, str], name: str) -> str | None:
 
 
 def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:
-    """Return the tests that a report lists, one per line or separated by commas; a seed counts only for one test."""
+    """Return the tests that a report lists, one per line or separated by commas; only a single test keeps the seed."""
     named = [redact(word(name)) for line in values.get("test", "").splitlines() for name in _COMMA.split(line)]
     names = [name for name in dict.fromkeys(named) if name]
     seed = redact(word(values.get("seed", ""))) or None
@@ -96,7 +96,7 @@ def _tests(values: Mapping[str, str]) -> tuple[FailedTest, ...]:
 
 
 def _log(path: str, root: PurePath) -> LogReference | None:
-    """Return a log as records name it: relative to the root, or by the last two parts of a path outside the root."""
+    """Return a reference to a log: its path relative to the root, or the last two parts of a path outside the root."""
     if not path:
         return None
     found = _LOG_LINE.fullmatch(path)

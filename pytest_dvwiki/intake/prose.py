@@ -1,4 +1,4 @@
-"""Failures that a report mentions in prose: rules find them by the messages and labels that the report quotes."""
+"""Failures that a report mentions in prose; rules find them by quoted messages and labels."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _BULLET = re.compile(r"\s*(?:[-*+>]|\d+[.)])\s+")
 def failures_in_prose(
     text: str, classify: Callable[[str], Verdict | None], *, only_headed: bool = False
 ) -> list[dict[str, str]]:
-    """Return the failures whose message or label is quoted in those parts of a text that have no fields.
+    """Return the failures that a text describes by quoting a message or label, outside sections with fields.
 
     Failures that the text calls fixed or passed, or only supposes, are left out.
 
     Args:
         text: The text.
         classify: Returns the verdict on a message; None if the message is not a failure.
-        only_headed: Whether to read only sections whose heading names one failure, as in a text that also has fields.
+        only_headed: Read only sections with a heading about one failure; for texts that also have fields.
     """
     found: list[dict[str, str]] = []
     for headed, blocks in _sections(text[:LONGEST]):
@@ -99,7 +99,7 @@ def _of_block(block: Block, classify: Callable[[str], Verdict | None]) -> dict[s
 def _sections(text: str) -> list[tuple[dict[str, str] | None, list[Block]]]:
     """Return the sections of a text, each with the fields in its heading (None if it has none) and its paragraphs.
 
-    A fence belongs to the paragraph before it.
+    A fenced block becomes part of the paragraph before it.
     """
     sections: list[tuple[dict[str, str] | None, list[Block]]] = [(None, [])]
     in_fence, is_new, level = False, True, 0

@@ -1,4 +1,4 @@
-"""Archiving of what an agent system found: each call becomes a record, and pages are made from the records."""
+"""Archives what an agent system found: each call becomes a record, and pages are made from the records."""
 
 from __future__ import annotations
 
@@ -73,12 +73,13 @@ class WikiIngestService:
 
     Each call queues its work for the service's only thread, and returns a coroutine that waits for the result. The
     event loop is never blocked, and the work is done even if nobody waits. An error in the work is logged, not raised.
-    Repeated calls with the same arguments count once. Texts are read by rules, and secrets in them are masked.
+    A repeated call with the same arguments is not counted again. Texts are read by rules, and secrets in them are
+    masked.
 
     Args:
         wiki_config: The wiki. The caller checks its `enabled` and `auto_ingest`; this class does not.
-        llm: A model that reads reports in which the rules find no failure, and takes lessons from transcripts;
-            None for rules alone.
+        llm: A model for reports without failures that rules can find, and for lessons from transcripts; None for rules
+            alone.
     """
 
     def __init__(self, wiki_config: WikiConfig, llm: Model | None = None) -> None:
@@ -98,12 +99,13 @@ class WikiIngestService:
         """Archive the findings of one session, if there are any: failures, their origins, and coverage holes.
 
         Args:
-            session_report: Read like the failure summary, and kept as evidence. A pass that it reports does not count.
+            session_report: Read like the failure summary, and kept as evidence. Passes that it reports are ignored.
             failure_summary: Fields such as `error_class`, `failure_subtype`, `primary`, `test`, `seed`, `log`.
             classification: Fields such as `bug_type`, `confidence`, `rationale`.
             coverage_summary: Fields `covergroup`, `bin`, `action_class`, `scenario`, `priority`, `filled`.
             task_id: The caller's task id.
-            transcript: The full session. A model takes lessons from it; without one, only lessons that it lists count.
+            transcript: The full session. A model extracts lessons from it; without a model, only lessons that it lists
+                are kept.
         """
         texts = (session_report, failure_summary, classification, coverage_summary)
 
@@ -124,7 +126,7 @@ class WikiIngestService:
         return self._with_lessons(result, transcript, texts) if transcript else result
 
     def archive_session(self, texts: Texts, task_id: str) -> Done | None:
-        """Archive what the texts of a session say, and then the reports that wait for a model.
+        """Archive the findings in the texts of a session, then the reports that wait for a model.
 
         Args:
             texts: The four texts of the session.
@@ -226,11 +228,11 @@ class WikiIngestService:
     def ingest_bug(
         self, classification_result: object, evidence: list[str], task_id: str, log_path: str
     ) -> Coroutine[Any, Any, str]:
-        """Make or update the page of a bug.
+        """Create or update the page of a bug.
 
         Args:
             classification_result: Text, mapping or object with `bug_type`, `confidence`, `rationale`, `error_class`,
-                `failure_subtype`; a `fingerprint` names the known cause that the bug belongs to.
+                `failure_subtype`; `fingerprint` identifies a known cause.
             evidence: Lines of the log; the first one describes the failure.
             task_id: The caller's task id.
             log_path: Path of the log, with `:` and a line number if known.
@@ -258,7 +260,7 @@ class WikiIngestService:
         filled: bool,  # noqa: FBT001 (the specification's signature)
         task_id: str,
     ) -> Coroutine[Any, Any, None]:
-        """Make or update the page `coverage/{covergroup}_{bin}.md`.
+        """Create or update the page `coverage/{covergroup}_{bin}.md`.
 
         Args:
             covergroup: Name of the covergroup.
@@ -269,7 +271,7 @@ class WikiIngestService:
             task_id: The caller's task id.
 
         Raises:
-            ValueError: There is no such action class.
+            ValueError: The action class does not exist.
         """
         findings.check_action(action_class)
         row: dict[str, Any] = {
@@ -288,7 +290,7 @@ class WikiIngestService:
     def ingest_spec_clarification(
         self, feature: str, clarification_type: str, text: str, spec_section: str | None, task_id: str
     ) -> Coroutine[Any, Any, str]:
-        """Make the page `specs/{feature}_clarification.md`, or add to it.
+        """Create the page `specs/{feature}_clarification.md`, or add to it.
 
         Args:
             feature: Feature of the design, as named in the verification plan.
@@ -389,7 +391,7 @@ class Done(Struct, frozen=True):
     pages: Mapping[str, str]
     """Maps each fingerprint to the path of its page."""
     refused: Sequence[tuple[str, str]]
-    """Pages that were left alone, each with the reason."""
+    """Pages that were left unchanged, each with the reason."""
     was_known: bool
     """Whether the call was on record before."""
 
@@ -400,7 +402,7 @@ async def _wait(future: Future[_Result]) -> _Result:
 
 
 def _identity_of(kind: str, task_id: str, arguments: Mapping[str, Any]) -> str:
-    """Return the name of a call's record: the caller's task id, and a hash that is the same for the same call."""
+    """Return the name of a call's record, made of the caller's task id and a hash of the arguments."""
     return task_id_of(task_id, kind, json.dumps([kind, task_id, arguments], sort_keys=True, default=str))
 
 

@@ -24,7 +24,7 @@ _logger = logging.getLogger(__name__)
 
 
 class SessionReader:
-    """Reader of the texts of one session; a context manager.
+    """Finds the failures in the texts of one session; a context manager.
 
     Args:
         layout: Where the wiki is.
@@ -48,7 +48,7 @@ class SessionReader:
         """Return the fields of each failure, with `error_class` and `failure_subtype` where they are known.
 
         Args:
-            report: The session's report; a failure that is also in the summary counts once.
+            report: The session's report; a failure that is also in the summary is returned once.
             failure_summary: The failures as an analyser lists them.
             classification: What the session says about the failures' origins.
 
@@ -106,10 +106,10 @@ class SessionReader:
 
 
 def lines_of(failure: Mapping[str, str]) -> list[str]:
-    """Return the lines of a failure: its message, and the lines around it.
+    """Return the message of a failure and the lines around it.
 
-    Without a message, the symptom takes its place, else the first line of context, else the title. Failures without
-    any of these differ only by label and test.
+    If there is no message, the symptom is used, else the first line of context, else the title. Failures without any of
+    these differ only by label and test.
     """
     primary, symptom, title = (failure.get(name, "") for name in ("primary", "symptom", "title"))
     context = [without_bullet(line) for line in failure.get("context", "").splitlines()]

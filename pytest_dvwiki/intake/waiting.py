@@ -21,7 +21,7 @@ _logger = logging.getLogger(__name__)
 
 
 def place_of(layout: Layout, identity: str) -> Path:
-    """Return the file in which a report waits; git ignores it."""
+    """Return the file for a waiting report; git ignores it."""
     return layout.journal / "reports" / f"{identity}.json"
 
 
@@ -40,11 +40,11 @@ def keep(layout: Layout, identity: str, task_id: str, texts: Texts) -> None:
 
 
 def all_waiting(layout: Layout) -> Iterator[tuple[str, Texts]]:
-    """Yield the task id and the texts of each report that waits; files that cannot be read are logged."""
+    """Yield the task id and the texts of each waiting report; unreadable files are logged."""
     for path in sorted(place_of(layout, "").parent.glob("*.json")):
         try:
             document = json.loads(reading.read_text(path))
             report, summary, classification, coverage = document["texts"]
             yield str(document["task_id"]), (report, summary, classification, coverage)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            _logger.warning("%s should hold a report that waits for a model, but cannot be read: %s", path, error)
+            _logger.warning("cannot read %s, a report that waits for a model: %s", path, error)

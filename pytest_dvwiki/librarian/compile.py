@@ -76,7 +76,7 @@ class _State(msgspec.Struct):
 
 
 def pages(layout: Layout, names: Sequence[str] = ()) -> list[str]:
-    """Return the paths of a wiki's topic pages; if names are given, those of the named topics only."""
+    """Return the paths of all topic pages, or of the given topics only."""
     present = sorted(path.stem for path in (layout.wiki / "topics").glob("*.md") if path.stem != "_index")
     return [f"topics/{name}.md" for name in (names or present)]
 
@@ -134,7 +134,7 @@ class _Page:
         self._version = topic.version(self._data)
 
     def reason(self, *, is_named: bool) -> Outcome | None:
-        """Return an outcome with the reason why the page is not compiled now; None if the page is due."""
+        """Return why the page is not compiled now, as an outcome; None if the page is due."""
         fewest = max(_FEWEST, self._settings.threshold)
         if len(self._active) < fewest:
             return self._outcome("few", f"{len(self._active)} of {fewest} lessons")
@@ -148,7 +148,9 @@ class _Page:
         if self._version in known.versions and not can_do_more:
             return self._outcome("unchanged", "nothing changed since the last compile")
         if days < self._settings.interval and not (is_named or can_do_more):
-            return self._outcome("unchanged", f"compiled on {known.day}; name the topic to compile it again")
+            return self._outcome(
+                "unchanged", f"compiled on {known.day}; give the topic on the command line to compile it again"
+            )
         return None
 
     def compiled(self, *, is_named: bool) -> Outcome:
@@ -244,7 +246,7 @@ class _Page:
         )
 
     def _fixed(self, lesson: Lesson) -> str:
-        """Return, in words, which fix made a workaround obsolete; empty if none held after the lesson was learned."""
+        """Describe the fix that made a workaround obsolete; empty if no fix has held since the lesson was learned."""
         text = f"{lesson.title} {lesson.text}"
         if not _WORKAROUND.search(text):
             return ""
@@ -306,7 +308,7 @@ class _Answers:
         """The backend and model that answered last."""
 
     def ask(self, step: str, system: str, prompt: str, shape: type[_Shape]) -> _Shape:
-        """Return the answer to a prompt, converted to the type `shape`; a kept answer is used again.
+        """Return the answer to a prompt, converted to the type `shape`; a stored answer is reused.
 
         Raises:
             ModelError: No backend answered, or the answer cannot be used.
@@ -327,7 +329,7 @@ class _Answers:
         return found
 
     def forget(self) -> None:
-        """Remove the kept answers, because the result that was made from them is on disk."""
+        """Delete the stored answers, because the result is on disk."""
         for name in self._files:
             (self._folder / name).unlink(missing_ok=True)
 

@@ -1,8 +1,8 @@
 """Shortens topics: checks and applies a model's answers about the lessons of a page.
 
-The model says which lessons are the same, contradict each other, or belong together. It also writes texts that can each
-replace several lessons. Everything else is done by code: sources are joined, a text that names nothing of the project
-is refused, and a lesson stays as it is unless an accepted text replaces it.
+The model says which lessons are the same, contradict each other, or are related. It also writes texts that can each
+replace several lessons. Code does everything else: it joins the sources, refuses a text that mentions nothing of the
+project, and keeps every lesson that no accepted text replaces.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _REPRESENTED = 0.3
 
 
 class Contradiction(msgspec.Struct, frozen=True):
-    """Two lessons that contradict each other; one of them holds."""
+    """Two lessons that contradict each other: `keep` holds, `drop` does not."""
 
     keep: str
     drop: str
@@ -84,7 +84,7 @@ class CompiledLessons(Struct):
     """Maps the id of each replaced lesson to the id of the lesson that replaced it."""
 
     def present(self, ids: Iterable[str]) -> list[str]:
-        """Return lesson ids, each once; the id of a replaced lesson becomes that of the lesson that replaced it."""
+        """Replace the ids of replaced lessons by the ids of their replacements; return each id once."""
         return list(dict.fromkeys(self.became.get(each, each) for each in ids))
 
 
@@ -94,7 +94,7 @@ def shown(lessons: Iterable[Lesson]) -> str:
 
 
 def groups(active: Sequence[Lesson], relations: Relations) -> list[list[Lesson]]:
-    """Return the groups of lessons that are the same according to a model; each lesson is in one group at most."""
+    """Return the groups of lessons that a model calls the same; each lesson is in at most one group."""
     by_id = {each.id: each for each in active}
     used: set[str] = set()
     found = []
@@ -115,7 +115,7 @@ def compiled(
     elsewhere: Mapping[str, str],
     resolves: Callable[[str], bool],
 ) -> CompiledLessons:
-    """Return the lessons of a page after applying the accepted parts of a model's answers.
+    """Apply the accepted parts of a model's answers to the lessons of a page.
 
     Args:
         layout: The project.
@@ -123,7 +123,7 @@ def compiled(
         relations: What the model says about the active lessons.
         claims: The texts that the model wrote to replace lessons that are the same.
         elsewhere: Maps the id of each lesson on another page to a phrase with a link to that page.
-        resolves: Tells whether a task id is on record.
+        resolves: Returns whether a task id is on record.
     """
     result = CompiledLessons(list(lessons))
     _merge(layout, result, relations, claims, resolves)
@@ -156,7 +156,7 @@ def _merge(
         result.lessons = [each for each in result.lessons if each.id not in stands_for or each.id == merged.id]
         result.lessons = [_renamed(each, stands_for, merged.id) for each in result.lessons]
         result.became |= dict.fromkeys(stands_for, merged.id)
-        result.done.append(f"{merged.id} stands for {', '.join(sorted(stands_for))}")
+        result.done.append(f"{merged.id} replaces {', '.join(sorted(stands_for))}")
 
 
 def _merged(
@@ -187,7 +187,7 @@ def _merged(
 
 
 def _states(text: Lesson, lesson: Lesson) -> bool:
-    """Tell whether a text contains enough of a lesson's words to replace it."""
+    """Return whether a text contains enough of a lesson's words to replace it."""
     words = _prose_of(lesson) or lesson.words
     return len(words & text.words) >= _REPRESENTED * len(words)
 
@@ -256,10 +256,10 @@ def _relate(result: CompiledLessons, relations: Relations, elsewhere: Mapping[st
 
 
 def by_rules(lessons: Sequence[Lesson], fixed: Callable[[Lesson], str]) -> CompiledLessons:
-    """Return the lessons of a page, shortened by rules.
+    """Shorten the lessons of a page by rules.
 
-    Lessons with nearly the same words are merged: one stays and takes over the sources of the others. A lesson is
-    superseded if the records show that it no longer holds.
+    Lessons with nearly the same words are merged into the first of them, with all their sources. A lesson is superseded
+    if the records show that it no longer holds.
 
     Args:
         lessons: All lessons of the page.
@@ -272,7 +272,7 @@ def by_rules(lessons: Sequence[Lesson], fixed: Callable[[Lesson], str]) -> Compi
             place = result.lessons.index(same)
             result.lessons[place] = topic.confirmed(same, each.sources)
             result.became[each.id] = same.id
-            result.done.append(f"{same.id} stands for {each.id}")
+            result.done.append(f"{same.id} replaces {each.id}")
             continue
         why = fixed(each) if each.is_active else ""
         if why:

@@ -1,4 +1,4 @@
-"""Lessons of a session: a model or rules extract them, compare them with known lessons, and put them on pages."""
+"""Lessons of a session: extracting them by a model or by rules, and adding them to pages."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.kinds.topic import Lesson
 
 SAME = 0.8
-"""Two lessons count as the same, without asking a model, if they have at least this share of words in common."""
+"""Minimum share of common words for two lessons to be treated as the same without asking a model."""
 _ALIKE = 0.1
-"""Two lessons are not compared if they have a smaller share of words in common."""
+"""Minimum share of common words for two lessons to be compared at all."""
 _CANDIDATES = 5
 _ANSWER = 4096
 _MOST = 10
@@ -67,7 +67,7 @@ class LessonDraft(Struct, frozen=True):
     title: str
     text: str
     page: str
-    """The page where the lesson belongs, relative to the wiki."""
+    """Path of the page for the lesson, relative to the wiki."""
 
 
 class _Taken(msgspec.Struct):
@@ -103,15 +103,15 @@ class SessionLessons(Struct, frozen=True):
     """The part of the transcript that was read."""
     drafts: tuple[LessonDraft, ...] = ()
     by: str = ""
-    """The model that wrote the lessons; empty if rules took them."""
+    """The model that wrote the lessons; empty if rules found them."""
     problem: str = ""
-    """Why there are no lessons from a model; empty if a model answered, or if the settings let rules take over."""
+    """Why the model gave no lessons; empty if it answered, or if the settings allow rules instead."""
 
 
 def of_session(
     settings: LibrarianSettings, transcript: str, texts: Iterable[str | None], model: Model | None
 ) -> SessionLessons:
-    """Return the lessons that a model takes from a session's transcript, else those that the session's texts list.
+    """Return the lessons that a model finds in a transcript; without a model, the lessons that the texts list.
 
     Args:
         settings: The settings.
@@ -135,8 +135,7 @@ def of_session(
 def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[LessonDraft], str]:
     """Return the lessons that a model takes from a transcript, and which model answered.
 
-    A lesson is left out if it names nothing from the transcript, or if it names a file that the transcript does not
-    mention.
+    A lesson is left out if it contains no name from the transcript, or a file name that is not in the transcript.
 
     Raises:
         ModelError: No backend answered, or the answer cannot be used.
@@ -157,7 +156,7 @@ def taken(layout: Layout, transcript: str, model: Model) -> tuple[list[LessonDra
 
 
 def planned(settings: LibrarianSettings, transcript: str) -> tuple[int, int]:
-    """Return the tokens in the prompt for a transcript, and the maximum tokens in the answer, without comparisons."""
+    """Return the prompt tokens for a transcript and the maximum answer tokens, not counting comparisons."""
     read = tail(redact(text_of(transcript)), settings.transcript_limit)
     return by_rule(_system(settings.layout) + quoted("transcript", read)), _ANSWER
 
@@ -168,13 +167,13 @@ def _system(layout: Layout) -> str:
 
 
 def _is_of(transcript: str, text: str) -> bool:
-    """Tell whether a text names something from a transcript, and no file that the transcript does not mention."""
+    """Return whether a text contains some name from a transcript, and no file name that is not in the transcript."""
     names = {found.strip("`") for found in _NAME.findall(text)}
     return any(name in transcript for name in names) and all(file in transcript for file in _FILE.findall(text))
 
 
 def listed(layout: Layout, *texts: str | None) -> list[LessonDraft]:
-    """Return the items under headings such as `Lessons` in a session's texts; without a model, these are its lessons.
+    """Return the lessons that a session's texts list under headings such as `Lessons`.
 
     An item can begin with its topic or failure subtype: `gotchas: …`.
     """
@@ -211,7 +210,7 @@ def _subtypes(layout: Layout) -> list[str]:
 
 
 def _page(layout: Layout, name: str, subtype: str) -> str:
-    """Return the page that a lesson belongs on: the page of its subtype if there is one, else that of its topic."""
+    """Return the page for a lesson: the page of its subtype if there is one, else the page of its topic."""
     kind, given = subtype.strip().lower(), name.strip().lower()
     if kind in _subtypes(layout):
         return f"patterns/{kind}.md"
@@ -223,7 +222,7 @@ def learn(
 ) -> Learned:
     """Put lessons on their pages; if a lesson is known already, the known lesson only gets another source.
 
-    All lessons are compared with the known ones before anything is written.
+    All lessons are compared with known lessons before anything is written.
 
     Args:
         layout: Where the wiki is.
@@ -267,7 +266,7 @@ def learn(
 
 
 def _known(layout: Layout) -> Iterator[tuple[tuple[str, str], Lesson]]:
-    """Yield all lessons in the wiki, each after its page and id."""
+    """Yield page, id and content of each lesson in the wiki."""
     for folder in ("topics", "patterns"):
         for path in sorted((layout.wiki / folder).glob("*.md")):
             place = f"{folder}/{path.name}"
@@ -283,7 +282,7 @@ def _known(layout: Layout) -> Iterator[tuple[tuple[str, str], Lesson]]:
 def _same(
     new: Lesson, page: str, known: Mapping[tuple[str, str], Lesson], model: Model | None
 ) -> tuple[str, Lesson] | None:
-    """Return the page and the known lesson that says the same thing as a new one; None if none certainly does."""
+    """Return the known lesson that says the same as a new lesson, with its page; None if no match is certain."""
     ranked = sorted(
         ((alike(new, each), place[0] == page, place, each) for place, each in known.items()),
         key=lambda item: (item[0], item[1]),
@@ -307,7 +306,7 @@ def _same(
 
 
 def alike(one: Lesson, other: Lesson) -> float:
-    """Return what share of two lessons' words they have in common, from 0 to 1."""
+    """Return the share of words that two lessons have in common, from 0 to 1."""
     both = one.words | other.words
     return len(one.words & other.words) / len(both) if both else 0.0
 
@@ -340,7 +339,7 @@ def _write(layout: Layout, page: str, wanted: Sequence[Lesson]) -> str | None:
 
 
 def is_noted(layout: Layout, task_id: str) -> bool:
-    """Tell whether the log shows that the lessons of a session were already taken."""
+    """Return whether the log shows that the lessons of a session were already taken."""
     try:
         text = reading.read_bytes(layout.wiki / "log.md").decode("utf-8", "replace")
     except OSError:
@@ -349,10 +348,6 @@ def is_noted(layout: Layout, task_id: str) -> bool:
 
 
 def note(layout: Layout, task_id: str, learned: Learned) -> None:
-    """Write the outcome for a session's lessons into the log.
-
-    Raises:
-        WikiError: The log cannot be written.
-    """
+    """Log how many lessons a session added and confirmed."""
     text = f"{len(learned.added)} lessons added, {len(learned.confirmed)} confirmed"
     build.add_line(layout, "log.md", "Log", lambda _: f"lessons | {task_id} | {text}")

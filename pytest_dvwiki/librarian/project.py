@@ -1,4 +1,4 @@
-"""Find the names in a text, and which of them occur in the project: in its source files, or as names of wiki pages."""
+"""Finds names in text, and checks which of them occur in the project's source files or as wiki pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_BYTES = 1 << 20
 
 
 def names_in(text: str) -> set[str]:
-    """Return what looks like a name in a project: code spans, paths, and words that are not prose."""
+    """Return what looks like names in a project: code spans, paths, and words such as `fifo_depth` or `AXI4`."""
     spans = set(_SPAN.findall(text))
     return spans | set(NAME.findall(_SPAN.sub(" ", text)))
 

@@ -1,7 +1,7 @@
 """Semantic drift: a model judges whether what pages say about source files still holds.
 
-The answer is a guess: it goes to the review queue, and never marks a page. A verdict other than `valid` and
-`contradicted` counts as `unknown`; so does a contradiction that does not quote the source.
+The answer is a guess, so it goes to the review queue and never marks a page. A contradiction that does not quote the
+source is treated as `unknown`, and so is any unexpected verdict.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def _due(settings: LibrarianSettings) -> Iterator[_Comparison]:
 
 
 def _is_old(page: PageSummary, text: PageText, days: int) -> bool:
-    """Tell whether the earliest day on a page is at least `days` days ago; a page without any day counts as old."""
+    """Return whether the earliest date on a page is at least `days` days ago; a page without dates counts as old."""
     named = [page.text("first_seen")[:10], *_DAY.findall(text.raw)]
     found = []
     for each in named:

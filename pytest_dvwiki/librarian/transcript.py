@@ -1,4 +1,4 @@
-"""The text of a session's transcript, which lessons are taken from."""
+"""Reads transcripts of sessions, to extract lessons from them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _text(value: Any, depth: int = 0) -> str:
 
 
 def tail(text: str, limit: int) -> str:
-    """Return the end of a transcript, starting at the beginning of a message.
+    """Return the last messages of a transcript that fit into a number of characters.
 
     Args:
         text: The transcript.

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _LONGEST_REASON = 200
 _PLACE = re.compile(r"\{(?:root|model)\}")
 _RETRYABLE = frozenset({408, 409, 425, 429, *range(500, 600)})
-"""HTTP statuses after which the same call can succeed if it is repeated."""
+"""HTTP statuses of errors that a retry can fix."""
 
 
 class CallError(Exception):
-    """A call that failed.
+    """Raised if a call fails.
 
     Args:
         reason: Why the call failed.
@@ -55,7 +55,7 @@ def call(backend: Backend, layout: Layout, client: Any, request: Request) -> Ans
     Args:
         backend: The backend.
         layout: The project.
-        client: The client that `client_of` made for the backend.
+        client: The backend's client, from `client_of`.
         request: The prompt, with the model and the maximum length of the answer.
 
     Raises:
@@ -104,7 +104,7 @@ def client_of(backend: Backend) -> Any:
     if backend.key:
         given["api_key"] = os.environ.get(backend.key)
         if not given["api_key"]:
-            raise CallError(f"the variable {backend.key}, which should hold the key, is not set", retryable=False)
+            raise CallError(f"the environment variable {backend.key} for the API key is not set", retryable=False)
     elif backend.url:
         # The library's default key is for its vendor's server: another server gets only the key that the entry names.
         given["api_key"] = "none"
@@ -148,7 +148,7 @@ def _short(error: BaseException) -> str:
 
 
 def _run(backend: Backend, layout: Layout, request: Request) -> Answer:
-    """Run a command with the prompt on stdin, in an empty folder: an agent's tools find nothing there to change.
+    """Run a command with the prompt on stdin, in an empty folder, so that an agent finds no files to change.
 
     Raises:
         CallError: The command cannot be run, failed, took too long or printed nothing.

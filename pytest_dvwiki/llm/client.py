@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WAITS = (1.0, 2.0)
 """Seconds between the attempts at one backend."""
 _MOST_LOG = 1 << 20
-"""Size in bytes at which a new log is begun; the old log is kept beside the new one."""
+"""Size in bytes at which the log is rotated; one old log is kept."""
 
 
 class Clock(Protocol):
@@ -80,7 +80,7 @@ class Reporter:
 
 
 class Client:
-    """A model that one or several backends provide. Several threads can use it at the same time.
+    """A model with one or several backends; threads can share it.
 
     Args:
         settings: The settings; `backends` is not empty.
@@ -94,12 +94,12 @@ class Client:
         self._clock = clock
         self._lock = threading.Lock()
         self._backends = list(settings.backends)
-        """The backends in the order in which they are tried; those that failed are at the end."""
+        """The backends in the order in which they are tried; a backend that fails moves to the end."""
         self._clients: dict[int, Any] = {}
         self._calls = 0
         self._tokens = 0
         self._next = clock.monotonic()
-        """The time of the next call that the rate allows."""
+        """The earliest time of the next call that the rate limit allows."""
 
     def complete(self, prompt: str, *, system: str = "", step: str = "", max_tokens: int = 4096) -> Answer:
         """Return the answer of the first backend that gives one.

@@ -1,4 +1,4 @@
-"""The block `librarian:` of project.yaml: which model answers, and within which limits."""
+"""The block `librarian:` of project.yaml: model backends, limits, and settings of the librarian."""
 
 from __future__ import annotations
 
@@ -28,18 +28,20 @@ class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     kind: BackendKind = "none"
     run: str | tuple[str, ...] = ""
-    """For kind `command`: the command, as a line or as its words; `{root}` and `{model}` stand for the project's folder
-    and the model."""
+    """The command of kind `command`, as a line or as a list of words.
+
+    `{root}` and `{model}` are replaced by the project's folder and the model.
+    """
     url: str = ""
     """The URL of the server; empty for the library's default."""
     key: str = ""
-    """The environment variable that holds the key; empty for the library's default."""
+    """The environment variable with the API key; empty for the library's default."""
     model: str | dict[str, str] = ""
     """The model, or a mapping from steps to models with `default` for the other steps."""
     timeout: float = 120.0
-    """Seconds until a call counts as failed."""
+    """Timeout of a call, in seconds."""
     price: tuple[float, float] | None = None
-    """Price of a million tokens of prompts, and of a million tokens of answers; without a price, no cost is given."""
+    """Price of a million tokens of prompts, and of a million tokens of answers; None if unknown."""
 
     def words(self) -> list[str]:
         """Return the words of the command.
@@ -50,7 +52,7 @@ class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return shlex.split(self.run) if isinstance(self.run, str) else list(self.run)
 
     def model_for(self, step: str) -> str:
-        """Return the model listed for a step, else for its name up to the first dot, else the default."""
+        """Return the model listed for the step, or for the part of its name before the first dot, or as default."""
         if isinstance(self.model, str):
             return self.model
         return next(filter(None, map(self.model.get, (step, step.partition(".")[0], _DEFAULT))), "")
@@ -62,7 +64,7 @@ class Backend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class LibrarianSettings:
-    """The settings of the librarian and of its model, checked."""
+    """The checked settings of the librarian and of its model."""
 
     layout: Layout
     backends: tuple[Backend, ...] = ()
@@ -73,7 +75,7 @@ class LibrarianSettings:
     interval: int = option(
         "int",
         default=1,
-        help="Minimum number of days between two compiles of a topic, unless the command names the topic.",
+        help="Minimum number of days between two compiles of a topic, unless the topic is given on the command line.",
     )
     transcript_limit: int = option(
         "int",

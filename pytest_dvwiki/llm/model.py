@@ -15,11 +15,11 @@ _FENCED = re.compile(r"^```\w*[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILIN
 
 
 class ModelError(Exception):
-    """No backend answered; the message names each backend and the reason.
+    """Raised if no backend answers; the message lists each backend with the reason.
 
     Args:
         text: The message.
-        rules: Whether the settings list `none` after these backends: the caller then continues with rules alone.
+        rules: Whether the settings list `none` after these backends, so that the caller continues with rules alone.
     """
 
     def __init__(self, text: str, *, rules: bool = False) -> None:
@@ -28,11 +28,11 @@ class ModelError(Exception):
 
 
 class AnswerError(ModelError):
-    """A model's answer that does not have the form that the prompt asked for."""
+    """Raised if a model's answer does not have the form that the prompt asked for."""
 
 
 class LimitError(ModelError):
-    """The run has used up its calls or its tokens; finished work is kept, and the next run goes on from there."""
+    """Raised if a run has used up its calls or tokens; finished work is kept, and the next run continues from there."""
 
 
 class Answer(Struct, frozen=True):
@@ -42,13 +42,13 @@ class Answer(Struct, frozen=True):
     backend: str
     """The kind of backend that answered: `command`, `openai`, `anthropic`."""
     model: str
-    """The name of the model; empty if the backend names none."""
+    """The name of the model; empty if the backend gives none."""
     tokens_in: int
     tokens_out: int
 
     @property
     def source(self) -> str:
-        """Return the backend and its model, as pages and the review queue name them."""
+        """Return backend and model as one string, as shown on pages and in the review queue."""
         return f"{self.backend} {self.model}".strip()
 
 
@@ -75,7 +75,7 @@ Activity = Callable[[Event], None]
 
 
 class Model(Protocol):
-    """A language model. Its answers are data, which the caller checks."""
+    """A language model; callers have to check its answers."""
 
     def complete(self, prompt: str, *, system: str = "", step: str = "", max_tokens: int = 4096) -> Answer:
         """Return the answer to a prompt.
@@ -83,7 +83,7 @@ class Model(Protocol):
         Args:
             prompt: The prompt.
             system: The system prompt.
-            step: What the caller is doing; the settings can name a model for each step.
+            step: What the caller is doing; the settings can give each step its own model.
             max_tokens: Maximum number of tokens of the answer; an answer that was cut off at this limit is an error.
 
         Raises:
@@ -92,7 +92,7 @@ class Model(Protocol):
 
 
 def quoted(tag: str, text: str) -> str:
-    """Return untrusted text between XML tags, with any tag of that name inside the text defused."""
+    """Enclose untrusted text in XML tags, and escape any tags of that name inside the text."""
     inside = re.sub(rf"<(?=\s*/?\s*{re.escape(tag)})", "&lt;", text, flags=re.IGNORECASE)
     return f"<{tag}>\n{inside}\n</{tag}>"
 

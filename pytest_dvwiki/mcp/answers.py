@@ -1,4 +1,4 @@
-"""The form of every answer: data with a version number, and the same content as text within a budget of tokens."""
+"""The common form of all answers: data with a version number, and the same content as text within a token budget."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ class ToolAnswer(Struct, frozen=True, kw_only=True):
     """The result of a tool."""
 
     data: dict[str, Any] = field(default_factory=dict)
-    """The keys and values of this answer, without the list and without the keys common to all answers."""
+    """The keys and values specific to this answer, without its list."""
     text: str = ""
-    """The rendering of `data`."""
+    """`data` as text."""
     status: str = "done"
     reason: str = ""
     """Why nothing was done, and what to do instead."""
     key: str = ""
     """Key of the list; empty if the answer has none."""
     rows: Sequence[Any] = ()
-    """The entries of the list, or the data from which `row` makes them."""
+    """The entries of the list, or the items that `row` turns into entries."""
     row: Callable[[Any], Row] | None = None
     """Makes an entry from an item of `rows`; called only when needed, because only a few of thousands fit."""
     more: str = ""
-    """How to get the entries that the budget leaves out; follows their number, as in `, give a larger budget`."""
+    """How to get the omitted entries; put after their number, as in `, give a larger budget`."""
     left_out: tuple[str, ...] = ()
 
     @property
     def is_refused(self) -> bool:
-        """Tell whether nothing was done."""
+        """Return whether the call was refused."""
         return self.status in {"conflict", "denied"}
 
 
@@ -56,7 +56,7 @@ def denied(reason: str) -> ToolAnswer:
 
 
 def fitted(answer: ToolAnswer, budget: int, count: Count, reader: str = "") -> tuple[dict[str, Any], str]:
-    """Return an answer as data and as text; rows are left out from the end until the text fits the budget.
+    """Return an answer as data and as text; the last rows are left out until the text fits the budget.
 
     Args:
         answer: The answer.
@@ -97,7 +97,7 @@ def fitted(answer: ToolAnswer, budget: int, count: Count, reader: str = "") -> t
 
 
 def cleaned(value: Any) -> Any:
-    """Return data without escape sequences and invisible characters in its texts."""
+    """Remove escape sequences and invisible characters from all strings in data."""
     match value:
         case str():
             return clean(value)

@@ -1,4 +1,4 @@
-"""The causes in a log or in the newest run, with what is known about them: the rows of `dvwiki_match_failure`."""
+"""The causes in a log or in the newest run, with what is known about them, for `dvwiki_match_failure`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def in_log(settings: Settings, log: Iterator[bytes], opened: Opened) -> ToolAnsw
     Args:
         settings: The project.
         log: The content of the log in blocks of any size.
-        opened: Opens the records and pages, for as short a time as possible.
+        opened: Opens the records and pages; they are not held open while the log is read.
 
     Raises:
         OSError: The log cannot be read.
@@ -76,7 +76,7 @@ class _Known:
         self._renderer = PageBlocks(layout, history, runs.today())
 
     def named(self, found: Reading) -> ToolAnswer:
-        """Return the causes in a text: the first one with the full verdict, then the others."""
+        """Return the causes in a log; only the first cause has the full verdict."""
         rows: list[Row] = []
         for each in found.causes:
             verdict = found.verdict if not rows else None

@@ -26,16 +26,16 @@ Find out why this failed, and what to do. What is known:
 
 {found}
 
-1. Read the page of each cause that is named (dvwiki_get), and the fixes on it. Only a fix that held is proven.
+1. Read the page of each cause listed above (dvwiki_get), and the fixes on it. Only a fix that held is proven.
 2. Run the command given to run it again, unchanged, before you change anything.
-3. Compare the first cause with the code at the place it names. Say RTL_BUG or TB_BUG only with a reason to cite.
+3. Compare the first cause with the code at the location it gives. Say RTL_BUG or TB_BUG only with a reason to cite.
 4. If you find what the page lacks, add it with dvwiki_append under `Resolution`, with its source and the commit."""
 
 
 def _pattern(path: str, known: Known) -> str:
     found = known("dvwiki_match_failure", {"path": path})
     return f"""\
-Write a pattern for a message that no pattern names, or that is named too vaguely. How it is named now:
+Write a pattern for a message that no pattern identifies, or that gets too vague a label. Its current classification:
 
 {found}
 
@@ -51,8 +51,8 @@ Review this bug page before a change of the RTL is filed for it.
 
 {found}
 
-1. Does every claim end in a source that exists? (dvwiki_lint names those that do not.)
-2. Does the evidence show the origin that the page names, or could the testbench be wrong?
+1. Does every claim end in a source that exists? (dvwiki_lint lists those that do not.)
+2. Does the evidence show the origin that the page gives, or could the testbench be wrong?
 3. Did the fix hold, or did a test pass once by chance?
 Answer with what is proven, what is not, and what would decide it. A person sets `status` and `type`."""
 

@@ -25,7 +25,7 @@ class McpTool(NamedTuple):
     writes: bool = False
 
     def input_schema(self, projects: list[str]) -> Schema:
-        """Return the schema of the arguments; if there are several projects, a call has to name one."""
+        """Return the schema of the arguments; if there are several projects, the argument `project` is required."""
         choice = {"project": {"type": "string", "enum": projects}} if len(projects) > 1 else {}
         return _object({**self.arguments, **choice}, (*self.required, *choice))
 
@@ -109,7 +109,7 @@ _PAGE: Schema = {"page": _TEXT, "section": _TEXT}
 
 TOOLS: dict[str, McpTool] = {
     "dvwiki_list": McpTool(
-        "List the pages (category/page) with summary, status and version. Free: choose from it what to read.",
+        "List the pages (category/page) with summary, status and version. Not counted as a read.",
         {"folder": {**_TEXT, "description": "a category or sub-folder"}, "budget": _BUDGET},
         (),
         {
@@ -133,7 +133,7 @@ TOOLS: dict[str, McpTool] = {
         },
     ),
     "dvwiki_search": McpTool(
-        "Find pages by words and parts of identifiers. Free.",
+        "Find pages by words and parts of identifiers. Not counted as a read.",
         {
             "query": _TEXT,
             "category": _CATEGORY,
@@ -159,8 +159,8 @@ TOOLS: dict[str, McpTool] = {
         },
     ),
     "dvwiki_get": McpTool(
-        "Read a page, or the section under one of its headings, with the version that a commit needs; content cut to"
-        " the budget has none. Reads per turn are limited; a write ends the turn.",
+        "Read a page, or the section under one of its headings, with the version to pass to dvwiki_commit; content cut"
+        " to the budget has none. Reads per turn are limited; a write ends the turn.",
         {**_PAGE, "budget": _BUDGET, "reader": _TEXT},
         ("page",),
         {
@@ -171,8 +171,8 @@ TOOLS: dict[str, McpTool] = {
         },
     ),
     "dvwiki_match_failure": McpTool(
-        "Name the failure in a log (text, or the path of a file in the project): label, first cause, fingerprint, and"
-        " what is known: page, fixes, command to run it again. Without text and path: the causes of the newest run,"
+        "Classify the failure in a log (text, or the path of a file in the project): label, first cause, fingerprint,"
+        " and what is known: page, fixes, command to run it again. Without text and path: the causes of the newest run,"
         " new and regressed ones first.",
         {"text": _TEXT, "path": _TEXT, "budget": _BUDGET},
         (),
@@ -195,8 +195,8 @@ TOOLS: dict[str, McpTool] = {
         },
     ),
     "dvwiki_commit": McpTool(
-        "Replace a page or section, naming the version that was read. With an empty one: propose a new page, which a"
-        " person reviews. A conflict returns the present content.",
+        "Replace a page or section; pass the version that was read, or an empty version to propose a new page, which a"
+        " person reviews. A conflict returns the current content.",
         {**_PAGE, "content": _TEXT, "expected_version": _TEXT, "reader": _TEXT},
         ("page", "content", "expected_version"),
         _WRITTEN,
@@ -204,7 +204,7 @@ TOOLS: dict[str, McpTool] = {
     ),
     "dvwiki_append": McpTool(
         "Add a note to a section, such as Resolution of a bug page, or a line to the page `log`. It stays unreviewed"
-        " until a person confirms it or, if `commit` names a fix, until runs with that commit pass.",
+        " until a person confirms it or, if `commit` is a fix, until runs with that commit pass.",
         {**_PAGE, "text": _TEXT, "commit": _TEXT, "reader": _TEXT},
         ("page", "text"),
         _WRITTEN,

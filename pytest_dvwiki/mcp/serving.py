@@ -38,8 +38,8 @@ def serve_http(server: Server[Any], port: int, token: str, ready: Callable[[str]
 
     Args:
         server: The server.
-        port: The port; 0 takes a free one.
-        token: The bearer token that each request has to bring.
+        port: The port; 0 for any free port.
+        token: The bearer token that each request must have.
         ready: Called with the URL when requests are accepted.
     """
     with socket.create_server((HOST, port)) as listening:
@@ -50,7 +50,7 @@ def serve_http(server: Server[Any], port: int, token: str, ready: Callable[[str]
 
 
 def http_app(server: Server[Any], port: int, token: str) -> ASGIApp:
-    """Return the application that answers requests after it has checked Host, Origin and token, in that order."""
+    """Return an application that checks Host, Origin and token, in that order, before it answers a request."""
     hosts = [f"{name}:{port}" for name in (HOST, "localhost")]
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,

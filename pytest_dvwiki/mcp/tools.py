@@ -1,4 +1,4 @@
-"""The tools: each calls the same code as the `dvwiki` command of the same name."""
+"""The MCP tools; each calls the same code as the `dvwiki` command of the same name."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Project:
         self._wiki.close()
 
     def store(self, role: str) -> WikiStore:
-        """Return the store through which a role reads and writes the pages."""
+        """Return a store for reading and writing pages in a role."""
         return WikiStore(self.config, role, pages=self._wiki.pages)
 
     def call(self, name: str, arguments: dict[str, Any], store: WikiStore) -> ToolAnswer:
@@ -81,8 +81,8 @@ class Project:
 
         Args:
             name: The tool.
-            arguments: The tool's arguments, which its schema has accepted.
-            store: The store through which the caller reads and writes the pages.
+            arguments: The tool's arguments, already validated.
+            store: The caller's store.
         """
         if not self.layout.wiki.is_dir():
             return denied("the project has no wiki yet; `pytest --dvwiki` makes it at the first failure")
@@ -105,11 +105,11 @@ class Project:
         return answer
 
     def addresses(self) -> list[str]:
-        """Return the addresses of all pages that `dvwiki_list` names."""
+        """Return the addresses of all pages that `dvwiki_list` lists."""
         return [entry.address for entry in self.store("agent").list() if not entry.pages]
 
     def file(self, name: str) -> str:
-        """Return the text of a file that dvwiki writes, or what to do if the file is missing."""
+        """Return the content of a file that dvwiki writes; if it is missing, say how to make it."""
         try:
             text = outside.read(self.layout.wiki, name).decode("utf-8", "replace")
             return quoted(text, 1 << 20, data=name, language="markdown")
@@ -131,12 +131,12 @@ class Project:
             data = {key: getattr(entry, key) for key in _LISTED}
             return Row({**data, "unreviewed": unreviewed}, PromptBlock(shown))
 
-        more = ", name a folder or search for words"
+        more = ", choose a folder or search for words"
         return ToolAnswer(text="" if entries else "no page", key="pages", rows=entries, row=row, more=more)
 
     def _search(self, _: WikiStore, query: str, limit: int = _LIMIT, **chosen: str) -> ToolAnswer:
         if self.settings.search_backend == "none":
-            return denied("search_backend is none in project.yaml, which switches searching off; read the list")
+            return denied("`search_backend: none` in project.yaml switches searching off; use dvwiki_list")
         with self._wiki.knowledge() as knowledge:
             results = knowledge.index.search(query, limit, filters=Filters(**chosen), unreviewed=True)
         rows = []
@@ -246,7 +246,7 @@ class Project:
             raise reading.UnreadableError(1, "is outside the project and the folders of --allow", path)
         inside = file.parent.relative_to(folder)
         if os.path.realpath(file.parent) != str(Path(os.path.realpath(folder)) / inside):
-            raise reading.UnreadableError(1, "is behind a link; name the file itself", path)
+            raise reading.UnreadableError(1, "is behind a link; give the path of the file itself", path)
         with os.fdopen(reading.handle_below(folder, file, os.O_RDONLY), "rb") as stream:
             if os.fstat(stream.fileno()).st_size > MOST_OF_A_LOG:
                 size = f"is larger than {MOST_OF_A_LOG >> 20} MiB; `dvwiki scan` reads logs of any size"

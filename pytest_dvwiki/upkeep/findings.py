@@ -50,7 +50,7 @@ REMEDIES: dict[Kind, str] = {
     "near_duplicate": "merge them if they are one cause, otherwise name the other page in `distinct_from`",
     "unreadable": "correct the frontmatter",
     "left_alone": "correct it, or restore the page from git, then run `dvwiki build`",
-    "conflict": "settle it by hand, then run `dvwiki build`",
+    "conflict": "resolve it by hand, then run `dvwiki build`",
     "drift": "cite the place to which the code moved, or remove the citation",
     "drift_hint": "check whether the text still holds",
     "log_changed": "put the line back: lines are only added to log.md",

@@ -1,1 +1,1 @@
-"""The Markdown pages: reading, editing, derived content, and queries of what is known."""
+"""The wiki's Markdown pages: reading, editing, derived content, and search."""

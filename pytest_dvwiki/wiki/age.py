@@ -1,7 +1,7 @@
 """Ages in words: how long something has been known.
 
-An age depends on the day of reading, so it appears only in answers: prompts, lists, search results. Files of the wiki
-hold dates instead, so that the same records give the same bytes on any day.
+An age depends on the current date, so it appears only in prompts, lists and search results. The files of the wiki store
+dates instead, so that the same records always produce the same files.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def age(since: str, day: date) -> str:
     """Return, in words, how long something has been known.
 
     Args:
-        since: The day when it became known, `YYYY-MM-DD…`.
-        day: The day on which the age is shown.
+        since: The date it became known, `YYYY-MM-DD…`.
+        day: The current date.
     """
     try:
         days = (day - date.fromisoformat(since[:10])).days
@@ -38,12 +38,12 @@ def age(since: str, day: date) -> str:
 
 
 def tag(page: PageSummary, day: date, since: str | None = None) -> str:
-    """Return, in words, how long a page's content has been known, and how many later runs saw it again.
+    """Return a page's age in words, with the number of later runs that saw the same: `stable for 2 months (+3)`.
 
     Args:
         page: The page.
-        day: The day on which the age is shown.
-        since: The day when the content became known; if None, the page's `first_seen`.
+        day: The current date.
+        since: The date the content became known; defaults to the page's `first_seen`.
     """
     known = age(since or page.text("first_seen"), day)
     again = _again(page)
@@ -51,7 +51,7 @@ def tag(page: PageSummary, day: date, since: str | None = None) -> str:
 
 
 def _again(page: PageSummary) -> int:
-    """Return the number of runs after the first one that saw the page's content again."""
+    """Return the number of runs that saw the page's content, not counting the first run."""
     key, first = {"bugs": ("corroborations", 0), "patterns": ("hit_count", 1)}.get(page.category, ("", 0))
     runs = page.metadata.get(key)
     return runs - first if isinstance(runs, int) and not isinstance(runs, bool) else 0

@@ -1,4 +1,4 @@
-"""The pages of causes: which pages belong to one cause, and which of them is kept."""
+"""Finding the bug pages of a cause, and choosing the page to keep if there are several."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ class CausePages:
     def __init__(self, cache: PageCache) -> None:
         self._cache = cache
         self._paths: dict[str, str | None] = {}
-        """Cached answers of `paths`: the bug page of each cause asked for so far; cleared when a bug page changes."""
+        """Cache of `paths`: the page to keep for each cause; cleared when a bug page changes."""
         self._joined: frozenset[str] = frozenset()
-        """Causes found to be the same as a cause seen earlier; the page of the earlier cause is kept."""
+        """Causes that turned out to be the same as an earlier cause; the earlier cause keeps its page."""
         self._further: frozenset[str] = frozenset()
-        """Causes of checks that had already reported another cause."""
+        """Causes that share a fingerprint with an earlier cause, but are different."""
         self._named_now: Callable[[Sequence[str]], Sequence[str]] = tuple
         self._of_runs: tuple[str, ...] | None = None
-        """The cause names on pages that contain a run's task id (`…/…`); None until asked for."""
+        """Cause names on pages that contain a task id (`…/…`); None until first needed."""
         self._known: dict[str, str] = {}
-        """Cached answers of `_current_name`: maps each name asked for so far to the current name of its cause."""
+        """Cache of `_current_name`."""
 
     def forget_paths(self) -> None:
-        """Forget which pages causes have, because bug pages have changed or are about to change."""
+        """Clear the cached page paths, because bug pages have changed or are about to change."""
         self._paths.clear()
         self._of_runs = None
 
     def note(self, names: Iterable[str]) -> None:
-        """Forget the cached answers that a change to a bug page makes invalid.
+        """Clear the caches that a change to a bug page invalidates.
 
         Args:
             names: The cause names on the changed page.
@@ -66,7 +66,7 @@ class CausePages:
     def _all_names(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return all names that pages may use for these causes.
 
-        These are the given names, and names with a task id (`…/…`) that now mean one of these causes.
+        These are the given names, and names with a task id (`…/…`) that refer to the same causes.
         """
         asked = tuple(dict.fromkeys(names))
         if self._of_runs is None:
@@ -85,9 +85,9 @@ class CausePages:
         return self._known[name]
 
     def pages_of(self, *fingerprints: str) -> list[PageSummary]:
-        """Return the pages of the cause that has, or once had, one of the fingerprints; the page to keep comes first.
+        """Return all pages of the cause that has, or once had, one of the fingerprints; the page to keep comes first.
 
-        A page that was replaced by another page belongs to the same cause.
+        This includes pages that people marked as replaced, and the pages that replace them.
         """
         found: dict[str, PageSummary] = {}
         more = self._kin(fingerprints, (), ())
@@ -102,20 +102,20 @@ class CausePages:
         return sorted(found.values(), key=self._seniority)
 
     def _seniority(self, page: PageSummary) -> tuple[bool, bool, str, str]:
-        """Return the sort key of a page: whether it is replaced, whether its cause was joined, first day, name."""
+        """Return a sort key that puts first the page to keep: neither replaced nor joined, oldest, then by name."""
         day = bug_date(page.name) or page.text("first_seen").replace("-", "")
         return page.leads_to != "", self.is_joined(page), day, page.name
 
     def is_joined(self, page: PageSummary) -> bool:
-        """Tell whether the cause of a page was found to be the same as a cause seen earlier."""
+        """Return whether a page's cause turned out to be the same as an earlier cause."""
         return page.cause in self._joined or ("/" in page.cause and self._current_name(page.cause) != page.cause)
 
     def _kin(
         self, fingerprints: Sequence[str], names: Sequence[str], paths: Sequence[str], *, beside: Iterable[str] = ()
     ) -> list[PageSummary]:
-        """Return pages that have one of the fingerprints, lead to one of the names, or are at one of the paths.
+        """Return pages that have one of the fingerprints, lead to one of the page names, or are at one of the paths.
 
-        Pages at `paths` count only if they have a cause. Pages whose paths are in `beside` are left out.
+        A page at one of `paths` is returned only if it has a cause. Pages in `beside` are skipped.
         """
         asked = self._all_names(fingerprints)
         if not names and not paths and len(asked) == 1:
@@ -134,7 +134,7 @@ class CausePages:
         return list(self._cache.select("WHERE leads_to > '' ORDER BY path"))
 
     def still_open(self, fingerprints: Sequence[str]) -> list[str]:
-        """Return, sorted, those given causes whose page is open and not stale."""
+        """Return which of the given causes have a page that is open and not stale, sorted."""
         query = (
             "SELECT DISTINCT fingerprint FROM causes JOIN pages USING (path)"
             " WHERE is_open AND fingerprint IN (SELECT value FROM json_each(?)) ORDER BY fingerprint"
@@ -147,7 +147,7 @@ class CausePages:
         return list(self._cache.select("WHERE names > 1 AND problem = '' ORDER BY path"))
 
     def merged_into(self, page: PageSummary) -> set[str]:
-        """Return the fingerprints of the pages that lead to a page, directly or through other pages."""
+        """Return the fingerprints of all pages that were merged into a page, directly or through other pages."""
         found: dict[str, PageSummary] = {}
         names = [page.name]
         while names:
@@ -158,7 +158,7 @@ class CausePages:
         return {name for other in found.values() for name in other.fingerprints()}
 
     def owns(self, fingerprint: str) -> bool:
-        """Tell whether a fingerprint is the main one of some page, not only an alias."""
+        """Return whether a page has this fingerprint as its main fingerprint, not only as an alias."""
         where = "WHERE path IN (SELECT path FROM causes WHERE fingerprint = ?)"
         return any(page.cause == fingerprint for page in self._cache.select(where, fingerprint))
 
@@ -166,8 +166,8 @@ class CausePages:
         """Return, for each cause, the path of the page to keep; None if the cause has no page.
 
         Args:
-            causes: Maps one name of each cause to its current and former fingerprints. Paths are cached by this name,
-                so every call has to use the same name for a cause.
+            causes: Maps a name of each cause to its current and former fingerprints. Paths are cached by name, so use
+                the same name for a cause in every call.
         """
         unknown = {name: prints for name, prints in causes.items() if name not in self._paths}
         if unknown:
@@ -193,7 +193,7 @@ class CausePages:
         return paths
 
     def formerly_named(self, name: str) -> list[PageSummary]:
-        """Return, sorted by name, the bug pages that now keep the cause of a former page with this name."""
+        """Return the bug pages that list this page name as an alias, sorted by name."""
         where = (
             "WHERE category = 'bugs' AND EXISTS (SELECT 1 FROM json_each(metadata, '$.aliases') WHERE value = ?)"
             " ORDER BY path"
@@ -201,7 +201,7 @@ class CausePages:
         return list(self._cache.select(where, name))
 
     def shared(self) -> list[str]:
-        """Return, sorted, the fingerprints that are on more than one page."""
+        """Return the fingerprints that occur on more than one page, sorted."""
         query = "SELECT fingerprint FROM causes GROUP BY fingerprint HAVING COUNT(*) > 1 ORDER BY fingerprint"
         shared = {row[0] for row in self._cache.db.execute(query)}
         rows = self._cache.db.execute(_OF_RUNS)

@@ -16,36 +16,37 @@ _SHARES = ("pattern_context_tokens", "bug_context_tokens", "coverage_context_tok
 
 
 class WikiConfig(Struct, frozen=True):
-    """Where a wiki is, and how many tokens of a prompt it may fill: the block `wiki:` of project.yaml.
+    """Settings of the wiki services, from the block `wiki:` of project.yaml.
 
-    `WikiQueryService` and `PromptLoader` answer only if `enabled` is true. The other services ignore this field: the
-    caller of `WikiIngestService` has to check `enabled` and `auto_ingest`.
+    `WikiQueryService` and `PromptLoader` answer only if `enabled` is true. The other services ignore it: callers of
+    `WikiIngestService` have to check `enabled` and `auto_ingest` themselves.
 
     Raises:
-        SettingsError: The shares add up to more than `max_context_tokens`, or the search backend is unknown.
+        SettingsError: A number of tokens is negative, the shares add up to more than `max_context_tokens`, or the
+            search backend is unknown.
     """
 
     enabled: bool = False
     wiki_dir: Path = Path(DEFAULT_WIKI_DIR)
-    """The wiki's folder: absolute, or relative to the project's root, which is found from the current folder."""
+    """The wiki folder; a relative path starts at the project root that contains the current folder."""
     max_context_tokens: int = 2000
     auto_ingest: bool = True
     search_backend: str = "bm25"
-    """How pages are searched, one of `backends.names()`; with `none` a query finds nothing."""
+    """The search backend, one of `backends.names()`; `none` finds nothing."""
     lint_on_startup: bool = True
     lint_interval_sessions: int = 10
     pattern_context_tokens: int | None = None
     """Tokens for known patterns. None means a quarter of `max_context_tokens`, or less if the other shares leave less.
 
-    None means the same for the shares of bugs, coverage and the summary.
+    The shares of bugs, coverage and the summary work in the same way.
     """
     bug_context_tokens: int | None = None
     coverage_context_tokens: int | None = None
     summary_context_tokens: int | None = None
     tokenizer: Path | None = None
-    """The `tokenizer.json` used to count tokens; if None, a rule estimates their number."""
+    """A `tokenizer.json` for counting tokens; if None, their number is estimated."""
     ip_types: tuple[str, ...] = ()
-    """The project's kinds of design (axi, ddr, …), used for failures that do not state a kind."""
+    """The project's design types (axi, ddr, …), for failures that do not give their own."""
 
     def __post_init__(self) -> None:
         try:
@@ -81,10 +82,10 @@ class WikiConfig(Struct, frozen=True):
 
     @classmethod
     def from_project(cls, folder: Path | None = None) -> Self:
-        """Read the configuration of a project: its environment and the block `wiki:` of `.agent/project.yaml`.
+        """Read a project's configuration from environment variables and the block `wiki:` of `.agent/project.yaml`.
 
         Args:
-            folder: A folder of the project; the current one if None.
+            folder: A folder of the project; defaults to the current folder.
 
         Raises:
             SettingsError: A key is unknown, or a value is invalid.
@@ -92,7 +93,7 @@ class WikiConfig(Struct, frozen=True):
         return cls.of(resolve(find_root(folder or Path.cwd())))
 
     def with_budget(self, tokens: int) -> Self:
-        """Return the same configuration with another number of tokens, divided evenly among the four shares."""
+        """Return a copy with this total number of tokens, divided evenly among the four shares."""
         share = tokens // len(_SHARES)
         return replace(
             self,

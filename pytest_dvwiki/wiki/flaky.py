@@ -20,16 +20,16 @@ _INTRODUCTION = f"""# Flaky Tests
 
 A test is flaky in a run if it failed there and passed when it was run again. The rate is the number of runs in which it
 was flaky, divided by the number of runs in which it is known to have run, among the newest {RUNS} runs on record. Runs
-that left no record, such as green ones without a name, count in neither number. Tests with the most flaky runs come
+that left no record, such as passing runs without a task name, are not counted. Tests with the most flaky runs come
 first."""
 
 
 def page(tests: Sequence[FlakyTest], page_of: Callable[[str], str | None]) -> str:
-    """Return the page.
+    """Return the content of the page.
 
     Args:
         tests: The flaky tests.
-        page_of: Returns the path of the bug page of a cause; None if it has none.
+        page_of: Returns the path of a cause's bug page, or None.
     """
     causes: dict[str, list[tuple[FlakyTest, int, Attempt]]] = {}
     for test in tests:

@@ -25,11 +25,11 @@ _TITLE_LENGTH = 100
 _COMMIT = 7
 _MOST_OF_A_COMMIT = 20
 ENDED = frozenset({"closed", "wont_fix"})
-"""The statuses that declare a bug settled, whether or not its tests pass."""
+"""Statuses of bugs that people regard as settled, whether or not the tests pass."""
 
 
 def percent(rate: Any) -> str:
-    """Return a rate from 0 to 1 as a percentage in text; `n/a` if it is unknown."""
+    """Format a rate from 0 to 1 as a percentage; `n/a` if it is unknown."""
     return f"{rate:.0%}" if isinstance(rate, int | float) and not isinstance(rate, bool) else "n/a"
 
 
@@ -82,7 +82,7 @@ _COLUMNS: dict[str, tuple[tuple[str, ...], Callable[[PageSummary], tuple[str, ..
 
 
 def cells(page: PageSummary) -> str:
-    """Return a page's cells in the index tables, from the second column on."""
+    """Return a page's row in the index tables, without the first cell."""
     columns, row = _COLUMNS[page.category]
     return table_row(("cannot be read", *[""] * (len(columns) - 1)) if page.problem else row(page))
 
@@ -93,7 +93,7 @@ class Top(NamedTuple):
     last_updated: str | None
     """Time of the newest record; None if there is none."""
     commits: Sequence[tuple[str, str]]
-    """Pairs of a bug page's name and the commit from `commit_of`, for pages that have one, sorted by name."""
+    """Page name and `commit_of` for each bug page with a known commit, sorted by name."""
     flaky: int
     """Number of tests that were flaky in the newest runs."""
     left_out: int
@@ -161,7 +161,7 @@ def _table(level: str, category: str, folder: str, rows: Sequence[tuple[str, str
     Args:
         level: The heading's prefix, `#` or `##`.
         category: The category.
-        folder: Path from the index file to the pages, with a slash at its end.
+        folder: Path from the index file to the pages, with a trailing slash.
         rows: Name and cells of each page, sorted by name.
     """
     columns = table(("Page", *_COLUMNS[category][0]), ())

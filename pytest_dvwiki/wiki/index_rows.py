@@ -1,4 +1,4 @@
-"""The rows of the index files, with a list of the outdated ones, so that only these are rewritten."""
+"""The rows of the index files, and a list of the outdated rows, so that only these are rewritten."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class IndexRows:
         return found
 
     def commits(self) -> list[tuple[str, str]]:
-        """Return the open bugs of known origin in git: page name, and the commit or range that introduced the bug."""
+        """Return the name and introducing commit, or range of commits, of each bug page with a known commit."""
         query = "SELECT path, came_with FROM pages WHERE came_with != '' ORDER BY path"
         return [(path[len("bugs/") : -len(".md")], commit) for path, commit in self._cache.db.execute(query)]
 
     def changed(self) -> dict[str, tuple[str | None, str | None]]:
-        """Map the path of each page whose row is outdated to its old cells and its new cells; None means no row."""
+        """Return the old and new cells of each outdated row, by page path; None means no row."""
         query = "SELECT u.path, u.cells, p.cells FROM unlisted u LEFT JOIN pages p ON p.path = u.path"
         rows = self._cache.db.execute(query)
         return {path: (before, now) for path, before, now in rows}
 
     def is_current(self, files: Iterable[str]) -> bool:
-        """Tell whether nobody has edited the index files since they were last written."""
+        """Return whether the index files are unchanged since they were last written."""
         states = {path: (size, mtime) for path, size, mtime in self._cache.db.execute("SELECT * FROM index_files")}
         return all(states.get(path, ()) == self._cache.state(path) for path in files)
 
@@ -55,11 +55,11 @@ class IndexRows:
             self._cache.db.executemany("INSERT OR REPLACE INTO index_files VALUES (?, ?, ?)", rows)
 
     def note(self, path: str, now: str | None) -> None:
-        """Note that a page's row is outdated if its cells have changed.
+        """Mark a page's row as outdated if its cells have changed.
 
         Args:
             path: The page.
-            now: Its new cells, not stored in the cache yet; None if the page has no row any more.
+            now: The new cells, not yet stored in the cache; None if the page no longer has a row.
         """
         row = self._cache.db.execute("SELECT cells FROM pages WHERE path = ?", (path,)).fetchone()
         before = row[0] if row else None

@@ -5,7 +5,7 @@ Two causes are alike if the records show all of the following; that is a hint, n
 * same label: the same subtype, and the same pattern if a pattern matched both;
 * same wording: apart from values, file names and severities, the two messages share at least four in five of their
   words, and at least three words;
-* same place: some test failed with both, or the cause to compare names no test;
+* same test: some test failed with both, or the cause to compare has no test;
 * never in one run: two checks of one testbench sooner or later fail in the same run, but a message and its reworded
   form cannot.
 
@@ -33,7 +33,7 @@ SHARE = 0.8
 FEWEST = 3
 DISTINCT = "distinct_from"
 _TESTS = 20
-"""Number of a cause's tests whose other causes are considered; its tests failed together, so a few are enough."""
+"""Maximum number of a cause's tests to search for other causes; the tests failed together, so a few are enough."""
 _MOST = 50
 """Maximum number of other causes that a cause is compared with."""
 _WORD = re.compile(r"[A-Za-z_][\w$-]*(?:\.[\w$-]+)*")
@@ -50,7 +50,7 @@ def words(primary: str) -> frozenset[str]:
 
 
 def alike(archive: Archive, page_cache: PageCache, fingerprints: Sequence[str]) -> list[PageSummary]:
-    """Return the pages of other causes that may be the same as the cause with these fingerprints, the oldest first."""
+    """Return the pages of other causes that may be the same as the given cause, oldest first."""
     newest = archive.newest_occurrence(fingerprints)
     own_words = words(newest.primary) if newest else frozenset[str]()
     if newest is None or len(own_words) < FEWEST:
@@ -71,7 +71,7 @@ def alike(archive: Archive, page_cache: PageCache, fingerprints: Sequence[str]) 
 
 
 def _is_alike(archive: Archive, newest: Occurrence, own_words: frozenset[str], name: str) -> bool:
-    """Tell whether the newest occurrence of another cause has the same label and similar words."""
+    """Return whether the newest occurrence of another cause has the same label and similar words."""
     other = archive.newest_occurrence((name,))
     return other is not None and _same_label(newest, other) and _same_words(own_words, words(other.primary))
 
@@ -124,7 +124,7 @@ def _same_words(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def _in_one_run(archive: Archive, one: Iterable[str], other: Iterable[str]) -> bool:
-    """Tell whether both causes occurred in the same run."""
+    """Return whether both causes occurred in the same run."""
     query = (
         "SELECT 1 FROM occurrences a JOIN occurrences b ON b.run = a.run"
         " WHERE a.fingerprint IN (SELECT value FROM json_each(?))"
@@ -135,5 +135,5 @@ def _in_one_run(archive: Archive, one: Iterable[str], other: Iterable[str]) -> b
 
 
 def _are_distinct(one: PageSummary, other: PageSummary) -> bool:
-    """Tell whether people state on either page that the two causes are different."""
+    """Return whether either page says that the two causes are different."""
     return other.name in one.pages(DISTINCT) or one.name in other.pages(DISTINCT)

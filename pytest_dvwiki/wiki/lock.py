@@ -32,8 +32,8 @@ def locked(wiki: Path, timeout: float = TIMEOUT_S) -> Iterator[None]:
     """Hold the wiki's lock; the operating system releases it when the process ends, however it ends.
 
     Args:
-        wiki: The wiki's folder; it is made if missing.
-        timeout: Seconds to wait for another holder.
+        wiki: The wiki's folder; created if missing.
+        timeout: Seconds to wait for the lock.
 
     Raises:
         WikiError: Another process held the lock for longer than `timeout`, or the file system has no locks.

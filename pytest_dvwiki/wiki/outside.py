@@ -14,11 +14,11 @@ REASON = "it is a link that leads out of the wiki; replace it with a file"
 
 
 class OutsideError(OSError):
-    """A path in the wiki that leads out of the wiki."""
+    """Raised for a path in the wiki that resolves to a location outside it."""
 
 
 def leads_out(wiki: Path, file: Path) -> bool:
-    """Tell whether links take a file in the wiki to a place outside it."""
+    """Return whether a path in the wiki resolves, through symlinks, to a location outside it."""
     for part in chain((file,), file.parents):
         if part == wiki:
             return False

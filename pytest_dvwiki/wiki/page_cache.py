@@ -1,4 +1,4 @@
-"""A disposable cache of the frontmatter of all pages; an entry is valid while its file's size and time are the same."""
+"""A disposable cache of the frontmatter of all pages; an entry is valid until its file's size or time changes."""
 
 from __future__ import annotations
 
@@ -83,13 +83,13 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
     def refresh(
         self, progress: Callable[[int], None] | None = None, *, quick: bool = False, look: Look | None = None
     ) -> None:
-        """Read every page that was added or changed, and drop the removed ones.
+        """Read the pages that were added or changed, and drop those that were removed.
 
         Args:
             progress: Called from time to time with the number of pages read so far.
-            quick: Skip each folder in which no file was added or removed since it was last read. Pages changed in place
-                are then missed until `look_at` is called for them.
-            look: The files of all categories as they are now; if None, this method lists them.
+            quick: Skip folders that have had no file added or removed since they were last read. This misses pages
+                changed in place, until `look_at` is called for them.
+            look: A current listing of all categories; if None, this method makes it.
         """
         try:
             self._refresh(progress, quick=quick, look=look)
@@ -138,7 +138,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             return None
 
     def look_at(self, paths: Iterable[str]) -> bool:
-        """Reread those given pages that were changed in place; return whether there were any."""
+        """Reread those of the given pages that changed on disk; return whether there were any."""
         changed = False
         for path in paths:
             row = self.db.execute("SELECT size, mtime_ns FROM pages WHERE path = ?", (path,)).fetchone()
@@ -150,9 +150,9 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
 
     @contextlib.contextmanager
     def writing(self, path: str) -> Iterator[None]:
-        """Update the remembered time of a page's folder after this process writes there, so it is not read again.
+        """Keep a write by this process from causing the page's folder to be read again.
 
-        If somebody else changed the folder earlier, the folder is still read again.
+        A folder that somebody else changed before is still read again.
         """
         folder = path.rpartition("/")[0]
         before = self._time_of(folder) if folder.split("/", 1)[0] in CATEGORIES else None
@@ -196,8 +196,8 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             path: Relative to the wiki.
             data: Its content.
             state: The state of its file, if the file is on disk.
-            problem: If set, the page counts as unreadable for this reason, and only its fingerprint is kept.
-            metadata: Its frontmatter, if it is known.
+            problem: Why the page cannot be read; if set, only its fingerprint is stored.
+            metadata: Its frontmatter, if already parsed.
         """
         listed = summary_of(path, data, problem, metadata)
         if path.startswith("bugs/"):
@@ -219,7 +219,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return found[0] if len(found) == 1 else None
 
     def standing(self, categories: Sequence[str], paths: Collection[str]) -> set[str]:
-        """Return the paths of those given pages that are readable and not stale, or stale only by missing code."""
+        """Return the paths of the given pages that are readable and, apart from citing missing code, not stale."""
         query = (
             "SELECT path FROM pages WHERE path IN (SELECT value FROM json_each(?)) AND stands"
             " AND +category IN (SELECT value FROM json_each(?))"  # the plus disables the index of categories
@@ -257,7 +257,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             return NOWHERE
 
     def select(self, where: str, *values: str) -> Iterator[PageSummary]:
-        """Yield the pages that an SQL query selects, given its end (`WHERE …`, `ORDER BY …`)."""
+        """Yield the pages selected by an SQL clause (`WHERE …`, `ORDER BY …`)."""
         rows = self.db.execute(
             f"SELECT path, category, title, metadata, problem, opening, version, words FROM pages {where}",  # noqa: S608 (constants)
             values,
@@ -272,8 +272,8 @@ def summary_of(path: str, data: bytes, problem: str = "", known: dict[str, Any] 
     Args:
         path: Path of the page, relative to the wiki.
         data: Its content.
-        problem: If set, the page counts as unreadable for this reason, and only its fingerprint is kept.
-        known: Its frontmatter, if it is known.
+        problem: Why the page cannot be read; if set, only its fingerprint is kept.
+        known: Its frontmatter, if already parsed.
     """
     title, metadata = "", known or {}
     text = "" if problem else data.decode("utf-8", "replace")
@@ -295,7 +295,7 @@ def summary_of(path: str, data: bytes, problem: str = "", known: dict[str, Any] 
 
 
 def version_of(content: str) -> str:
-    """Return the version of a text: a hash of its bytes."""
+    """Return the version of a page or part: a hash of its content."""
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class State(NamedTuple):
-    """The size and modification time of a file; the file counts as unchanged while both stay the same."""
+    """The size and modification time of a file; a file is taken as unchanged while both stay the same."""
 
     size: int
     mtime_ns: int
@@ -31,7 +31,7 @@ NOWHERE = State(-1, -1)
 
 
 class Look(NamedTuple):
-    """The files in some folders of pages, as they were when the folders were listed."""
+    """A listing of some folders of pages, and of the files in them."""
 
     pages: dict[str, State]
     """Maps the path of each page, relative to the wiki, to the state of its file."""
@@ -42,7 +42,7 @@ class Look(NamedTuple):
 
 
 def look_at(wiki: Path, folders: Iterable[str]) -> Look:
-    """Return the files of pages in some folders and their sub-folders, with one system call for each file."""
+    """List the page files in some folders and their sub-folders."""
     times: dict[str, int] = {}
     states: dict[str, State] = {}
     irregular = []
@@ -84,12 +84,15 @@ def page_files(wiki: Path, folder: str, times: dict[str, int] | None = None) -> 
 
 
 def is_folder(name: str) -> bool:
-    """Tell from its name whether a sub-folder of a category may hold pages."""
+    """Return whether a sub-folder of a category may hold pages, judging by its name."""
     return not name.startswith(".") and _is_utf8(name)
 
 
 def is_page(name: str) -> bool:
-    """Tell from its name whether a file in a category's folder is a page; a name must be UTF-8 to be linked."""
+    """Return whether a file in a category's folder is a page, judging by its name.
+
+    The name must be UTF-8, because other pages link to it.
+    """
     return name.endswith(".md") and not name.startswith((".", "_index.")) and _is_utf8(name)
 
 

@@ -21,10 +21,10 @@ CATEGORIES = tuple(REQUIRED)
 
 
 def check_category(name: str | None) -> None:
-    """Check that a category exists; None stands for all categories and is valid.
+    """Check that a category exists; None means all categories and is valid.
 
     Raises:
-        ValueError: There is no such category; the message names the valid ones.
+        ValueError: The category does not exist; the message lists the valid categories.
     """
     if name is not None and name not in CATEGORIES:
         raise ValueError(f"unknown category {name!r}; choose from {', '.join(CATEGORIES)}")
@@ -35,7 +35,7 @@ REGRESSED = "regressed"
 
 
 def page_name(path: str) -> str:
-    """Return the name of a page, given its name or its path: the file name without suffix."""
+    """Return the file name of a page without suffix, given its path or name."""
     return path.rpartition("/")[2].removesuffix(".md")
 
 
@@ -45,7 +45,7 @@ def place_of(path: str) -> str:
 
 
 class PageSummary(Struct, frozen=True):
-    """A page without its text."""
+    """The frontmatter of a page and data about its text."""
 
     path: str
     """Path of the page, relative to the wiki."""
@@ -57,7 +57,7 @@ class PageSummary(Struct, frozen=True):
     opening: str = ""
     """The first line of the page's text that is not a heading."""
     version: str = ""
-    """A hash of the page's content; a writer passes it to state which version was read."""
+    """A hash of the page's content; a write passes it to say which version it is based on."""
     words: int = 0
 
     @property
@@ -67,11 +67,11 @@ class PageSummary(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Return the page's path in its category's folder, without suffix: the name, unless it is in a sub-folder."""
+        """Return the page's path within its category's folder, without suffix."""
         return place_of(self.path)
 
     def text(self, key: str, default: str = "") -> str:
-        """Return the value of a key as text; the default if it is missing or null."""
+        """Return the value of a key as a string; the default if it is missing or null."""
         value = self.metadata.get(key)
         return default if value is None else str(value)
 
@@ -82,16 +82,16 @@ class PageSummary(Struct, frozen=True):
 
     @property
     def leads_to(self) -> str:
-        """Return the name of the page that replaces this one, as stated by people; empty if there is none."""
+        """Return the name of the page that people marked as replacing this page; empty if there is none."""
         return page_name(self.text("superseded_by"))
 
     @property
     def replaces(self) -> tuple[str, ...]:
-        """Return the names of the pages that this one replaces, as stated by people."""
+        """Return the names of the pages that people marked as replaced by this page."""
         return self.pages("supersedes")
 
     def pages(self, key: str) -> tuple[str, ...]:
-        """Return the page names that a key holds: its value is one page or a list of pages, as names or paths."""
+        """Return the page names in a key's value: a page or a list of pages, each given as name or path."""
         value = self.metadata.get(key)
         named = value if isinstance(value, list) else [value]
         return tuple(page_name(str(each)) for each in named if each)
@@ -111,7 +111,7 @@ class PageSummary(Struct, frozen=True):
 
 
 def status_of(metadata: Mapping[str, Any]) -> str:
-    """Return the status to show for a page with these keys; empty if it has none."""
+    """Return the status to show, from a page's frontmatter; empty if it has none."""
     status = metadata.get("status")
     if status == "closed" and metadata.get("regressed"):
         return REGRESSED

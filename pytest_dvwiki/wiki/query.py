@@ -53,12 +53,12 @@ class WikiHistory:
 
     This class is long because triage asks for the whole protocol, and pages, records and answers share the same caches.
 
-    Records archived after the first query are seen after `refresh` at the latest. Only the caches are written, and only
-    if the wiki exists.
+    Records archived after the first query may be missed until `refresh` is called. Only the caches are written, and
+    only if the wiki exists.
 
     Args:
         layout: Where the wiki is.
-        reads: True if the first query reads records and pages; if False, the caches are used as they are until
+        reads: Whether the first query reads records and pages. If False, the caches are used as they are until
             `refresh` is called.
     """
 
@@ -67,23 +67,23 @@ class WikiHistory:
         self._reads = reads
         self._formers: dict[str, str] = {}
         self._placed: dict[str, str] = {}
-        """For checks with several causes: the cause of each fingerprint in the current, unrecorded run."""
+        """Maps fingerprints of the current, unrecorded run to causes; only for checks that report several causes."""
         self._is_without_wiki = False
         """True if there was no wiki when the records were opened; the tables are then in memory."""
         self._new: frozenset[str] = frozenset()
-        """Causes that appear for the first time in the current, unrecorded run."""
+        """Causes that appear for the first time in the current run, which is not on record yet."""
         self._causes: dict[str, Cause | None] = {}
-        """Cached answers of `cause`, because thousands of failures can share a cause; kept until anything changes."""
+        """Cache of `cause`, because thousands of failures can share a cause; cleared at any change."""
         self._histories: dict[tuple[str, ...], CauseHistory | None] = {}
-        """Cached histories, by all fingerprints of a cause; kept until records or pages change."""
+        """Cached histories, by all fingerprints of a cause; cleared when records or pages change."""
         self._onsets: dict[tuple[str, ...], Onset | None] = {}
-        """Cached answers of `onset`, kept until records or pages change."""
+        """Cache of `onset`; cleared when records or pages change."""
         self._pages: dict[tuple[str, ...], list[PageSummary]] = {}
-        """Cached answers of `bug_pages`, by a cause's current names; kept until records or pages change."""
+        """Cache of `bug_pages`, by a cause's current names; cleared when records or pages change."""
         self._subtypes: dict[str, subtype_history.SubtypeHistory | None] = {}
-        """Cached answers of `subtype`, kept until records or pages change."""
+        """Cache of `subtype`; cleared when records or pages change."""
         self._decided: dict[str, dict[str, OriginType]] = {}
-        """For each pattern, maps bug pages to the origins that people set; kept until records or pages change."""
+        """For each pattern, maps bug pages to the origins that people set; cleared when records or pages change."""
         self._versions: tuple[int, ...] = ()
 
     def __enter__(self) -> Self:
@@ -120,13 +120,13 @@ class WikiHistory:
 
     @property
     def is_on_disk(self) -> bool:
-        """Tell whether the caches are files that other connections can read, and not in memory."""
+        """Return whether the caches are files, which other connections can read."""
         return all(
             cache.execute("PRAGMA database_list").fetchone()[2] for cache in (self.archive.db, self.page_cache.db)
         )
 
     def catch_up(self) -> None:
-        """Take into account what other connections have written to the caches since the last query."""
+        """Pick up what other connections have written to the caches since the last query."""
         caches = (self.archive.db, self.page_cache.db)
         versions = tuple(cache.execute("PRAGMA data_version").fetchone()[0] for cache in caches)
         if versions != self._versions:
@@ -141,7 +141,7 @@ class WikiHistory:
         """Read what has been archived since the first query or the last refresh.
 
         Args:
-            look: The files of all pages as they are now. If None, pages edited in place may be missed.
+            look: A current listing of all pages. If None, pages edited in place may be missed.
         """
         if self._is_without_wiki and self._layout.wiki.is_dir():
             # The process that made the wiki has also written its caches: the next query opens them.
@@ -201,12 +201,12 @@ class WikiHistory:
     def cause_of(
         self, occurrence: Occurrence, task_id: str, changes: Sequence[SinceFix] = (), *, without_fix: bool = False
     ) -> str:
-        """Return the cause of a failure in the current run, which is not on record yet, and remember it.
+        """Determine and remember the cause of a failure in the current run, which is not on record yet.
 
         Args:
             occurrence: The failure.
             task_id: The run.
-            changes: For each fix of the check, what has changed and what has passed since.
+            changes: For each earlier fix related to this check, what has changed and what has passed since.
             without_fix: True if the run's commit lacks one of these fixes.
         """
         fingerprint = self._known(occurrence.fingerprint)
@@ -235,7 +235,7 @@ class WikiHistory:
         return self.archive.reference(cause)
 
     def names(self, fingerprint: str, former: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return all fingerprints of a cause, beginning with the current one, and the names of all its pages.
+        """Return all fingerprints of a cause, the current fingerprint first, and the names of all its pages.
 
         Args:
             fingerprint: The current fingerprint.
@@ -290,9 +290,9 @@ class WikiHistory:
         )
 
     def regressed(self, occurrence: Occurrence, *, fix_in_place: bool = False) -> bool:
-        """Tell whether an occurrence is the cause's first one since its page was closed, or since a fix that held.
+        """Return whether an occurrence is the first since the cause's page was closed, or since a fix that held.
 
-        If that fix is still in the sources, the check may report another fault; then only a closed page makes this a
+        If the fix is still in the sources, the check may report a different fault, so only a closed page makes this a
         regression.
         """
         known = self.cause(occurrence.fingerprint)
@@ -313,7 +313,7 @@ class WikiHistory:
         return tuple(each for each in found if wanted[each.fingerprint])
 
     def decisions(self, pattern: str, fingerprint: str) -> dict[OriginType, int]:
-        """Return, for each origin, how many other causes of a pattern people assigned to it.
+        """Return how many other causes of a pattern people assigned to each origin.
 
         People assign an origin by the `status` of a cause's page, or by changing the `type` that dvwiki gave it.
 
@@ -340,7 +340,10 @@ class WikiHistory:
     def last_passes(
         self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = EVER
     ) -> Sequence[Pass]:
-        """Return a failing test's most recent passes on its simulator without uncommitted changes, newest first."""
+        """Return the latest passes of a failing test without uncommitted changes, newest first.
+
+        Only passes on the test's simulator are returned, unless the test failed before a simulator was chosen.
+        """
         target = Target(
             test.nodeid, ANY if precedes_simulator(cause, test) else test.simulator or "", test.config or ""
         )
@@ -369,7 +372,7 @@ class WikiHistory:
         return listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
 
     def bug_pages(self, fingerprint: str) -> list[PageSummary]:
-        """Return the bug pages with a current or former name of a cause; the page to keep comes first."""
+        """Return a cause's bug pages, including pages under its former names; the page to keep comes first."""
         if fingerprint in self._new:
             return []
         present = self.archive.present((self._known(fingerprint),))
@@ -383,7 +386,7 @@ class WikiHistory:
 
     @cached_property
     def unaccepted(self) -> dict[str, str]:
-        """Return the addresses where an agent replaced text that nobody has accepted, each with the agent's role."""
+        """Return the addresses of content that an agent wrote and no person accepted, each with the agent's role."""
         return unaccepted(self._layout.wiki)
 
     def fix_template(self, failure_subtype: str) -> str:

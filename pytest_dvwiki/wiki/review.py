@@ -38,18 +38,18 @@ _EDITED = ("edited_by", "edited_on")
 
 
 class ReviewError(ValueError):
-    """A proposal does not exist, cannot be read, or cannot be decided; the message is one line."""
+    """Raised if a proposal does not exist, cannot be read, or cannot be decided; the message is one line."""
 
 
 class Proposal(Struct, frozen=True, kw_only=True):
-    """A proposed change to the wiki, which waits for a person's decision or has been decided."""
+    """A proposed change to the wiki, decided by a person or still waiting for a decision."""
 
     id: str
     kind: Kind
     target: str
     """What would change: the address of a page or part, the path of a file, or the name of a section or pattern."""
     text: str
-    """What is proposed."""
+    """The proposed text."""
     by: str
     """Who made the proposal: a role, a command, or a model."""
     made_on: str
@@ -95,7 +95,7 @@ class ReviewQueue:
         """Add a proposal, with its secrets masked.
 
         Returns:
-            The proposal; if the same one was made before, that earlier proposal with its decision.
+            The new proposal; or the earlier one with its decision, if the same was proposed before.
 
         Raises:
             ReviewError: There is no text or no target, or the file of the earlier proposal cannot be read.
@@ -122,7 +122,7 @@ class ReviewQueue:
         return proposal
 
     def all(self) -> list[Proposal]:
-        """Return the readable proposals, the oldest first; `problems` lists the others."""
+        """Return the readable proposals, oldest first; `problems` lists the unreadable ones."""
         found = (self._read(name) for name in self._names())
         return sorted((each for each in found if isinstance(each, Proposal)), key=lambda each: (each.made_on, each.id))
 
@@ -131,14 +131,14 @@ class ReviewQueue:
         return [each for each in self.all() if each.decision is None]
 
     def problems(self) -> list[str]:
-        """Return one line for each unreadable proposal; the line says why the proposal cannot be read."""
+        """Return one line for each unreadable proposal, with the reason."""
         return [found for found in map(self._read, self._names()) if isinstance(found, str)]
 
     def get(self, proposal_id: str) -> Proposal:
         """Return a proposal by its id, or by the first digits of the id if they are unambiguous.
 
         Raises:
-            ReviewError: There is no such proposal, there are several, or it cannot be read.
+            ReviewError: No proposal or several match, or the proposal cannot be read.
         """
         names = [name for name in self._names() if name.startswith(proposal_id)] if proposal_id else []
         if len(names) != 1:

@@ -1,9 +1,9 @@
-"""The contract of `wiki/schema.yaml`, which a project can change: sections, roles, and who hands work to whom.
+"""The wiki's `schema.yaml`: which sections and roles there are, who may write what, and who hands work to whom.
 
 A section is a category (`bugs`), all pages in a category or folder (`bugs/*`, `specs/axi/*`), one page
-(`bugs/RTL_20261121_480127`), the part of a page under a heading (`bugs/*#Resolution`), or a file of its own beside the
-categories (`log`, `handoffs`, and any that a project adds with a title). If several sections match an address, the most
-specific one decides.
+(`bugs/RTL_20261121_480127`), the part of a page under a heading (`bugs/*#Resolution`), or a separate file (`log`,
+`handoffs`, and any section that a project adds with a title). If several sections match an address, the most specific
+section applies.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Mode = Literal["snapshot", "log"]
 ROLES = ("ingest", "agent", "reviewer", "human")
 """The roles that every wiki has; a schema can add others."""
 DIRECTLY = frozenset({"ingest", "reviewer", "human"})
-"""Roles whose text needs no review."""
+"""Roles that write without a review."""
 MODES: tuple[Mode, ...] = get_args(Mode)
 LOG, HANDOFFS = "log", "handoffs"
 NAME = "schema.yaml"
@@ -34,23 +34,26 @@ _KEYS = ("title", "description", "mode", "writable_by", "read_cap")
 _TOP = ("schema", "sections", "roles", "pipeline", "max_steps")
 _VERSION = 1
 _DEPTH = 3
-"""Number of key levels for which error messages give lines: `sections`, a section's name, and a key of the section."""
+"""Depth of the keys that error messages give a line for: `sections`, a section's name, and a key of the section."""
 _SECTION = re.compile(r"(?P<category>[a-z][a-z0-9_-]*)(?:/(?P<page>[^#]*[^#/]))?(?:#(?P<heading>.+))?")
 _ROLE = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 _TAKEN = frozenset({"flaky", "index", "review", "schema", "wiki"})
-"""Names that no section can have, because other files and folders of a wiki have them."""
+"""Reserved names: other files and folders of a wiki use them, so no section can."""
 
 
 class SchemaError(ValueError):
-    """An invalid `schema.yaml`; its text names file, line and remedy."""
+    """Raised for an invalid `schema.yaml`; the message gives file, line and remedy."""
 
 
 class Address(Struct, frozen=True):
-    """A place in the wiki: a category, a page, or a part of a page."""
+    """The address of a category, a page, or a part of a page."""
 
     category: str
     page: str | None = None
-    """Path of the page in its category, without suffix; in a schema, `*` is every page, `axi/*` every page in `axi`."""
+    """Path of the page in its category, without suffix.
+
+    In a schema, `*` means every page, and `axi/*` every page in `axi`.
+    """
     heading: str | None = None
 
     @classmethod
@@ -58,7 +61,7 @@ class Address(Struct, frozen=True):
         """Parse `category`, `category/page` or `category/page#Heading`; the page may end with `.md`.
 
         Returns:
-            The address; None if the text is not an address.
+            The address; None if the string is not an address.
         """
         found = _SECTION.fullmatch(text.strip())
         if found is None or found["category"] in _TAKEN:
@@ -72,7 +75,7 @@ class Address(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """Return the path of the file that this address is in, relative to the wiki."""
+        """Return the path of the file to which the address refers, relative to the wiki."""
         return f"{self.category}/{self.page or '_index'}.md" if self.category in CATEGORIES else f"{self.category}.md"
 
     def __str__(self) -> str:
@@ -92,7 +95,7 @@ class Section(Struct, frozen=True):
     description: str = ""
 
     def covers(self, address: Address) -> bool:
-        """Tell whether the section applies to an address."""
+        """Return whether the section applies to an address."""
         mine = self.address
         return (
             mine.category == address.category
@@ -102,13 +105,13 @@ class Section(Struct, frozen=True):
 
     @property
     def rank(self) -> tuple[bool, bool, int]:
-        """Return how specific the section is: a heading counts most, then one page, then all pages of a folder."""
+        """Return a sort key for specificity: a heading outranks a single page, and a page outranks a folder."""
         page = self.address.page or ""
         return self.address.heading is not None, bool(page) and not page.endswith("*"), len(page)
 
 
 def _is_below(page: str | None, folder: str | None) -> bool:
-    """Tell whether a section's page pattern, such as `axi/*`, includes a page."""
+    """Return whether a section's page pattern, such as `axi/*`, includes a page."""
     return page is not None and folder is not None and folder.endswith("*") and page.startswith(folder[:-1])
 
 
@@ -118,12 +121,12 @@ class Schema(Struct, frozen=True):
     sections: tuple[Section, ...]
     roles: tuple[str, ...] = ROLES
     pipeline: tuple[str, ...] = ()
-    """The roles, in the order that work passes through them; empty if the wiki has no such order."""
+    """The roles in the order in which they pass work on; empty if the wiki has no pipeline."""
     max_steps: int = 0
     """Maximum number of handoffs of one task."""
 
     def section_of(self, address: Address) -> Section | None:
-        """Return the section that applies to an address; None if there is none."""
+        """Return the section that applies to an address; None if no section does."""
         return max((each for each in self.sections if each.covers(address)), key=lambda each: each.rank, default=None)
 
     def writable(self, role: str) -> list[str]:
@@ -131,12 +134,12 @@ class Schema(Struct, frozen=True):
         return [str(section.address) for section in self.sections if role in section.writable_by]
 
     def files(self) -> list[Section]:
-        """Return the sections that are files beside the categories, such as `log`."""
+        """Return the sections that are separate files, such as `log`."""
         return [section for section in self.sections if section.address.category not in CATEGORIES]
 
 
 def schema_text(wiki: Path) -> str:
-    """Return the text of a wiki's `schema.yaml`; if it has none, the text for a new wiki.
+    """Return the content of a wiki's `schema.yaml`, or the default content if the file is missing.
 
     Raises:
         SchemaError: The file cannot be read.
@@ -151,7 +154,7 @@ def schema_text(wiki: Path) -> str:
 
 
 def load_schema(wiki: Path) -> Schema:
-    """Read a wiki's `schema.yaml`; if it has none, return the schema of a new wiki.
+    """Read a wiki's `schema.yaml`; return the default schema if the file is missing.
 
     Raises:
         SchemaError: The schema is invalid.
@@ -160,14 +163,15 @@ def load_schema(wiki: Path) -> Schema:
 
 
 def with_section(text: str, entry: str) -> str:
-    """Return the text of a schema with one more section, above the others.
+    """Add a section to the content of a `schema.yaml`, above the existing sections.
 
     Args:
-        text: The text.
+        text: The content of the file.
         entry: The section as one line: `name: {mode: …, …}`.
 
     Raises:
-        SchemaError: The entry is invalid, is not exactly one new section, or has no place in the schema.
+        SchemaError: The entry is invalid or not exactly one new section, or the file's layout does not allow to insert
+            it.
     """
     entry = entry.strip()
     try:
@@ -194,10 +198,10 @@ def with_section(text: str, entry: str) -> str:
 
 
 def parsed(text: str, name: str = NAME) -> Schema:
-    """Return a schema from the text of its file.
+    """Parse a schema.
 
     Args:
-        text: The text.
+        text: The content of the file.
         name: The file, for error messages.
 
     Raises:
@@ -215,7 +219,7 @@ class _SchemaReader:
 
     Args:
         path: The file, for error messages.
-        lines: Line number of each entry of the document, by the keys that lead to the entry.
+        lines: Maps the key path of each entry in the document to its line number.
     """
 
     def __init__(self, path: str, lines: Mapping[tuple[str | int, ...], int]) -> None:
@@ -244,7 +248,7 @@ class _SchemaReader:
         for role in own:
             if role in ROLES or role not in {*pipeline, *(each for one in sections for each in one.writable_by)}:
                 raise self._error(
-                    f"the role {role!r} has no effect: every wiki has it, or neither a section nor the pipeline names"
+                    f"the role {role!r} has no effect: every wiki has it, or neither a section nor the pipeline uses"
                     " it; remove it",
                     ("roles",),
                 )
@@ -255,7 +259,7 @@ class _SchemaReader:
     def _names(
         self, document: Mapping[str, Any], key: str, is_valid: Callable[[str], object], valid: str
     ) -> tuple[str, ...]:
-        """Return the list under a key."""
+        """Return the list under a key, after checking its items."""
         values = document.get(key) or []
         for value in values if isinstance(values, list) else [values]:
             if not (isinstance(values, list) and isinstance(value, str) and is_valid(value)):
@@ -263,7 +267,7 @@ class _SchemaReader:
                     f"{key} {value!r:.60} is not valid; write a list in which each item is {valid}", (key,)
                 )
             if values.count(value) > 1:
-                raise self._error(f"{key} names {value!r} twice; remove one", (key,))
+                raise self._error(f"{key} lists {value!r} twice; remove one", (key,))
         return tuple(values)
 
     def _steps(self, document: Mapping[str, Any], pipeline: Sequence[str]) -> int:
@@ -277,10 +281,10 @@ class _SchemaReader:
         return steps
 
     def _check_handoffs(self, schema: Schema) -> None:
-        """Check that each role of the pipeline is allowed to write the section that keeps the handoffs.
+        """Check that each role of the pipeline may write to the handoffs section.
 
         Raises:
-            SchemaError: A role is not allowed to write there.
+            SchemaError: A role may not write to it.
         """
         section = schema.section_of(Address(HANDOFFS))
         for role in schema.pipeline:

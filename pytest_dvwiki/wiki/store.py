@@ -1,4 +1,4 @@
-"""The pages of a wiki on disk, as agents, reviewers and scripts read and write them."""
+"""The pages of a wiki on disk, for agents, reviewers and scripts that read and write them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class WikiStore(CheckedStore):
     """A session in which one role reads and writes the pages on disk.
 
     An address is `category`, `category/page` or `category/page#Heading`, for example
-    `bugs/RTL_20261121_480127#Resolution`, or the name of a section that is a file of its own, such as `handoffs`. Each
+    `bugs/RTL_20261121_480127#Resolution`, or the name of a section that is a separate file, such as `handoffs`. Each
     call blocks until its files are read and written; in an event loop, make calls in a thread.
 
     Args:
-        config: Which wiki.
+        config: The configuration of the wiki.
         role: `ingest`, `agent`, `reviewer`, `human`, or a role of the wiki's `schema.yaml`.
         lock_timeout: Seconds to wait for another process that writes.
         pages: Opens the pages for one call, as `FollowedWiki.pages` does; if None, each call checks all files.

@@ -1,6 +1,6 @@
-"""The limits on a page's new content: size, frontmatter, headings that would end a part, and what dvwiki owns.
+"""Checks of a page's new content: its size, frontmatter and headings, and the parts that only dvwiki may change.
 
-A refusal is a return value that says why, and what would be allowed.
+A refusal is returned, not raised; it gives the reason and what would be allowed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LARGEST = 1 << 20
 
 
 def part_of(text: str, place: Address) -> str | Written:
-    """Return the page or part at an address, without blank lines around a part; a refusal if no such part exists."""
+    """Return the page or part at an address, or a refusal if there is no such part."""
     if place.heading is None:
         return text
     found = parts.part(text, place.heading)
@@ -37,7 +37,7 @@ def span_of(text: str, place: Address) -> tuple[int, int]:
 
 
 def with_part(text: str, place: Address, content: str, role: str) -> str | Written:
-    """Return a page with new content at an address; a refusal if the change is not allowed."""
+    """Return a page with new content at an address, or a refusal if the change is not allowed."""
     content = splice.cleaned(content, text)
     refusal = refuse_length(place, content)
     if refusal:
@@ -49,7 +49,7 @@ def with_part(text: str, place: Address, content: str, role: str) -> str | Writt
 
 
 def refuse_breakout(text: str, place: Address, content: str) -> Written | None:
-    """Return a refusal if the content has a line that would end the part it is put into; else None."""
+    """Return a refusal if a line of the content, such as a heading, would end the part; else None."""
     outside = parts.breaks_out(content, parts.level_of(text, place.heading or ""))
     if outside is None:
         return None
@@ -60,13 +60,14 @@ def refuse_length(place: Address, content: str) -> Written | None:
     """Return a refusal if the content is too long; else None."""
     if len(content) <= _LARGEST:
         return None
-    return denied(
-        place, f"it has {len(content)} characters, more than {_LARGEST}; put the rest elsewhere, and link to it"
-    )
+    return denied(place, f"it has {len(content)} characters, more than {_LARGEST}; split it into several pages")
 
 
 def problem_of(content: str, place: Address, *, is_new: bool = False) -> str | None:
-    """Return why a text cannot be a page; None if it can. A new page needs the keys that `dvwiki lint` asks for."""
+    """Return why content cannot be a page; None if it can.
+
+    Only a new page must have all keys that `dvwiki lint` requires.
+    """
     refusal = refuse_length(place, content)
     if refusal or place.category not in CATEGORIES:
         return refusal.reason if refusal else None
@@ -75,13 +76,13 @@ def problem_of(content: str, place: Address, *, is_new: bool = False) -> str | N
     except YamlError as error:
         return f"its frontmatter cannot be read: {error}"
     if not keys:
-        return "it has no frontmatter; begin it with keys between two lines of three dashes"
+        return "it has no frontmatter; start the page with keys between two `---` lines"
     missing = [key for key in REQUIRED[place.category] if is_new and keys.get(key) in (None, "")]
     return f"its frontmatter lacks {' and '.join(missing)}" if missing else None
 
 
 def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove: bool) -> Written | None:
-    """Return a refusal if a change would affect dvwiki's keys or regions, which are made from records; else None."""
+    """Return a refusal if a change would alter keys or regions that dvwiki makes from records; else None."""
     problem = problem_of(after, place)
     if problem:
         return denied(place, problem)
@@ -100,18 +101,18 @@ def _refuse_owned_changes(before: str, after: str, place: Address, *, may_remove
     if changed:
         return denied(
             place,
-            f"dvwiki writes what is between the marks of {', '.join(changed)}; write above or below them",
+            f"dvwiki overwrites the text between the marks of {', '.join(changed)}; write above or below them",
         )
     return None
 
 
 def ended(text: str) -> str:
-    """Return a text that ends with a line feed; add one if it is missing."""
+    """Add a final line feed if it is missing."""
     return text if text.endswith("\n") else f"{text}\n"
 
 
 def decoded(data: bytes) -> str | None:
-    """Return the text of a page; None if it is not UTF-8."""
+    """Decode a page; None if it is not UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""A store of pages in memory: `Store` without files, for agent tests or as a model for other stores."""
+"""A store of pages in memory: `Store` without files, for tests of agents and as an example for other stores."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class MemoryWiki(Struct, kw_only=True):
-    """Pages in memory, which more than one `MemoryStore` can share."""
+    """Pages in memory; several `MemoryStore` objects can share them."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     """Maps the path of each file, such as `specs/burst.md`, to its content."""
     schema: str = SCHEMA_YAML
     proposals: list[tuple[Kind, str, str]] = field(default_factory=list)
-    """Kind, target and text of each proposal that waits for a person; a proposal's id is its position in this list."""
+    """Kind, target and text of each undecided proposal; a proposal's id is its index in this list."""
 
 
 class MemoryStore(CheckedStore):

@@ -1,4 +1,4 @@
-"""The contract of a store of pages: what its readers and writers call, and what the calls return."""
+"""The `Store` protocol for reading and writing pages, and the types that its methods return."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class PageEntry(Struct, frozen=True, kw_only=True):
-    """An entry of a list: a page without its text, or a sub-folder if the list would otherwise be too long."""
+    """An entry of a list: a page without its text, or a sub-folder if listing each page would take too much space."""
 
     address: str
-    """The name by which the page is read and written; the address of a sub-folder ends with a slash."""
+    """The address to pass to other calls; it ends with a slash for a sub-folder."""
     category: str
     title: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -47,14 +47,14 @@ class Fetched(Struct, frozen=True, kw_only=True):
     version: str
     """The version to pass to a later write; empty if a part of the content was left out."""
     leads_to: str = ""
-    """Address of the page that keeps the cause, if this page only points to that one."""
+    """Address of the page that keeps the cause, if this page only points to it."""
     left_out: str = ""
     """What was left out, and how to read it."""
 
     def shortened(self, budget: int, count_tokens: Callable[[str], int]) -> Fetched:
         """Return the content, cut to the first lines that fit into a budget of tokens.
 
-        Cut content has no version, because committing it would delete the rest.
+        Shortened content has no version, because committing it would delete the omitted lines.
         """
         if count_tokens(self.content) <= budget:
             return self
@@ -104,7 +104,7 @@ class HandedOff(Struct, frozen=True, kw_only=True):
     """Number of handoffs of the task, this one included."""
     max_steps: int = 0
     reason: str = ""
-    """Why the work went to a role other than the one asked for, or why it stays; and what to do."""
+    """Why another role has the work than asked for, or why the handoff was denied, and what to do."""
 
 
 class Turn:
@@ -134,10 +134,10 @@ class Turn:
 
 
 class Store(Protocol):
-    """A session in which one role reads and writes pages; a refusal is a return value.
+    """A session in which one role reads and writes pages; refusals are returned, not raised.
 
     An address is `category`, `category/page` or `category/page#Heading`, for example
-    `bugs/RTL_20261121_480127#Resolution`, or the name of a section that is a file of its own, such as `handoffs`.
+    `bugs/RTL_20261121_480127#Resolution`, or the name of a section that is a separate file, such as `handoffs`.
     """
 
     @property
@@ -154,10 +154,10 @@ class Store(Protocol):
         ...
 
     def fetch(self, address: str) -> Fetched | Written:
-        """Read a page or a part of one.
+        """Read a page or a part of a page.
 
         Returns:
-            The content; or a refusal if there is no such place, or if the turn has reached the section's `read_cap`.
+            The content; or a refusal if the address does not exist or the turn has reached the section's `read_cap`.
         """
         ...
 
@@ -171,12 +171,12 @@ class Store(Protocol):
 
         Returns:
             `done` with the new version; `proposed` for a new page that a person has to accept; `conflict` with the
-            current content, if that is not `expected_version`; or `denied` with the reason.
+            current content, if its version is not `expected_version`; or `denied` with the reason.
         """
         ...
 
     def append(self, address: str, text: str, commit: str = "") -> Written:
-        """Add a text at the end of a part whose mode is `log`, or a line to a section such as `log`.
+        """Append text to a part of a page that has the mode `log`, or a line to a section such as `log`.
 
         On a page, an agent's text becomes a note marked as unreviewed; `commit` is the commit of the fix that the note
         proposes.

@@ -1,8 +1,8 @@
 """The rules of every store of pages: who may write what, versions, read caps and handoffs.
 
-A version is the hash of the content that was read, so that a write never overwrites what somebody else wrote in
-between. A refusal is a return value, not an exception: it gives the reason, and what would be allowed. A subclass
-of `CheckedStore` defines where the pages are kept.
+A version is a hash of the content that was read. A write passes it, so that it never overwrites a change that somebody
+else made in between. Refusals are returned, not raised; they give the reason and what would be allowed. A subclass of
+`CheckedStore` defines where the pages are kept.
 """
 
 from __future__ import annotations
@@ -112,22 +112,22 @@ class CheckedStore(abc.ABC):
 
     @abc.abstractmethod
     def _replace(self, path: str, decide: Callable[[bytes | None], bytes | None], log_text: str) -> str | None:
-        """Replace the bytes of a page with what `decide` returns for them, under the lock; None means no change.
+        """Replace the bytes of a page with the result of `decide`, under the lock; if that is None, change nothing.
 
         Returns:
-            Why the page could not be written; None if it was, or if there was no change.
+            Why the page could not be written; None if there was no problem.
         """
 
     @abc.abstractmethod
     def _add_line(self, path: str, title: str, make: Callable[[str], str | None]) -> None:
-        """Add the line that `make` returns for a file's current text, under the lock; None means no line."""
+        """Append the line that `make` returns for a file's current text, under the lock; None means no line."""
 
     @abc.abstractmethod
     def _propose(self, kind: Kind, target: str, text: str, reason: str) -> str:
         """Put a proposal into the review queue, and return its id."""
 
     def _keeper(self, place: Address) -> Address | None:  # noqa: ARG002 (where pages are merged)
-        """Return the same place on the page that now keeps a bug page's cause; None if the bug page keeps it itself."""
+        """If another page now keeps a bug page's cause, return the matching address there; else None."""
         return None
 
     # Reading
@@ -178,7 +178,7 @@ class CheckedStore(abc.ABC):
         )
 
     def _file_entry(self, section: Section, authors: Mapping[str, str]) -> Iterator[PageEntry]:
-        """Yield the entry of a section that is a file of its own, if the file is there."""
+        """Yield the entry of a section that is a separate file, if the file exists."""
         text, name = self._text_or_empty(section.address.path), section.address.category
         if text:
             last = _LINE_BY.match(text.rstrip("\n").rpartition("\n")[2])
@@ -193,7 +193,7 @@ class CheckedStore(abc.ABC):
             )
 
     def fetch(self, address: str) -> Fetched | Written:
-        """Read a page or a part of one; see `Store.fetch`.
+        """Read a page or a part of a page; see `Store.fetch`.
 
         Returns:
             The content; if a bug page is gone, the content and address of the page that now has its cause.
@@ -220,7 +220,7 @@ class CheckedStore(abc.ABC):
     # Writing
 
     def commit(self, address: str, content: str, expected_version: str) -> Written:
-        """Replace the content of a page or a part of one, or make a page; see `Store.commit`."""
+        """Replace the content of a page or a part of a page, or create a page; see `Store.commit`."""
         place = self._writable(address, "snapshot")
         if isinstance(place, Written):
             return place
@@ -244,13 +244,13 @@ class CheckedStore(abc.ABC):
         return self._change(place, decide)
 
     def create(self, category: str, name: str, content: str) -> Written:
-        """Make a page, as `commit` does, after replacing the characters that a file name cannot have."""
+        """Create a page with `commit`, after replacing characters that are not allowed in a file name."""
         if category not in CATEGORIES:
             return denied(category, f"there is no category {category!r}; choose from {', '.join(CATEGORIES)}")
         return self.commit(f"{category}/{file_name(name.removesuffix('.md'))}", content, "")
 
     def _make(self, place: Address, content: str) -> Written:
-        """Make a page; an agent's page is only proposed, and a person decides."""
+        """Create a page; an agent's page is only proposed, for a person to decide."""
         if place.category in OWNED and self.role != "ingest":
             return denied(
                 place,
@@ -273,7 +273,7 @@ class CheckedStore(abc.ABC):
         return self._change(place, lambda _: new, may_create=True)
 
     def append(self, address: str, text: str, commit: str = "") -> Written:
-        """Add a text at the end of a part, or a line to a section such as `log`; see `Store.append`."""
+        """Append text to a part of a page, or a line to a section such as `log`; see `Store.append`."""
         place = self._writable(address, "log")
         if isinstance(place, Written):
             return place
@@ -350,7 +350,7 @@ class CheckedStore(abc.ABC):
         if steps > most:
             reason = (
                 f"the {count(most, 'handoff')} of {f'the task {task}' if task else 'this work'} are used up (max_steps"
-                " of schema.yaml); stop and ask a person, or name the task if this is another task"
+                " of schema.yaml); stop and ask a person, or give `task` if this is another task"
             )
             return HandedOff(status="denied", by=self.role, task=task, step=most, max_steps=most, reason=reason)
         self._turn.end()
@@ -432,14 +432,14 @@ class CheckedStore(abc.ABC):
         known = {*CATEGORIES, *(section.address.category for section in self.schema.files())}
         if place is None or place.category not in known or (place.page or "").endswith("*"):
             return denied(
-                address, f"{address!r} is not a place in the wiki; write `category/page` or `category/page#Heading`"
+                address, f"{address!r} is not an address in the wiki; write `category/page` or `category/page#Heading`"
             )
         if place.page is not None and not (all(map(is_file_name, place.page.split("/"))) or self._is_listed(place)):
             return denied(address, f"{place.page!r:.80} is not a page name; `list` shows all pages")
         return place
 
     def _is_listed(self, place: Address) -> bool:
-        """Tell whether a page exists under a name that people chose and dvwiki would not."""
+        """Return whether a page exists although dvwiki would not give it this name."""
         return any(page.path == place.path for page in self._summaries([place.category]))
 
     def _exists(self, place: Address) -> bool:
@@ -452,7 +452,7 @@ class CheckedStore(abc.ABC):
         return True
 
     def _writable(self, address: str, mode: Literal["snapshot", "log"]) -> Address | Written:
-        """Return the place if the role is allowed to write there in this mode, else a refusal."""
+        """Return the parsed address if the role may write there in this mode, else a refusal."""
         place = self._place(address)
         if isinstance(place, Written):
             return place
@@ -463,9 +463,9 @@ class CheckedStore(abc.ABC):
             way = "append" if section.mode == "log" else "commit"
             return denied(place, f"{section.address} is a {section.mode}: write it with `{way}`")
         if place.category in CATEGORIES and place.page is None:
-            return denied(place, f"{place} is a category; name one of its pages, or a new page")
+            return denied(place, f"{place} is a category; give one of its pages, or a new page")
         if mode == "log" and place.category in CATEGORIES and place.heading is None:
-            return denied(place, f"{place} is a page; name the part to append to, as in `{place}#Resolution`")
+            return denied(place, f"{place} is a page; give the part to append to, as in `{place}#Resolution`")
         return place
 
     def _may_write(self, section: Section | None) -> str:
@@ -474,7 +474,7 @@ class CheckedStore(abc.ABC):
         return f"{theirs}; the role {self.role} may write {mine} (schema.yaml)"
 
     def _text(self, place: Address) -> str | Written:
-        """Return the current text of the file that a place is in, or a refusal."""
+        """Return the current text of an address's file, or a refusal."""
         try:
             text = decoded(self._read(place.path))
         except outside.OutsideError:
@@ -487,7 +487,7 @@ class CheckedStore(abc.ABC):
 
 
 def _folded(path: str, found: Sequence[PageSummary]) -> PageEntry:
-    """Return the one list entry that represents all pages of a sub-folder."""
+    """Return the list entry for a sub-folder."""
     name = path.rstrip("/").rpartition("/")[2]
     return PageEntry(
         address=path, category=found[0].category, title=name, summary=count(len(found), "page"), pages=len(found)
@@ -495,9 +495,9 @@ def _folded(path: str, found: Sequence[PageSummary]) -> PageEntry:
 
 
 def _problem_of_line(line: str) -> str | None:
-    """Return why a text cannot be one line of a section; None if it can."""
+    """Return why a line cannot be added to a section; None if it can."""
     if not line:
-        return "there is no text"
+        return "the text is empty"
     if len(line) > _LONGEST_LINE:
-        return f"it has {len(line)} characters, more than {_LONGEST_LINE}; put the rest on a page, and name the page"
+        return f"it has {len(line)} characters, more than {_LONGEST_LINE}; put the details on a page, and cite it"
     return None

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 PLAIN_REASON = "the same cause"
-_STANDS_FOR = {
-    "patterns": "a pattern page stands for its subtype; to merge two subtypes, give them one name in the registry, then"
+_NOT_MERGED = {
+    "patterns": "each subtype has its own page; to merge two subtypes, give them the same name in the registry, then"
     " run `dvwiki build --reclassify`",
-    "coverage": "a coverage page stands for its bin, and each bin keeps its own page",
-    "topics": "a topic page stands for its topic; to merge two topics, move the lessons by hand and delete a page",
+    "coverage": "each bin has its own page",
+    "topics": "each topic has its own page; to merge two topics, move the lessons by hand and delete a page",
     "specs": "pages in specs belong to people; to merge two, move the lines by hand and delete a page",
 }
 
@@ -35,14 +35,14 @@ def check(page_cache: PageCache, kept: PageSummary, other: PageSummary) -> None:
     """Check that a page can take in another page.
 
     Raises:
-        MergeError: The page cannot take in the other one.
+        MergeError: The pages cannot be merged.
     """
     if kept.path == other.path:
-        raise MergeError(f"{kept.path} cannot be merged with itself; name two pages")
+        raise MergeError(f"{kept.path} cannot be merged with itself; give two different pages")
     if kept.category != other.category:
         raise MergeError(f"{kept.path} and {other.path} are of different categories; only bug pages can be merged")
     if kept.category != "bugs":
-        raise MergeError(f"{kept.path}: only bug pages can be merged: {_STANDS_FOR[kept.category]}")
+        raise MergeError(f"{kept.path}: only bug pages can be merged: {_NOT_MERGED[kept.category]}")
     for page in (kept, other):
         if page.problem:
             raise MergeError(f"{page.path} cannot be merged, because it cannot be read: {page.problem}; correct it")
@@ -59,12 +59,12 @@ def check(page_cache: PageCache, kept: PageSummary, other: PageSummary) -> None:
         )
     if standing.path != kept.path:
         raise MergeError(
-            f"{kept.name} is already superseded by {standing.name}; merge into that one:"
+            f"{kept.name} is already superseded by {standing.name}; merge into that page:"
             f" `dvwiki merge {standing.name} {other.name}`"
         )
     if theirs.path not in {other.path, kept.path}:
         raise MergeError(
-            f"{other.name} is already superseded by {theirs.name}; merge that one: "
+            f"{other.name} is already superseded by {theirs.name}; merge that page: "
             f"`dvwiki merge {kept.name} {theirs.name}`"
         )
 
@@ -75,8 +75,8 @@ def edits(
     """Return the path and content of both pages after a merge; the replaced page comes first, because its key decides.
 
     Args:
-        kept: The page that takes in the other one.
-        other: The page that points to the kept page from then on.
+        kept: The page that is kept.
+        other: The page that will point to the kept page.
         reason: Why the pages are merged; if None, the reason on the other page stays, or becomes `the same cause`.
         read: Returns the bytes of a page.
 

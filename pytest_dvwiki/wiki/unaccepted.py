@@ -1,7 +1,7 @@
 """Pages and parts that an agent wrote last and no person has accepted: their text stays out of prompts.
 
-The log says who last wrote a page or a part of a page. Where notes can only be added, each note carries its own mark
-instead.
+The log says who last wrote a page or a part of a page. In parts that can only be appended to, each note has its own
+mark instead.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ACCEPT = "accept"
-"""The operation that the log shows when a person accepts what an agent wrote."""
+"""The log's operation for a person accepting what an agent wrote."""
 _WRITTEN = re.compile(
     rf"^## \[[^\]]*\] (?P<what>commit|{ACCEPT}) \| - \| (?P<address>[^\n]+) by (?P<who>\S[^\n]*)$", re.MULTILINE
 )
@@ -60,7 +60,7 @@ def _unaccepted(wiki: Path, *_: State | None) -> dict[str, str]:
 
 
 def is_unaccepted(address: str, found: dict[str, str], heading: str = "") -> bool:
-    """Tell whether a page, or its part under the heading if one is given, has text by an agent that nobody accepted."""
+    """Return whether a page, or the part under `heading` if given, has text by an agent that nobody accepted."""
     if address in found:
         return True
     if heading:

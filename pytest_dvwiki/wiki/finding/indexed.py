@@ -1,9 +1,9 @@
-"""Search by BM25 with an index on disk, in `.search_index` of the wiki.
+"""BM25 search with an index on disk, in `.search_index` of the wiki.
 
-`pages.json` lists the indexed pages with their hashes, the versions of tokeniser and library, and the hashes of the
-index files, which are memory-mapped. `changes.json` lists the pages that changed after that. These pages are scored
-with the statistics of the index; once many pages have changed, the index is rebuilt. Unless a caller keeps the index up
-to date, every search compares both files with the pages. A damaged index, or one of another version, is rebuilt.
+`pages.json` lists the indexed pages and the memory-mapped index files with their hashes, and the versions of the
+tokenizer and the BM25 library. `changes.json` lists pages that changed later; they are scored with the word statistics
+of the index. After many changes, or if the index is damaged or has another version, it is rebuilt. Each search first
+looks for changed pages, unless a caller keeps the index up to date.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _logger = logging.getLogger(__name__)
 
 
 def bm25_search(wiki_dir: Path) -> WikiSearchIndex:
-    """Return a BM25 search; without the BM25 library, return a search that reads every page instead of an index."""
+    """Return a BM25 search, or a search that reads every page if the BM25 library is not installed."""
     return _Bm25Index(wiki_dir) if bm25.is_installed() else KeywordIndex(wiki_dir)
 
 
@@ -113,7 +113,7 @@ class _Index:
     """An index, and the pages that changed since it was made.
 
     Args:
-        listed: The pages in the index, in the order of the documents.
+        listed: The indexed pages, in the order of the engine's documents.
         engine: Holds one document per page.
         folder: The folder of the index; None for an index in memory.
         files: SHA-256 of each file in the index folder, by name.
@@ -132,13 +132,13 @@ class _Index:
         self._states: dict[str, State] | None = None
 
     def states(self) -> dict[str, State]:
-        """Return the state of each known page's file, by path."""
+        """Return the file state of each known page, by path."""
         if self._states is None:
             self._states = self._all_states()
         return self._states
 
     def touch(self) -> None:
-        """Forget the cached answer of `states`, because the known pages are about to change."""
+        """Clear the cache of `states`; to be called before the known pages change."""
         self._states = None
 
     def _all_states(self) -> dict[str, State]:
@@ -159,11 +159,11 @@ class _Index:
 
     @property
     def is_worn(self) -> bool:
-        """Tell whether so many pages changed that the index should be rebuilt."""
+        """Return whether so many pages changed that the index should be rebuilt."""
         return len(self.changes) >= max(1, min(MOST_CHANGES, len(self.paths) // _SHARE))
 
     def ranking(self, query: str) -> Iterator[tuple[str, float]]:
-        """Yield the pages that share a word with a query, with their scores, the best first; equal scores by path."""
+        """Yield the path and score of each page that shares a word with the query, best first, equal scores by path."""
         wanted, changes = dict.fromkeys(tokens(query)), self.changes
         found = ((self.paths[number], value) for number, value in self.engine.best(wanted))
         unchanged = (hit for hit in found if hit[0] not in changes)
@@ -194,7 +194,7 @@ class _Bm25Index(WikiSearchIndex):
         self._writing = threading.RLock()
         """Held while the index changes; a query takes this lock only if it has to look for changed pages itself."""
         self._rebuild: subprocess.Popen[bytes] | None = None
-        """The process that makes the next index; until it ends, the current index answers queries."""
+        """The process that rebuilds the index; queries use the old index until the process ends."""
 
     def build(self, wiki_dir: Path | None = None) -> None:
         with self._writing:
@@ -279,7 +279,7 @@ class _Bm25Index(WikiSearchIndex):
         return index
 
     def _take_in(self, index: _Index, different: dict[str, State], gone: set[str]) -> bool:
-        """Note in an index which pages changed or are gone; return whether that altered the index's `changes`."""
+        """Record which pages changed or were deleted; return whether this altered the index's `changes`."""
         index.touch()
         changes = dict(index.changes)  # queries may be reading the current ones
         touched = False
@@ -336,7 +336,7 @@ class _Bm25Index(WikiSearchIndex):
     def _kept(present: dict[str, State], old: _Index) -> dict[str, _IndexedPage]:
         """Return, by path, the pages that did not change since the old index was made.
 
-        If the words stored in the old index are damaged, return no page.
+        Return none if the words stored in the old index are damaged.
         """
         if old.folder is not None and not _is_sound(old.folder, old.files, bm25.DOCUMENTS):
             return {}
@@ -428,7 +428,7 @@ def _digest_of_file(path: Path) -> str:
 
 
 def _is_sound(folder: Path, files: dict[str, str], names: Collection[str]) -> bool:
-    """Tell whether these files of an index still have their recorded hashes."""
+    """Return whether these files of an index still have their recorded hashes."""
     try:
         return all(_digest_of_file(folder / name) == files.get(name) for name in names)
     except OSError:
@@ -442,7 +442,7 @@ def _write(path: Path, value: msgspec.Struct) -> None:
 
 
 def _read(path: Path, kind: type[_Kind]) -> _Kind | None:
-    """Return the value that `_write` put into a file; None if the file is missing or damaged."""
+    """Read a file that `_write` wrote; None if it is missing or damaged."""
     try:
         data = reading.read_bytes(path)
         if hashlib.sha256(memoryview(data)[_DIGEST + 1 :]).hexdigest().encode() != data[:_DIGEST]:

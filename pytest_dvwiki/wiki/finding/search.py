@@ -1,6 +1,6 @@
-"""Search in the pages of a wiki: what all backends share, and the two backends that need no index.
+"""Page search: the base class of the backends, and the two backends that need no index.
 
-`pytest_dvwiki.backends` lists the backends; `indexed` has an index on disk.
+`pytest_dvwiki.backends` lists all backends; `indexed` contains the one with an index on disk.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class SearchResult(Struct, frozen=True):
     """The best-matching part of the page, on one line, with the query's words between double asterisks."""
     title: str = ""
     unreviewed: bool = False
-    """True if a search with `unreviewed` found text by an agent or a model that no person has accepted."""
+    """True if a search with `unreviewed` found text on the page that an agent or model wrote and no person accepted."""
 
     @property
     def warning(self) -> str:
-        """Return the warning for a page with unreviewed text; empty for a proposal, whose status already shows it."""
+        """Return a warning about unreviewed text; empty for a proposal, because its status already says so."""
         is_page = not self.page_path.startswith(f"{FOLDER}/")
         return f"holds {UNREVIEWED} text" if self.unreviewed and is_page else ""
 
@@ -80,7 +80,7 @@ class Facets(NamedTuple):
 
     @classmethod
     def of(cls, path: str, metadata: Mapping[str, Any]) -> Self:
-        """Return the facets of a page, from its path in the wiki and its keys."""
+        """Return the facets of a page, from its path in the wiki and its frontmatter."""
 
         def text(*keys: str) -> str:
             return next((str(metadata[key]) for key in keys if metadata.get(key) is not None), "")
@@ -97,7 +97,7 @@ class Facets(NamedTuple):
 
 
 def shown_status(path: str, metadata: Mapping[str, Any]) -> str:
-    """Return the status that lists show and filters compare, from a page's path in the wiki and its keys."""
+    """Return a page's status as shown in lists and compared by filters."""
     if path.startswith(f"{FOLDER}/"):
         return str(metadata.get("decision") or UNREVIEWED)
     if metadata.get("filled") is True:
@@ -109,20 +109,22 @@ class Filters(Struct, frozen=True, kw_only=True):
     """Conditions on pages; a condition that is None accepts any value.
 
     Raises:
-        ValueError: `since` or `until` is not a day, or there is no such category.
+        ValueError: `since` or `until` is not a date, or the category does not exist.
     """
 
     category: str | None = None
     status: str | None = None
-    """Status of a bug (`regressed` if it came back after it was closed, `stale` if it is gone without a fix) or of a
-    clarification; for a coverage bin its action class, or `filled`."""
+    """Status of a bug or clarification; for a coverage bin, its action class or `filled`.
+
+    A bug that came back after it was closed has the status `regressed`; a bug that is gone without a fix, `stale`.
+    """
     label: str | None = None
     """Error class, failure subtype, or both with a slash between them."""
     ip_type: str | None = None
     since: str | None = None
-    """Day, as `YYYY-MM-DD`: only pages whose failure was last seen on that day or later."""
+    """`YYYY-MM-DD`: find only failures that were last seen on or after this date."""
     until: str | None = None
-    """Day, as `YYYY-MM-DD`: only pages whose failure was first seen on that day or before."""
+    """`YYYY-MM-DD`: find only failures that were first seen on or before this date."""
 
     def __post_init__(self) -> None:
         check_category(self.category)
@@ -136,7 +138,7 @@ class Filters(Struct, frozen=True, kw_only=True):
                 raise ValueError(f"{name} {day!r}: expected a day, YYYY-MM-DD")
 
     def take(self, page: Facets) -> bool:
-        """Tell whether a page meets all conditions."""
+        """Return whether a page meets all conditions."""
         plain = (self.category, page.category), (self.status, page.status), (self.ip_type, page.ip_type)
         return (
             all(wanted is None or wanted == found for wanted, found in plain)
@@ -155,19 +157,17 @@ class Filters(Struct, frozen=True, kw_only=True):
 
 
 class WikiSearchIndex(abc.ABC):
-    """Base class of the search backends; `create` returns one.
-
-    Args:
-        wiki_dir: The wiki's folder; it need not exist.
-    """
+    """Base class of the search backends; call `create` to get a backend."""
 
     INDEX_DIR = ".search_index"
 
     def __init__(self, wiki_dir: Path) -> None:
         self.wiki_dir = wiki_dir
         self.look: Look | None = None
-        """The state of all files, set by a caller that keeps the index up to date with `refresh`; if None, each query
-        looks for changed files itself."""
+        """The state of all files, set by a caller that keeps the index up to date with `refresh`.
+
+        If None, each query looks for changed files itself.
+        """
         self._given: dict[str, _Given] = {}
 
     @classmethod
@@ -200,11 +200,11 @@ class WikiSearchIndex(abc.ABC):
         self._given.clear()
 
     def update(self, page_path: Path | str, content: str) -> None:
-        """Index one page with the given content, which is valid until its file changes.
+        """Index a page with the given content instead of its file's, until the file changes.
 
         Args:
             page_path: The page, absolute or relative to the wiki.
-            content: Its text.
+            content: The page's full text.
         """
         file = self.wiki_dir / page_path
         path = file.relative_to(self.wiki_dir).as_posix()
@@ -213,12 +213,12 @@ class WikiSearchIndex(abc.ABC):
             self._given[path] = _Given.of(file, content.encode())
 
     def refresh(self) -> bool:
-        """Bring the index up to date with the pages; return whether there is an index."""
+        """Update the index from the pages; return whether there is an index."""
         return False
 
     @abc.abstractmethod
     def ranking(self, query: str) -> Iterable[tuple[str, float]]:
-        """Return the path and score of each page that shares a word with the query, the best first."""
+        """Return the path and score of each page that shares a word with the query, best first."""
 
     def search(
         self,
@@ -232,18 +232,18 @@ class WikiSearchIndex(abc.ABC):
         """Return the best pages for a query.
 
         Args:
-            query: Words; identifiers are found as a whole and by their parts.
+            query: Words to search for; an identifier matches as a whole and by its parts.
             top_k: Maximum number of results.
             category: Only pages of this category.
             filters: Only pages that meet these conditions.
-            unreviewed: Also find proposals that wait for a person (status `unreviewed`), and mark results that hold
-                unreviewed text. A model may have written it: show it as unreviewed, and keep it out of prompts.
+            unreviewed: Also find undecided proposals, and mark results that contain unreviewed text. A model may have
+                written that text, so show it as unreviewed and keep it out of prompts.
 
         Returns:
             The results, the best first; each contains at least one word of the query.
 
         Raises:
-            ValueError: There is no such category.
+            ValueError: The category does not exist.
         """
         check_category(category)
         wanted = set(tokens(query))
@@ -314,7 +314,7 @@ class _Given(NamedTuple):
 
     data: bytes
     state: State
-    """A made-up state, computed from the content; no real file ever has it."""
+    """An artificial state, computed from the content; no real file ever has it."""
     disk: State | None
     """The state of the file when the content was given; None if there was no file."""
 

@@ -1,7 +1,7 @@
-"""A bug page: its first content, and what the records add later.
+"""A bug page: its initial content, and the parts derived from records.
 
-If two branches see the same cause for the first time, the text that belongs to people (title, Symptom, Resolution) is
-the same on both new pages, so that git merges the pages without a conflict.
+The text that people may edit (title, Symptom, Resolution) is at first the same wherever the page is created. If two
+branches create it independently, git merges the pages without a conflict.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ OWNED = (
 _KEY = 100
 _TITLE = 160
 _WORDLESS = re.compile(r"AssertionError(?::(?:\W|\d|\b(?:assert|not|and|or|in|is|None|True|False|X|Z)\b)*)?")
-"""Matches an assertion without a message; many different checks produce this same text."""
+"""Matches an assertion without a message; many different checks produce the same string."""
 _SAME_CAUSE = "same fingerprint"
 _REPLACED = "superseded by "
 ORIGINS = {"RTL_BUG": "RTL bug", "TB_BUG": "Testbench bug", "UNKNOWN": "Failure of unknown origin"}
@@ -87,9 +87,9 @@ UNTOUCHED = re.compile(
 
 
 def has_page(occurrence: Occurrence) -> bool:
-    """Tell whether a cause gets a page.
+    """Return whether a cause gets a page.
 
-    It gets none if an HDL tool may be at fault, or if it has neither a failing test nor a reason for its origin.
+    A cause gets none if an HDL tool may be at fault, or if there is neither a failing test nor a reason for the origin.
     """
     origin = occurrence.origin
     if origin.type == "TOOL" or (origin.type == "UNKNOWN" and occurrence.error_class == "tool_error"):
@@ -98,7 +98,7 @@ def has_page(occurrence: Occurrence) -> bool:
 
 
 def is_decided(page: PageSummary) -> bool:
-    """Tell whether people decided the type of a page: they changed dvwiki's type, or confirmed or closed the page.
+    """Return whether people decided a page's type, by changing it or by confirming or closing the page.
 
     Confirming or closing a page decides nothing while its type is still the UNKNOWN that dvwiki gave it.
     """
@@ -125,7 +125,7 @@ def effective_type(page: PageSummary, origin: str = "") -> str:
 
 
 def facts(page: PageSummary) -> PageFacts:
-    """Return what a cause's page says about it."""
+    """Return the facts that a bug page states about its cause."""
     return PageFacts(
         path=page.path,
         status=page.text("status"),
@@ -145,10 +145,10 @@ def links(page: PageSummary) -> tuple[str, ...]:
 
 
 def with_keys(data: bytes, keys: Mapping[str, Any]) -> bytes | pages.Refused:
-    """Return a page with some of people's keys set; new keys go below the existing ones.
+    """Set some of the keys that people own; new keys go below the existing keys.
 
     Raises:
-        YamlError: Its frontmatter cannot be read.
+        YamlError: The page's frontmatter cannot be read.
     """
     metadata = pages.read(data).metadata
     present = {key: metadata[key] for key in PEOPLE if isinstance(metadata.get(key, ...), str | None)}
@@ -156,7 +156,7 @@ def with_keys(data: bytes, keys: Mapping[str, Any]) -> bytes | pages.Refused:
 
 
 def words_of_title(page: PageSummary) -> str:
-    """Return the title of a page without the origin, which earlier versions put in front of it."""
+    """Return a page's title without the origin prefix that earlier versions wrote."""
     title = page.title
     for origin in ORIGINS.values():
         title = title.removeprefix(f"{origin}: ")
@@ -167,7 +167,7 @@ def new(name: str, origin: str, occurrence: Occurrence, description: str) -> pag
     """Return a new bug page, with empty owned keys and an empty region.
 
     Args:
-        name: The page's name, which its comments and check boxes repeat.
+        name: The page's name; comments and check boxes repeat it.
         origin: RTL_BUG, TB_BUG or UNKNOWN; it is left out of the title, because it may change later.
         occurrence: An occurrence of the cause; only what all occurrences of the cause have in common is used.
         description: What the subtype means; empty if nothing is known about it.
@@ -248,7 +248,7 @@ def _came_with(history: CauseHistory) -> str | None:
 
 
 def pointer_keys(page: PageSummary, keeper: PageSummary) -> dict[str, Any]:
-    """Return the owned keys of a page whose cause another page keeps; counts are 0, because that page has them."""
+    """Return the owned keys of a page that only points to another page; its counts are 0, because the other counts."""
     metadata = page.metadata
     kept = {"id": page.name} | {key: metadata.get(key) for key in ("fingerprint", "cause", "first_seen")}
     kept["type_at_creation"] = type_at_creation(page)
@@ -259,7 +259,7 @@ def pointer_keys(page: PageSummary, keeper: PageSummary) -> dict[str, Any]:
 
 
 def is_pointer(page: PageSummary) -> bool:
-    """Tell whether a page only points to the page where its cause is now recorded."""
+    """Return whether a page only points to the page where its cause is now recorded."""
     reason = page.text("stale_reason")
     return reason == _SAME_CAUSE or (reason.startswith(_REPLACED) and page.leads_to != "")
 

@@ -74,7 +74,7 @@ def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
 
 
 def _elsewhere(state: FixState) -> str:
-    """Describe the branches on which a fix was seen, and how many other tests of its cause passed."""
+    """Describe where else a fix was seen: on which branches, and how many other tests of its cause passed."""
     clauses = []
     if len(state.branches) > 1:
         clauses.append(f"on {few([*map(code, state.branches)], _OTHERS)}")
@@ -107,7 +107,7 @@ def _owners(fix: Fix) -> str:
 
 
 def _done(fix: Fix) -> str:
-    """Return what a fix did: its text or, if it has several commits, their names and subjects."""
+    """Describe what a fix did: its text or, if there are several commits, their hashes and subjects."""
     notes = [note for note in (fix.note, MAYBE_LATER if fix.maybe_later else "") if note]
     if fix.by == "git" and fix.log_count > 1:
         names = [line.partition(" ") for line in fix.likely[:_SUBJECTS]]

@@ -1,7 +1,7 @@
 """The region of a bug page: the history of its cause, facts first.
 
-If a claim cites no source, its source is the one cited at the end of its section. If all claims of a page have the
-same source, only the section Citation gives it.
+The source at the end of a section applies to all its claims without a citation. If all claims of a page have the same
+source, only the section Citation gives it.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _LONGEST_COMMAND = 10_000
-"""Maximum length of a command, above that of any real command: a command cut short would do something else."""
+"""Maximum length of a command, above any real command's length: a truncated command would do something else."""
 _UNKNOWN = """\
-No pattern names this failure, so it has no pattern page. `dvwiki patterns why LOG` shows how each line of its log
+No pattern identifies this failure, so it has no pattern page. `dvwiki patterns why LOG` shows how each line of its log
 is matched. `dvwiki patterns propose` writes a pattern (add `--min-runs 1` if the failure was seen in only one run);
 save it in `.agent/patterns/`, and check it with `dvwiki patterns test`."""
 
@@ -76,7 +76,7 @@ def regions(
         kind: The page's effective type.
         page_of: Returns the name of a fingerprint's bug page; None if there is none.
         fix_of: Returns the registry's fix advice for an occurrence.
-        others: Other pages of the cause, which lead to this page.
+        others: Other pages of the cause; they point to this page.
         kin: Lines about other causes of the same check, and about pages with the cause's version 1 fingerprint.
     """
     cause = Cause.on_record(history.fingerprint, history)
@@ -156,7 +156,7 @@ def own_words(sentence: str) -> str:
 
 
 def _last(history: CauseHistory) -> str:
-    """Return, in words, the tests that failed last, with simulator, commit and simulation time."""
+    """Describe the tests that failed last, with simulator, commit and simulation time."""
     last, newest = history.rows[0], history.newest
     names = few([code(name, 160) for name in last.names], len(last.names), of=last.tests) if last.names else ""
     times = [code(time) for time in sorted({test.sim_time for test in newest.tests if test.sim_time})[:5]]

@@ -22,9 +22,9 @@ _CITED = 20
 
 
 def paths(covergroup: str, bin_name: str) -> tuple[str, str]:
-    """Return the path of a bin's page, and the path to use instead if another bin's page is already there.
+    """Return the path of a bin's page, and an alternative path in case another bin's page already uses the first.
 
-    The bin `b_c` of `a` and the bin `c` of `a_b` have the same first path.
+    For example, the bin `b_c` of `a` and the bin `c` of `a_b` have the same first path.
     """
     plain = file_name(f"{covergroup}_{bin_name}")
     digest = hashlib.sha256(f"{covergroup}\0{bin_name}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
@@ -32,12 +32,12 @@ def paths(covergroup: str, bin_name: str) -> tuple[str, str]:
 
 
 def is_of(page: PageSummary, covergroup: str, bin_name: str) -> bool:
-    """Tell whether a page belongs to a bin."""
+    """Return whether a page describes the given bin."""
     return (page.text("covergroup"), page.text("bin")) == (one_line(covergroup, _NAME), one_line(bin_name, _NAME))
 
 
 def new(page: str, hole: Hole) -> pages.PageDraft:
-    """Return a new coverage page for a hole, with empty owned keys and regions; `page` is the page's name."""
+    """Return a new coverage page named `page`, with empty owned keys and regions."""
     first = hole.first.state
     # The scenario is for people and agents to write; the counts of a coverage report are in the history.
     scenario = first.scenario or "" if first.hits is None else ""
@@ -90,7 +90,7 @@ def regions(hole: Hole) -> dict[str, str]:
 
 
 def _standing(hole: Hole) -> str:
-    """Return a sentence that says whether a bin is covered, and since which day."""
+    """Return a sentence that says whether a bin is covered, and since when."""
     task_id, _, newest = hole.rows[0]
     covered = "Covered" if newest.filled else "Not covered"
     hits = f", {newest.hits} of {newest.goal} {counted(hole)} in the newest run" if newest.hits is not None else ""
@@ -98,5 +98,5 @@ def _standing(hole: Hole) -> str:
 
 
 def counted(hole: Hole) -> str:
-    """Return the unit that a hole is counted in: covered bins for a whole coverpoint, else hits."""
+    """Return what a hole's counts measure: covered bins for a whole coverpoint, else hits."""
     return "covered bins" if hole.bin == ALL_BINS else "hits"

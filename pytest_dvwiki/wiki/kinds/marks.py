@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 KEYS = ("stale", "stale_reason")
 """The keys that mark a page as stale. Bug pages always have them; other pages get them when first marked."""
 MARKED = ("bugs", "patterns", "coverage")
-"""The categories whose pages are marked; dvwiki owns nothing on specification and topic pages."""
+"""The categories whose pages can be marked; dvwiki owns no keys of specification and topic pages."""
 _LONGEST = 200
 _CITES = "cites "
 _UNSEEN = "not seen since "
@@ -32,17 +32,17 @@ def gone_reason(last_seen: str, days: int) -> str:
 
 
 def is_gone(metadata: Mapping[str, Any]) -> bool:
-    """Tell whether the cause of a page with these keys is gone without a fix."""
+    """Return whether a page's frontmatter says that its cause is gone without a fix."""
     return metadata.get("stale") is True and str(metadata.get("stale_reason")).startswith(_UNSEEN)
 
 
 def left_out_reason(reason: str) -> str:
-    """Return a stale reason with an added note that the page is left out of index and prompts."""
+    """Add to a stale reason the note that the page is left out of index and prompts."""
     return f"{reason.removesuffix(_LEFT_OUT)}{_LEFT_OUT}"
 
 
 def is_left_out(metadata: Mapping[str, Any]) -> bool:
-    """Tell whether a page with these keys is left out of index and prompts."""
+    """Return whether a page's frontmatter says that it is left out of index and prompts."""
     return is_gone(metadata) and str(metadata.get("stale_reason")).endswith(_LEFT_OUT)
 
 

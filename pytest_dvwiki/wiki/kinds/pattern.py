@@ -1,4 +1,4 @@
-"""A pattern page: what all causes of one failure subtype have taught about it."""
+"""A pattern page: the causes, fixes and advice for one failure subtype."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def _result(fingerprint: str | None, fix: Fix) -> str:
 
 
 def _shown(what: str, rows: Sequence[object]) -> str:
-    """Return a table's caption, which says whether only the newest rows are shown."""
+    """Return a table's caption; it says if only the newest rows are shown."""
     return f"The newest {len(rows)} {what}" if len(rows) >= NEWEST_ROWS else f"{what.capitalize()}, newest first"
 
 

@@ -1,7 +1,6 @@
-"""A specification page: clarifications of a feature that the specification leaves open.
+"""A specification page: clarifications of one feature where the specification is unclear.
 
-Nothing on this page is derived from records. A clarification is added once, below the earlier ones, and belongs to
-people from then on.
+Nothing on this page is derived from records. dvwiki appends each clarification once; from then on, only people edit it.
 """
 
 from __future__ import annotations
@@ -58,17 +57,17 @@ def new(first: Clarification) -> bytes:
 
 
 def with_further(data: bytes, further: Clarification) -> bytes | Refused:
-    """Add another clarification to a page, below the earlier ones; all lines of the page stay.
+    """Append a clarification to a page.
 
     Returns:
-        The new bytes of the page, the same ones if the clarification is already there; or why it cannot be added.
+        The new bytes of the page, unchanged if the clarification is already there; or why it cannot be added.
     """
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         return Refused(f"it is not UTF-8 (byte {error.start})")
     if git_conflicts.may_be_in(data):
-        return Refused("it has an unsettled merge conflict; settle it by hand")
+        return Refused("it has an unresolved merge conflict; resolve it by hand")
     if f": {further.escaped_text} (source: tasks/" in text:
         return data
     newline = newline_of(text)

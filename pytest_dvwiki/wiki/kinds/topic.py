@@ -1,8 +1,8 @@
-"""A topic page, `topics/{topic}.md`, and its lessons; lessons on a pattern page are under the same headings.
+"""A topic page, `topics/{topic}.md`, and its lessons; lessons on a pattern page have the same format.
 
-Nothing on a topic page is derived from records. A lesson is a part of the page with its own heading. Below its text are
-lines that dvwiki reads: its id, a source for each session that taught it, and links to other lessons. How often a
-lesson was confirmed is the number of its sources: a stored count could be wrong after a merge of two branches.
+Nothing on a topic page is derived from records. Each lesson has its own heading. Below its text, lines in a fixed
+format give its id, a source for each session that taught it, and links to other lessons. The number of sources shows
+how often a lesson was confirmed; a stored count could be wrong after a merge of two branches.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 TOPICS = ("architecture", "dependencies", "gotchas", "testing")
 DEFAULT_TOPIC = "gotchas"
-"""The topic for lessons that do not name one."""
+"""The topic of lessons that do not give one."""
 LESSONS, GENERAL, SUPERSEDED = "Lessons", "General", "Superseded"
 SECTIONS = (LESSONS, GENERAL, SUPERSEDED)
 SUMMARY = "Most confirmed"
 """Heading of the summary that dvwiki makes without a model."""
 REJECTED = "rejected by"
-"""First words of the reason under a lesson that a person rejected."""
+"""Prefix of the reason under a lesson that a person rejected."""
 _SUMMARY = 5
 _LEVEL = 3
 """The level of a lesson's heading."""
@@ -71,13 +71,13 @@ class Lesson:
     see_also: tuple[tuple[str, str], ...] = ()
     """The ids of related lessons, each with the Markdown after the id."""
     unreviewed: str = ""
-    """Who wrote the lesson, if that was a model and no person has accepted the lesson yet; else empty."""
+    """The lesson's author, while a person still has to accept the lesson; else empty."""
     raw: str = field(default="", compare=False, repr=False)
-    """The lesson's text on the page that it was read from."""
+    """The lesson's Markdown, as read from its page."""
 
     @property
     def is_active(self) -> bool:
-        """Tell whether the lesson still holds."""
+        """Return whether the lesson still holds."""
         return self.section != SUPERSEDED
 
     @property
@@ -117,10 +117,10 @@ class Lesson:
 
 
 def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "") -> Lesson:
-    """Return a new lesson from outside text: its code spans stay, all other Markdown is escaped.
+    """Make a lesson from untrusted text; code spans are kept, all other Markdown is escaped.
 
     Args:
-        title: The title; if it is too long, it is cut, and the text begins with the uncut title.
+        title: The title. If it is too long, it is cut, and the full title is put in front of the text.
         text: The text; only the first 150 words are kept.
         sources: The contents of the lesson's citations.
         unreviewed: The author of the lesson, if a person still has to accept the lesson.
@@ -142,17 +142,17 @@ def lesson(title: str, text: str, sources: Iterable[str], *, unreviewed: str = "
 
 
 def source(task_id: str, day: str) -> str:
-    """Return the text of a citation: a session's record and day."""
+    """Return the content of a citation: a session's record and date."""
     return f"tasks/{task_id}.yaml | seen: {day[:10]}"
 
 
 def reason(text: str) -> str:
-    """Return outside text, formatted as the reason why a lesson no longer holds."""
+    """Format untrusted text as the reason why a lesson no longer holds."""
     return _shown(text, _REASON)
 
 
 def _shown(text: str, limit: int) -> str:
-    """Return outside text on one line: its code spans stay, all other Markdown is escaped."""
+    """Return untrusted text on one line; code spans are kept, all other Markdown is escaped."""
     pieces = _SPAN.split(one_line(text, limit))
     return "".join(each if at % 2 else escape(each) for at, each in enumerate(pieces))
 
@@ -229,7 +229,7 @@ def new(topic: str) -> bytes:
 
 
 def with_lessons(data: bytes, listed: Sequence[Lesson]) -> bytes:
-    """Return a page with its lessons replaced by other lessons; all other text stays.
+    """Replace the lessons of a page; all other text stays.
 
     Raises:
         UnicodeDecodeError: The page is not UTF-8.

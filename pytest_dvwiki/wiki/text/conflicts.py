@@ -1,4 +1,4 @@
-"""Merge conflicts in pages: conflicts in dvwiki's parts are settled, and all others are left to people."""
+"""Merge conflicts in pages: conflicts in dvwiki's parts are resolved, all others are left to people."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """A page after the conflicts in dvwiki's parts were settled."""
+    """A page after the conflicts in dvwiki's parts were resolved."""
 
     data: bytes
     open_lines: tuple[int, ...]
-    """Line numbers of the conflicts that a person has to settle, in the page before anything was settled."""
+    """Original line numbers of the conflicts that a person has to resolve."""
 
 
 def settle(data: bytes, owned: Collection[str]) -> Settled | None:
-    """Settle those conflicts of a page in which the two sides differ only in owned keys and regions.
+    """Resolve the conflicts of a page whose two sides differ only in owned keys and regions.
 
-    One side is kept; the next build corrects the keys and regions.
+    Our side is kept; the next build corrects the keys and regions.
 
     Args:
         data: The page.
         owned: Keys that dvwiki owns on the page.
 
     Returns:
-        The page without these conflicts; None if the page has no conflict.
+        The page with these conflicts resolved; None if the page has no conflict.
     """
     if not may_be_in(data):
         return None
@@ -53,7 +53,7 @@ def settle(data: bytes, owned: Collection[str]) -> Settled | None:
 
 
 def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
-    """Return the line where each conflict begins, and whether a person has to settle the conflict.
+    """Return the line where each conflict begins, and whether a person has to resolve it.
 
     If one marker of a conflict is missing, return the lines of its other markers.
 
@@ -79,14 +79,14 @@ def markers(data: bytes, owned: Collection[str]) -> list[tuple[int, bool]]:
 
 
 def _is_in_user_text(parts: Sequence[str | Hunk], marker: str, owned: Collection[str]) -> bool:
-    """Tell whether a lone conflict marker is in text that people wrote."""
+    """Return whether a lone conflict marker is in text that people wrote."""
     kept = (part.ours if isinstance(part, Hunk) else part for part in parts)
     text = "".join(part for part in kept if part is marker or not _MARKER.match(part))
     return isinstance(pages.skeleton(text.encode(), owned), Refused)
 
 
 def _is_owned(parts: Sequence[str | Hunk], hunk: Hunk, owned: Collection[str]) -> bool:
-    """Tell whether both sides of a conflict give the same page, apart from what dvwiki owns."""
+    """Return whether both sides of a conflict give the same page, apart from what dvwiki owns."""
     sides = (hunk.ours, hunk.theirs)
     skeletons = []
     for side in sides:

@@ -1,7 +1,7 @@
-"""Converts bug pages from the earlier layout, which has a region for each section, to the one with a single region.
+"""Converts bug pages from the earlier layout, which has a region for each section, to the current single region.
 
-What people wrote stays byte for byte. People's sections stay where they are, and the new region takes the place of the
-first old region. What people wrote in one of dvwiki's sections moves to Notes, under that section's heading.
+No byte that people wrote changes. The new region replaces the first old region. People's sections stay where they are,
+and what people wrote in one of dvwiki's sections moves to Notes, under that section's heading.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HEADINGS = {
 
 
 def converted(data: bytes, page: str) -> bytes | pages.Refused:
-    """Return a bug page in the current layout, with one region; the same bytes if it has that layout already.
+    """Return a bug page in the current layout, with one region; unchanged if it already has that layout.
 
     Args:
         data: The page.
@@ -71,7 +71,7 @@ def _sorted(text: str, before: str, after: str) -> tuple[str, list[tuple[str, st
     """Split the text between two regions into what stays in place and the pieces that move to Notes.
 
     Args:
-        text: The text.
+        text: The text between the regions.
         before: The region before the text; empty at the start of the page.
         after: The region after the text; empty at the end of the page.
 
@@ -93,7 +93,7 @@ def _sorted(text: str, before: str, after: str) -> tuple[str, list[tuple[str, st
 
 
 def _sections(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each section of a text as a heading of level 1 or 2 and what follows; the first one has no heading."""
+    """Yield heading and content of each section of level 1 or 2; text before the first heading has an empty heading."""
     lines = [f"{line}\n" for line in text.split("\n")]
     lines[-1] = lines[-1].removesuffix("\n")
     starts = [index for index, line in parts.unfenced(lines) if (own := parts.heading_of(line)) and own.level <= _LEVEL]
@@ -102,7 +102,7 @@ def _sections(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _noted(text: str, note: str, newline: str) -> str:
-    """Return a page with a text added at the end of its section Notes, unless the text is already there."""
+    """Append a note to the section Notes of a page, unless it is already there."""
     place = parts.part(text, NOTES)
     assert place is not None  # noqa: S101  # the caller made the section
     section = text[slice(*place)]

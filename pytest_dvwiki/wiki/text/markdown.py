@@ -1,4 +1,4 @@
-"""Escapes outside text for Markdown.
+"""Escapes untrusted text for Markdown.
 
 A log can contain anything: backticks, pipes, HTML comments, headings, conflict markers, region markers. None of these
 may end the code span, table cell or fenced block that quotes the log.
@@ -34,7 +34,7 @@ _CITED = re.compile(r"[^\w./+:@=,-]+")
 
 
 def one_line(text: str, limit: int = LONGEST_LINE) -> str:
-    """Return a text on one line; if it has more than `limit` characters, cut it at a word and add `…`."""
+    """Put text on one line; if it has more than `limit` characters, cut it at a word and add `…`."""
     # A fast path, because most cells of long tables hold one word.
     is_word = " " not in text and text.isascii() and text.isprintable()
     line = text if is_word else " ".join(clean(text).split())
@@ -46,7 +46,7 @@ def one_line(text: str, limit: int = LONGEST_LINE) -> str:
 
 
 def escape(text: str) -> str:
-    """Escape a text so that Markdown shows it as it is."""
+    """Escape text so that Markdown shows it literally."""
     return _MARKUP.sub(lambda found: "".join(f"\\{each}" for each in found[0]), text)
 
 
@@ -56,13 +56,13 @@ def plain(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return a person's text on one line: its code spans stay, all other Markdown is escaped."""
+    """Put a person's text on one line; code spans are kept, all other Markdown is escaped."""
     parts = _SPAN.split(one_line(text))
     return "".join(part if at % 2 else escape(part) for at, part in enumerate(parts))
 
 
 def code(text: str, limit: int = LONGEST_LINE) -> str:
-    """Return a text as a code span, whatever backticks it contains."""
+    """Format text as a code span; the text may contain backticks."""
     line = one_line(text, limit)
     if not line:
         return ""
@@ -74,7 +74,7 @@ def code(text: str, limit: int = LONGEST_LINE) -> str:
 
 
 def fence(text: str, language: str = "text", limit: int = LONGEST_LINE) -> str:
-    """Return a text as a fenced block; the fence is longer than any run of backticks inside, and long lines are cut."""
+    """Format text as a fenced block with a sufficiently long fence; long lines are cut."""
     lines = [
         f" {line}" if _MARKS.match(line) else line[:limit].rstrip()
         for line in clean(text).expandtabs().strip("\n").split("\n")
@@ -104,12 +104,12 @@ def _cell(text: str) -> str:
 
 
 def in_words(primary: str, limit: int = 90) -> str:
-    """Return a message in which `…` replaces everything that varies between occurrences."""
+    """Return a message with `…` in place of everything that varies between occurrences."""
     return masked_in_words(mask(primary), limit)
 
 
 def masked_in_words(masked: str, limit: int) -> str:
-    """Return a masked message in which `…` replaces each mask; `in_words` takes an unmasked message."""
+    """Do the same as `in_words` for a message that is already masked."""
     return one_line(_shown(masked), limit)
 
 

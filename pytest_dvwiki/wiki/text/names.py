@@ -1,4 +1,4 @@
-"""Names of pages: safe file names for names from outside, and names for the pages of causes."""
+"""Names of pages: safe file names for arbitrary names, and names for bug pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SEQUENCE = 1_000_000
 
 
 def file_name(name: str) -> str:
-    """Return a safe file name, without suffix, for a name from outside; different names get different file names."""
+    """Return a safe file name, without suffix, for any name; different names get different file names."""
     safe = _UNSAFE.sub("_", name)[:LONGEST]
     if safe.startswith((".", "_index")) or _RESERVED.fullmatch(safe) or not safe:
         safe = f"_{safe.lstrip('.')}"
@@ -29,7 +29,7 @@ def file_name(name: str) -> str:
 
 
 def is_file_name(name: str) -> bool:
-    """Tell whether a name could be a result of `file_name`."""
+    """Return whether a name could be a result of `file_name`."""
     return file_name(_LENGTHENED.sub("", name)) == _LENGTHENED.sub("", name)
 
 
@@ -40,7 +40,7 @@ def bug_name(origin: str, date: str, fingerprint: str, is_taken: Callable[[str],
         origin: RTL_BUG, TB_BUG or UNKNOWN.
         date: Date of the first occurrence, `YYYY-MM-DD…`.
         fingerprint: The fingerprint of the cause.
-        is_taken: Tells whether a name is already that of another cause's page.
+        is_taken: Returns whether another cause's page already has the name.
     """
     number = number_of(fingerprint)
     while True:
@@ -62,6 +62,6 @@ def bug_date(stem: str) -> str | None:
 
 
 def bug_origin(stem: str) -> str | None:
-    """Return the origin in the name of a bug page, which is the one at creation; None if people named the page."""
+    """Return the origin at creation, from the name of a bug page; None if people named the page."""
     made_as = {prefix: origin for origin, prefix in _PREFIXES.items()}
     return made_as.get(stem.split("_", 1)[0]) if bug_date(stem) else None

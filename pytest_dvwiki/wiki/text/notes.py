@@ -1,7 +1,7 @@
 """Notes that agents add to a part of a page: each note is a list entry with a mark until it is confirmed.
 
-A person confirms a note by removing the mark. If the note proposes a fix, runs that pass with the fix's commit also
-confirm it. Until then the note is left out of prompts.
+Unconfirmed notes are left out of prompts. A person confirms a note by removing the mark. A note that proposes a fix is
+also confirmed by runs that pass with the fix's commit.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _NOTE = re.compile(rf"- {UNREVIEWED}, by \S+ on [\d-]+:(?: fix proposed with com
 
 
 def note(text: str, role: str, day: date, commit: str = "") -> str:
-    """Return a text as a note with the mark `unreviewed`.
+    """Format text as a note with the mark `unreviewed`.
 
     Args:
         text: The text, of one line or several.
         role: The role that writes the note.
-        day: The day on which the note is written.
+        day: The current date.
         commit: The commit of the fix that the note proposes, in hex digits; empty if it proposes none.
     """
     head = f"- {UNREVIEWED}, by {role} on {day}:{f' fix proposed with commit `{commit}`:' if commit else ''}"
@@ -37,16 +37,16 @@ def note(text: str, role: str, day: date, commit: str = "") -> str:
 
 
 def is_marked(text: str) -> bool:
-    """Tell whether a text contains an unconfirmed note or lesson."""
+    """Return whether text contains an unconfirmed note or lesson."""
     return _MARK.search(text) is not None
 
 
 def confirmed(text: str, is_proven: Callable[[str], bool]) -> str:
-    """Return a text without the notes that neither a person nor a passing run has confirmed.
+    """Remove the notes that neither a person nor a passing run has confirmed.
 
     Args:
         text: The text of a part of a page.
-        is_proven: Tells whether runs show that a commit, given by its digits, fixes the page's cause.
+        is_proven: Returns whether runs show that a commit, given as hex digits, fixes the page's cause.
     """
     return "\n".join(_confirmed(text, is_proven))
 

@@ -1,4 +1,4 @@
-"""Edits dvwiki's keys in a page's frontmatter, and leaves all its other bytes alone."""
+"""Edits the keys that dvwiki owns in a page's frontmatter, and leaves all other bytes unchanged."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _BOM = "\ufeff"
 
 
 class UneditableError(ValueError):
-    """A page or key cannot be edited without risk to people's text."""
+    """Raised if a page or key cannot be edited without risk to people's text."""
 
 
 class _Entry(msgspec.Struct, frozen=True):
-    """A top-level key of the frontmatter and the place of its value, as character offsets in the block."""
+    """A top-level key of the frontmatter, with the position of its value as character offsets in the block."""
 
     key: str
     colon: int
@@ -38,28 +38,28 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 def says(known: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Tell whether all wanted keys are known to have the wanted values."""
+    """Return whether all wanted keys are known to have the wanted values."""
     return all(key in known and repr(known[key]) == repr(value) for key, value in wanted.items())
 
 
 def flat(value: Any) -> Any:
-    """Return a value whose strings have no line breaks, so that it fits on one line."""
+    """Replace line breaks in a value's strings by spaces, so that the value fits on one line."""
     if isinstance(value, list | tuple):
         return [flat(item) for item in value]
     return " ".join(value.split("\n")) if isinstance(value, str) else value
 
 
 def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping[str, Any] | None) -> str:
-    """Return frontmatter with keys set.
+    """Set keys in frontmatter.
 
     Args:
         block: The frontmatter, between its two lines of dashes.
         keys: The keys to set, with scalars or lists of scalars as values; missing keys are added.
-        newline: The page's line end.
-        known: The values in the block, if they are known.
+        newline: The page's line ending.
+        known: The parsed frontmatter, if available.
 
     Raises:
-        UneditableError: A key cannot be set with certainty.
+        UneditableError: A key cannot be set reliably.
     """
     if known is not None and (edited := _with_lines(block, keys, newline, known)) is not None:
         return edited
@@ -93,7 +93,7 @@ def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping
 def _with_lines(block: str, keys: Mapping[str, Any], newline: str, known: Mapping[str, Any]) -> str | None:
     """Replace the lines of the changed keys; return None unless each old line is exactly as dvwiki writes it.
 
-    This parses the block once; finding the places of all keys takes two passes. Most pages are as dvwiki left them.
+    This is the fast path, enough for most pages: it parses the block only once.
     """
     if block.startswith(_BOM):
         return None
@@ -115,7 +115,7 @@ def _with_lines(block: str, keys: Mapping[str, Any], newline: str, known: Mappin
 
 
 def _has_value(block: str, entry: _Entry, value: Any) -> bool:
-    """Tell whether a key already has a given value, in any YAML notation."""
+    """Return whether a key already has a given value, in any YAML notation."""
     if entry.reason is None and block[entry.start : entry.end] == yamlio.flow(value):
         return True
     if entry.reason == _EXPLICIT:
@@ -131,9 +131,9 @@ def _has_value(block: str, entry: _Entry, value: Any) -> bool:
 
 
 def _place_for_new_key(block: str, key: str, order: Sequence[str], present: Mapping[str, _Entry]) -> int:
-    """Return the offset for a new key: after the last existing key that precedes it in `order`, else the block's end.
+    """Return the offset for a new key: after the last existing key before it in `order`, else the end of the block.
 
-    That is far from the keys that people change or add, so that git can merge both changes.
+    This is far from keys that people change or add, so git can merge both changes.
     """
     before = [present[name] for name in order[: order.index(key)] if name in present]
     if not before:
@@ -155,12 +155,12 @@ def _check(block: str, before: list[_Entry], set_to: Mapping[str, str]) -> None:
 
 
 def _kept(entries: Iterable[_Entry], set_to: Mapping[str, str]) -> list[tuple[str, tuple[Any, ...]]]:
-    """Return the keys that are not in `set_to`, each with its value as parsed."""
+    """Return key and parsed value of each entry that is not in `set_to`."""
     return [(entry.key, _shape(entry.events)) for entry in entries if entry.key not in set_to]
 
 
 def _entries(block: str) -> list[_Entry]:
-    """Return the top-level keys of a block, with the places of their values.
+    """Return the top-level keys of a block, with the positions of their values.
 
     Raises:
         UneditableError: The block is not a plain list of keys, or has the same key twice.
@@ -212,7 +212,7 @@ def _end(event: yaml.Event) -> int:
 
 
 def _last(event: yaml.Event) -> int:
-    """Return the offset where a YAML event's text ends; 0 if it has no text, as at the end of a block collection."""
+    """Return the end offset of a YAML event; 0 if the event has no text, as at the end of a block collection."""
     return _end(event) if _end(event) > _start(event) else 0
 
 

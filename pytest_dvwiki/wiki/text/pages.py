@@ -67,7 +67,7 @@ class Filled(NamedTuple):
 
     data: bytes
     metadata: dict[str, Any] | None
-    """The values of the frontmatter, as a parser would read them; None if the page would have to be parsed first."""
+    """The parsed frontmatter; None if it is not known without parsing the page."""
 
 
 def begin_marker(name: str, page: str) -> str:
@@ -123,14 +123,14 @@ def draft(
     ending: str = "",
     notes: Mapping[str, str] | None = None,
 ) -> PageDraft:
-    """Return a new page whose owned keys are still empty.
+    """Compose a new page, with empty owned keys.
 
     Args:
-        people: The keys that belong to people from now on, with scalars as values.
+        people: The keys that people own, with scalar values.
         owned: The keys that dvwiki writes; if there are none, the page has no comments about them.
         title: The title in Markdown, on one line.
         sections: Heading and Markdown of each section.
-        page: The page's id, which is in the comments if there are owned keys.
+        page: The page's id, for the comments about owned keys.
         ending: The text at the end of the page, below all sections.
         notes: Comments to put after the values of people's keys, by key.
     """
@@ -182,12 +182,11 @@ def edit(
     Args:
         data: The page.
         keys: Owned keys with scalars or lists of scalars as values; missing keys are added.
-        regions: Markdown of each region; a region whose marks people removed is not added again.
-        known: The values of its frontmatter, if they are known; if no key would change, the frontmatter is then not
-            parsed again.
+        regions: Markdown of each region. If people removed a region's marks, the region is not added again.
+        known: The parsed frontmatter, if available; saves parsing it again if no key changes.
 
     Returns:
-        The page's new bytes, equal to the old ones if nothing changed; or why it cannot be edited.
+        The page's new bytes, unchanged if there was nothing to set; or why the page cannot be edited.
     """
     try:
         text = data.decode()
@@ -207,7 +206,7 @@ def edit(
 
 
 def filled(draft: PageDraft, keys: Mapping[str, Any], regions: Mapping[str, str]) -> Filled | Refused:
-    """Return a new page with its owned keys and regions set, as `edit` does, but without parsing the page."""
+    """Set the owned keys and regions of a new page, like `edit` but usually without parsing the page."""
     _, end = _block(draft.text)
     block, metadata = draft.text[:end], dict(draft.metadata)
     for key, value in keys.items():
@@ -222,10 +221,10 @@ def filled(draft: PageDraft, keys: Mapping[str, Any], regions: Mapping[str, str]
 
 
 def values_after(known: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the frontmatter's values after `edit`, as a parser would read them; None if it has to be parsed first.
+    """Return the parsed frontmatter after `edit`; None if it is not known without parsing the page.
 
     Args:
-        known: The values before `edit`.
+        known: The parsed frontmatter before `edit`.
         keys: The keys that were set.
     """
     after = {**known, **{key: flat(value) for key, value in keys.items()}}
@@ -234,17 +233,17 @@ def values_after(known: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str,
 
 
 def _is_shown(text: str) -> bool:
-    """Tell whether a text comes back unchanged when it is written as YAML and read again."""
+    """Return whether a string stays the same when it is written to YAML and read again."""
     return text.isascii() and text.isprintable()
 
 
 def _is_plain(value: Any) -> bool:
-    """Tell whether a value comes back unchanged when it is written as YAML and read again."""
+    """Return whether a value stays the same when it is written to YAML and read again."""
     return value is None or (isinstance(value, str) and _is_shown(value))
 
 
 def without_marks(body: str) -> str:
-    """Return a page's text without the comments around its regions, which read the same on every page."""
+    """Remove the comments around a page's regions, because they are the same on every page."""
     return _MARKS.sub("", body)
 
 
@@ -275,7 +274,7 @@ def regions(data: bytes) -> dict[str, str] | Refused:
 
 
 def extents(text: str) -> dict[str, tuple[int, int]] | Refused:
-    """Return, by name and in page order, the start and end of each region, including its marks."""
+    """Return start and end of each region, including its marks, by name in page order."""
     try:
         places = _places(text)
     except UneditableError as error:
@@ -325,7 +324,7 @@ def _refuse_conflicts(text: str) -> None:
     """Refuse a page that has git's conflict markers outside its regions: only a person knows which side is right.
 
     Raises:
-        UneditableError: There is such a marker.
+        UneditableError: There is a conflict marker.
     """
     if not _ANY_CONFLICT.search(text):
         return
@@ -335,7 +334,7 @@ def _refuse_conflicts(text: str) -> None:
         if mark:
             inside = mark["kind"] == "begin"
         elif not inside and _CONFLICT.match(line) and not line.startswith("="):
-            raise UneditableError(f"line {number}: conflict marker; settle it, then run `dvwiki build`")
+            raise UneditableError(f"line {number}: conflict marker; resolve the conflict, then run `dvwiki build`")
 
 
 # Regions
@@ -362,10 +361,10 @@ def _places(text: str, body: int = 0) -> dict[str, tuple[int, int]]:
 
     Args:
         text: The page.
-        body: Where its body begins.
+        body: Offset of its body.
 
     Raises:
-        UneditableError: Marks are missing, doubled or out of order.
+        UneditableError: Marks are missing, duplicated or out of order.
     """
     places: dict[str, tuple[int, int]] = {}
     opened: tuple[str, int, int] | None = None

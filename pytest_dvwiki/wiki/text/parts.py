@@ -75,7 +75,7 @@ def part(text: str, heading: str) -> tuple[int, int] | None:
 
 
 def breaks_out(text: str, level: int = 2) -> str | None:
-    """Return the first line of a text that would end the part that the text is put into; None if there is no such line.
+    """Return the first line of new content, such as a heading, that would end its part; None if there is none.
 
     Args:
         text: Markdown.

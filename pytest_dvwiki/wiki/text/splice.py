@@ -10,12 +10,12 @@ _BOM = "\ufeff"
 
 
 def newline_of(text: str) -> str:
-    """Return the line end that a page uses, judged by its first line."""
+    """Return a page's line ending, taken from its first line."""
     return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
 
 
 def cleaned(content: str, present: str) -> str:
-    """Return the content to write: secrets are redacted, except in lines that are already on the page.
+    """Redact secrets in new content, except in lines that are already on the page.
 
     Args:
         content: The new content of the whole page or of a part of it.
@@ -42,19 +42,19 @@ def cleaned(content: str, present: str) -> str:
 
 
 def whole(present: str, content: str) -> str:
-    """Return a page with new content; the byte order mark stays, and so does the line feed at the end."""
+    """Replace the content of a page; its byte order mark and final line feed are kept."""
     if present.startswith(_BOM) and not content.startswith(_BOM):
         content = _BOM + content
     return content if content.endswith("\n") or not present.endswith("\n") else content + newline_of(present)
 
 
 def replaced(text: str, place: tuple[int, int], content: str) -> str:
-    """Return a page with new content in one of its parts; the blank lines around the content stay.
+    """Replace the content of a part of a page; the blank lines around the content are kept.
 
     Args:
         text: The page.
         place: Start and end of the part, in characters.
-        content: The new content; blank lines around it are left out.
+        content: The new content; blank lines around it are dropped.
     """
     start, end = _kept(text, place)
     new = content.strip("\r\n")
@@ -62,7 +62,7 @@ def replaced(text: str, place: tuple[int, int], content: str) -> str:
 
 
 def appended(text: str, place: tuple[int, int], addition: str) -> str:
-    """Return a page with another paragraph at the end of one of its parts."""
+    """Append a paragraph to a part of a page."""
     newline = newline_of(text)
     start, end = _kept(text, place)
     new = addition.strip()
@@ -72,7 +72,7 @@ def appended(text: str, place: tuple[int, int], addition: str) -> str:
 
 
 def _filled(text: str, place: tuple[int, int], new: str) -> str:
-    """Return a page with text put into a part that holds only blank lines."""
+    """Fill a part that has only blank lines."""
     newline = newline_of(text)
     before = newline if text[: place[0]].endswith("\n") else newline * 2
     after = newline * 2 if place[1] < len(text) else newline

@@ -48,9 +48,9 @@ class ArchiveResult(Struct, frozen=True, kw_only=True):
     refused: list[tuple[str, str]]
     """Pages that were left unchanged, each with the reason."""
     lasting: Lasting
-    """Causes whose newest fix came to count as held, or as proven, with this run."""
+    """Causes whose newest fix this run showed to be held or proven."""
     like: dict[str, tuple[str, str]]
-    """For each cause whose new page is similar to an older page: the name of the older page, then of the new one."""
+    """Maps each cause that got a new page similar to an older page to the names of the older and the new page."""
 
 
 class BuildResult(Struct, frozen=True, kw_only=True):
@@ -59,17 +59,17 @@ class BuildResult(Struct, frozen=True, kw_only=True):
     changed: list[str]
     refused: list[tuple[str, str]]
     problems: list[str]
-    """Problems with the files of records, one line for each."""
+    """Problems with record files, one line for each."""
     seconds: float
     merged: tuple[RunRecord, ...] = ()
     """The runs that had no pages before, such as runs of shards."""
 
 
 def init(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
-    """Make the wiki's folders and files; existing ones stay as they are.
+    """Create missing folders and files of the wiki.
 
     Returns:
-        The files made, relative to the folder that holds the wiki.
+        The created files, relative to the folder that contains the wiki.
 
     Raises:
         WikiError: The wiki cannot be written.
@@ -100,7 +100,7 @@ def archive(
     Args:
         layout: Where the wiki is.
         record: The run.
-        lists: The lists of tests that `record.suites` names.
+        lists: The lists of tests that `record.suites` refers to.
         clarification: A clarification of the specification that the record holds; it is added to its page only once.
         data: The bytes of the record, if it was read from a file; the same bytes are written.
         lock_timeout: Seconds to wait for another process that writes.
@@ -163,14 +163,13 @@ def build(
 ) -> BuildResult:
     """Rebuild all derived content; the result is byte for byte the same on any machine.
 
-    Conflicts that a git merge left in dvwiki's lines are settled. If a cause has two pages, one of them becomes a
-    pointer to the other.
+    Merge conflicts in dvwiki's lines are resolved. If a cause has two pages, one page becomes a pointer to the other.
 
     Args:
         layout: Where the wiki is.
         check: Write nothing, and only report what differs.
         restore: Restore deleted pages.
-        reclassified: The result of the reclassification done just before; missing pages of its new subtypes are made.
+        reclassified: The result of a preceding reclassification; missing pages of its new subtypes are created.
         lock_timeout: Seconds to wait for another process that writes.
         progress: Called from time to time with the name of a step and its count so far.
 
@@ -202,17 +201,17 @@ def change_page(
     log_text: str,
     lock_timeout: float = TIMEOUT_S,
 ) -> str | None:
-    """Change or make a page, then write the indexes and the log.
+    """Change or create a page, then update the indexes and the log.
 
     Args:
         layout: Where the wiki is.
         path: The page, relative to the wiki.
         decide: Returns the new bytes, or None for no change, given the current bytes (None if there is no page).
-        log_text: The text of the line for the log.
+        log_text: The text for the log.
         lock_timeout: Seconds to wait for another process that writes.
 
     Returns:
-        Why the page could not be changed; None if it was, or if there was no change.
+        Why the page could not be changed; None if there was no problem.
 
     Raises:
         WikiError: The page, the index or the log could not be written, or the lock could not be taken.
@@ -270,7 +269,7 @@ def undo_merge(
     Args:
         layout: Where the wiki is.
         kept: Fingerprint of the first cause.
-        other: Fingerprint of the second cause, which is separated from all causes that were joined with the first.
+        other: Fingerprint of the second cause; it is separated from all causes that were joined with the first cause.
         reason: Why the causes are different, in one line.
         lock_timeout: Seconds to wait for another process that writes.
 
@@ -280,7 +279,7 @@ def undo_merge(
     """
     began = time.monotonic()
     if kept == other:
-        raise MergeError(f"{kept} is given twice; name the fingerprints of two causes")
+        raise MergeError(f"{kept} is given twice; give the fingerprints of two different causes")
     with writing(layout, lock_timeout, scaffolded=False) as writer:
         writer.refresh()
         causes = writer.archive.identities(kept, other)
@@ -296,9 +295,9 @@ def undo_merge(
 
 
 def mark_drift(layout: Layout, problems: Mapping[str, str | None], *, lock_timeout: float = TIMEOUT_S) -> list[str]:
-    """Mark pages that cite missing code, and unmark the others.
+    """Mark pages that cite missing code, and unmark pages that no longer do.
 
-    The mark is stored only on the page. It does not follow from records, so `build` leaves it as it is.
+    The mark is stored only on the page and not derived from records, so `build` does not change it.
 
     Args:
         layout: Where the wiki is.
@@ -354,11 +353,11 @@ def _marked(layout: Layout, mark: Callable[[WikiWriter], None], done: str, lock_
 def add_line(
     layout: Layout, path: str, title: str, make: Callable[[str], str | None], *, lock_timeout: float = TIMEOUT_S
 ) -> None:
-    """Add a line, with the day in front, to the log or another file of lines.
+    """Append a dated line to the log or a similar file.
 
     Args:
         layout: Where the wiki is.
-        path: The file, relative to the wiki; it is made if it is missing.
+        path: The file, relative to the wiki; created if missing.
         title: The title of a new file.
         make: Returns the line, or None for no change, given the current text of the file.
         lock_timeout: Seconds to wait for another process that writes.

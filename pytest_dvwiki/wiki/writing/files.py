@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _CITED = re.compile(rb"[A-Za-z0-9_.-]{1,180}_(?:\d{8}T\d{6}Z_[0-9a-f]{6}|[a-z]+_[0-9a-f]{12})\b")
 """Matches a task id on a page."""
 _LINK = re.compile(r"(?<=\]\()(?=[\w./-]+\.md\b)")
-"""Matches the place just before the target of a link to a page."""
+"""Matches the position just before the target of a link to a page."""
 _OTHER = (
     "its comments carry the id of {0}: git took one page for the other, so people's text may be on the wrong page;"
     " compare it with the last commit that has {0}.md, then write this page's name into its comments"
@@ -38,7 +38,7 @@ class Files:
     Args:
         wiki: Its folder.
         page_cache: The frontmatter of its pages.
-        unreadable: Given task ids, returns those whose records cannot be read.
+        unreadable: Returns those of the given task ids that have an unreadable record.
         check: Write nothing; changes are only listed, and kept in memory so that later changes can depend on them.
     """
 
@@ -66,7 +66,7 @@ class Files:
         """Folders known to be inside the wiki."""
 
     def exists(self, path: str) -> bool:
-        """Tell whether a file exists; an empty page, as after a power cut, counts as missing, so it is made again."""
+        """Return whether a file exists and has content; an empty file, left by a power cut, is written again."""
         return path in self._written or disk.has_content(self._wiki / path)
 
     def read(self, path: str) -> bytes:
@@ -121,7 +121,7 @@ class Files:
         self.change(path, data, edited, after)
 
     def _leads_out(self, path: str) -> bool:
-        """Tell whether links lead from a file to a place outside the wiki; each folder is checked only once."""
+        """Return whether a path resolves to a location outside the wiki; each folder is checked only once."""
         folder, _, name = path.rpartition("/")
         file = self._wiki / path
         if folder not in self._inside and not outside.leads_out(self._wiki, self._wiki / folder):
@@ -131,7 +131,7 @@ class Files:
         return outside.leads_out(self._wiki, file)
 
     def _has_cause(self, name: str, cause: Any) -> bool:
-        """Tell whether a bug page exists and has a cause."""
+        """Return whether a bug page exists and has a cause."""
         page = self._page_cache.get(f"bugs/{name}.md")
         return page is not None and page.cause == cause
 
@@ -159,7 +159,7 @@ class Files:
             self.updated.append(path)
 
     def write(self, path: str, data: bytes, *, sync: bool = True, metadata: dict[str, Any] | None = None) -> bool:
-        """Write a file; return False, and write nothing, if it is a link that leads out of the wiki.
+        """Write a file; return False without writing if its path resolves to a location outside the wiki.
 
         Args:
             path: The file.

@@ -1,4 +1,4 @@
-"""Merges and separates causes: changes the pages as people decided."""
+"""Updates the pages of causes that people merged or separated."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def merge(views: Views, kept: str, other: str, reason: str | None) -> None:
-    """Make a bug page refer to another bug page, and bring all pages of both causes up to date.
+    """Make a bug page point to another bug page, and update all pages of both causes.
 
     Raises:
-        MergeError: One of the pages does not exist, or the page cannot refer to the other one.
+        MergeError: A page does not exist, or the pages cannot be merged.
     """
     found = [views.page_cache.get(path) for path in (kept, other)]
     if found[0] is None or found[1] is None:
@@ -41,7 +41,7 @@ def merge(views: Views, kept: str, other: str, reason: str | None) -> None:
 
 
 def set_apart(views: Views, causes: Iterable[str]) -> None:
-    """Update the pages of causes that used to count as one cause, and make missing pages."""
+    """Update the pages of causes that were treated as the same cause until now, and create missing pages."""
     keep_apart(views)
     let_go(views)
     names = views.archive.present(sorted(causes))

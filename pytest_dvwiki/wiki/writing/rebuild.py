@@ -34,7 +34,7 @@ def rebuild(writer: WikiWriter, *, restore: bool, subtypes: frozenset[str]) -> l
     Args:
         writer: The wiki.
         restore: Restore deleted pages.
-        subtypes: Failure subtypes whose pages are made if they are missing.
+        subtypes: Failure subtypes that get a page if it is missing.
     """
     _repair_records(writer)
     writer.archive.refresh(verify=True, progress=partial(writer.progress, "records read"))
@@ -122,7 +122,7 @@ def _subtype_of(writer: WikiWriter, fingerprint: str) -> str | None:
 
 
 def _settle(writer: WikiWriter) -> None:
-    """Settle the conflicts in dvwiki's lines of all pages."""
+    """Resolve merge conflicts in dvwiki's lines on all pages."""
     for category in CATEGORIES:
         for path, status in sorted(page_files(writer.layout.wiki, category)):
             # `lint` reports what is not a file, such as a broken link; it must not stop the work on the other pages.
@@ -137,6 +137,6 @@ def _settle(writer: WikiWriter) -> None:
                 settled = conflicts.settle(anew, OWNED.get(category, ())) or conflicts.Settled(anew, ())
             if settled.open_lines:
                 lines = ", ".join(map(str, settled.open_lines))
-                writer.files.refused.append((path, f"conflict in people's text; settle it by hand: line {lines}"))
+                writer.files.refused.append((path, f"conflict in people's text; resolve it by hand: line {lines}"))
             if settled.data != data:
                 writer.files.write(path, settled.data)

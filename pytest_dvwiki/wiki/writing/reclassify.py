@@ -1,7 +1,7 @@
 """Reclassifies the archive with another registry or fingerprint version; the result is a file of verdicts.
 
-A cause's newest occurrences with an excerpt are judged again, and their verdict then holds for all its occurrences. If
-these occurrences lead to different causes, or if none can be judged, the cause keeps its old verdict.
+For each cause, the newest occurrences that have an excerpt are judged again. If they all agree, all occurrences of the
+cause get the new verdict. If they disagree, or none can be judged, the cause keeps its old verdict.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def reclassify(
 
 
 class _Seen(Struct, frozen=True):
-    """One occurrence in two forms: as archived, and with the label and fingerprint that verdicts files give it now."""
+    """An occurrence as archived, and as the verdicts files label it now."""
 
     moment: str
     version: int
@@ -111,9 +111,9 @@ class _Seen(Struct, frozen=True):
 
 
 def _occurrences(records: Iterable[RunRecord], known: verdicts.Verdicts) -> dict[str, list[_Seen]]:
-    """Return, by current fingerprint, each cause's newest occurrences that have an excerpt, newest first.
+    """Return the newest occurrences with an excerpt of each cause, newest first, by current fingerprint.
 
-    The list is empty for a cause without such an occurrence.
+    The list is empty if no occurrence of the cause has an excerpt.
     """
     causes: dict[str, list[_Seen]] = defaultdict(list)
     for record in records:

@@ -40,7 +40,7 @@ def renewed(read: Callable[[str], bytes], changes: Changes, top: Top) -> dict[st
 
     Args:
         read: Returns the content of an index file.
-        changes: Maps the path of each page whose row is outdated to its old cells and its new cells; None means no row.
+        changes: Maps the page path of each outdated row to its old and new cells; None means no row.
         top: What to show above the tables.
 
     Returns:
@@ -80,7 +80,7 @@ def _edits_of_all(data: bytes, changes: Changes, top: Callable[[int], str]) -> l
 
 
 def _table(data: bytes, level: str, category: str, folder: str, place: tuple[int, int]) -> _Table | None:
-    """Return the table of a category whose heading begins at an offset; None if there is no such table."""
+    """Return the table of a category, with its heading at the start of `place`; None if there is no such table."""
     found = _HEADING.match(data, *place)
     columns = _COLUMNS.match(data, found.end(), place[1]) if found else None
     if not (found and columns) or found[0] != heading(level, category, int(found[1])).encode():
@@ -89,7 +89,7 @@ def _table(data: bytes, level: str, category: str, folder: str, place: tuple[int
 
 
 def _of(category: str, changes: Changes) -> Iterator[tuple[str, str | None, str | None]]:
-    """Yield the changed rows of a category, by page name: the name, the old cells and the new cells."""
+    """Yield name, old cells and new cells of each changed row of a category, sorted by name."""
     for path in sorted(changes):
         if path.startswith(f"{category}/"):
             yield path[len(category) + 1 : -len(".md")], *changes[path]
@@ -101,7 +101,7 @@ def _more(category: str, changes: Changes) -> int:
 
 
 def _edits(data: bytes, table: _Table | None, changes: Changes) -> list[Edit] | None:
-    """Return, in order, the edits that bring a table up to date; None if somebody edited it since it was written."""
+    """Return the edits, in order, that update a table; None if somebody edited the table since it was written."""
     if table is None:
         return None
     pages = table.pages + _more(table.category, changes)

@@ -46,10 +46,10 @@ class ArchivedRun:
             writer.views,
         )
         self.like: dict[str, tuple[str, str]] = {}
-        """For each cause whose new page is similar to an older page: the name of the older page, then of the new."""
+        """Maps each cause that got a new page similar to an older page to the names of the older and the new page."""
 
     def update(self, *, may_create: bool) -> str:
-        """Write the pages that the run changes; return one line that says what was done."""
+        """Write the pages that the run changes; return a one-line summary."""
         record = self.record
         mine = set(self._names.values())
         others = self.judged | self.archive.causes_named_in(record.task_id)
@@ -93,7 +93,7 @@ class ArchivedRun:
                 self.like[fingerprint] = (older.name, page.name)
 
     def lasting(self) -> Lasting:
-        """Return the causes whose newest fix came to count as held, or as proven, with this run."""
+        """Return the causes whose newest fix this run showed to be held or proven."""
         fixes = {cause: self.archive.fix_states((cause,))[-1:] for cause in sorted(self.judged)}
         newest = [(cause, state.fix) for cause, states in fixes.items() for state in states]
         task_id = self.record.task_id
@@ -130,7 +130,7 @@ class ArchivedRun:
         return hits if isinstance(hits, int) else 0
 
     def page_of(self) -> dict[str, str]:
-        """Return the path of the page to read for each cause of the run that has one."""
+        """Return the path of the page to read for each of the run's causes, if there is one."""
         found = {}
         paths = self.views.bug_paths(self._names.values())
         for item in self.record.occurrences:
@@ -161,7 +161,7 @@ def _counts(record: RunRecord, known: int) -> Iterator[str]:
 
 
 def silenced(record: RunRecord) -> set[str]:
-    """Return, by fingerprint, those causes of a run whose failing tests are all waived."""
+    """Return the fingerprints of the run's causes with only waived failures."""
     waived = Counter(row.fingerprint for row in record.waived for _ in row.tests)
     tests = {each.fingerprint: {test.nodeid for test in each.tests} for each in record.occurrences}
     return {name for name, names in tests.items() if names and waived[name] >= len(names)}

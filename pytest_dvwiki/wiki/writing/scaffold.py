@@ -103,10 +103,10 @@ _index.md merge=union
 
 
 def scaffold(layout: Layout) -> list[str]:
-    """Make missing folders and files of a wiki.
+    """Create missing folders and files of a wiki.
 
     Returns:
-        The files made, relative to the folder that holds the wiki.
+        The created files, relative to the folder that contains the wiki.
 
     Raises:
         WikiError: A file or folder cannot be written.
@@ -124,7 +124,7 @@ def scaffold(layout: Layout) -> list[str]:
 
 
 def keep_out_of_git(layout: Layout) -> list[str]:
-    """Make the files that let git ignore caches, locks and journals; return the files made, as `scaffold` does.
+    """Create the `.gitignore` files for caches, locks and journals; return the created files, as `scaffold` does.
 
     Raises:
         WikiError: A file cannot be written.

@@ -22,10 +22,10 @@ _BASE_OURS_THEIRS = (1, 2, 3)
 
 
 def merged(wiki: Path, path: str) -> bytes | None:
-    """Return a page with the text that people wrote on both sides of an unfinished merge.
+    """Return a page with people's text from both sides of an unfinished merge.
 
-    dvwiki's keys come from one side, and the region is empty. Conflicts are left only where both sides changed the
-    same lines.
+    dvwiki's keys come from one side, and the region is empty. Conflicts are left only where both sides changed the same
+    lines.
 
     Args:
         wiki: The wiki's folder.

@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.writing.files import Files
 
 UNKNOWN = "unknown"
-"""The failure subtype of unknown failures, which has no pattern page."""
+"""Subtype of failures that no pattern identifies; it has no pattern page."""
 
 
 class Views:
-    """Makes pages from records, and keeps them up to date.
+    """Creates and updates the pages that are made from records.
 
-    This class is long because each kind of page is made and renewed in its own way, and all kinds share the same files.
+    This class is long because each kind of page is made and updated in its own way, and all kinds share the same files.
 
     Args:
         layout: Where the wiki is.
         archive: Its records.
         page_cache: The frontmatter of its pages.
-        files: Writes them.
+        files: Writes the pages.
     """
 
     def __init__(self, layout: Layout, archive: Archive, page_cache: PageCache, files: Files) -> None:
@@ -44,7 +44,7 @@ class Views:
         self.page_cache = page_cache
         self.files = files
         self.made: set[str] = set()
-        """Causes whose pages this object made."""
+        """Causes that got a new page from this object."""
 
     @cached_property
     def _registry(self) -> Registry:
@@ -54,7 +54,7 @@ class Views:
         return load_registry(sorted(self.layout.patterns.glob("*.yaml")), problem=lambda _: None)
 
     def bug(self, fingerprint: str, *, may_create: bool) -> None:
-        """Update the bug page of a cause; if there is none and `may_create` is true, make it."""
+        """Update the bug page of a cause; if there is no page, create it only if `may_create` is true."""
         listed = self.pages(fingerprint)
         # If causes were joined, the page of the first cause is kept, even if another cause got its page earlier.
         is_headless = bool(listed) and all(map(self.page_cache.causes.is_joined, listed))
@@ -89,7 +89,7 @@ class Views:
     def part(self, formers: Iterable[str]) -> None:
         """Give separate pages to causes that share a version 1 fingerprint; the old page keeps the earlier history.
 
-        If people merged the old page with another one, all these causes are counted on the page that was kept.
+        If people merged the old page into another page, that page counts all these causes.
 
         Args:
             formers: Fingerprints of version 1.
@@ -110,7 +110,7 @@ class Views:
             self.bug(former, may_create=False)
 
     def update_bug(self, listed: list[PageSummary], more: Iterable[str] = ()) -> None:
-        """Update the pages of a cause; the first page is the one to keep, and also counts the causes in `more`."""
+        """Update the pages of a cause; the first page is kept, and also counts the causes in `more`."""
         keeper, *rest = listed
         if keeper.problem:
             self.files.refused.append((keeper.path, f"it cannot be read: {keeper.problem}"))
@@ -177,7 +177,7 @@ class Views:
         return listed
 
     def pattern(self, name: str, *, may_create: bool) -> None:
-        """Update the page of a failure subtype; if there is none and `may_create` is true, make it."""
+        """Update the page of a failure subtype; if there is no page, create it only if `may_create` is true."""
         path = f"patterns/{file_name(name)}.md"
         exists = self.files.exists(path)
         subtype = subtype_history.history_of(self.archive, name, self._merged)
@@ -197,7 +197,7 @@ class Views:
         return [page.fingerprints() for page in self.page_cache.causes.with_aliases()]
 
     def hole(self, covergroup: str, bin_name: str, *, may_create: bool) -> None:
-        """Update the page of a coverage bin; if there is none and `may_create` is true, make it."""
+        """Update the page of a coverage bin; if there is no page, create it only if `may_create` is true."""
         path, other = coverage.paths(covergroup, bin_name)
         there = self.page_cache.get(path)
         if there and not there.problem and not coverage.is_of(there, covergroup, bin_name):
@@ -220,7 +220,7 @@ class Views:
         return self.bug_paths((fingerprint,))[fingerprint]
 
     def bug_paths(self, fingerprints: Iterable[str]) -> dict[str, str | None]:
-        """Return, by cause, the path of each cause's bug page; None if there is none."""
+        """Return the path of each cause's bug page; None if a cause has no page."""
         return self.page_cache.causes.paths({each: self.archive.identities(each) for each in fingerprints})
 
     def _advice_on(self, occurrence: Occurrence) -> str | None:

@@ -88,15 +88,15 @@ class WikiWriter:
         return judged
 
     def look_quickly(self) -> None:
-        """Take in pages that were added or removed; pages changed in place are read again when they are needed."""
+        """Read pages that were added or removed; pages changed in place are read again when needed."""
         self.page_cache.refresh(quick=True)
         self.files.looks_again = True
 
     def write_indexes(self, *, anew: bool = False) -> None:
-        """Write the index files and the page of flaky tests, as far as they are out of date.
+        """Update the index files and the page of flaky tests.
 
         Args:
-            anew: Make the index files from all pages, even if only a few rows changed.
+            anew: Rebuild the index files from all pages, even if only a few rows changed.
         """
         index, tests, files = self.page_cache.index, flaky_tests(self.archive), None
         top = Top(self.archive.last_updated(), index.commits(), len(tests), index.left_out())
@@ -122,7 +122,7 @@ def writing(
     Args:
         layout: Where the wiki is.
         lock_timeout: Seconds to wait for another process that writes.
-        scaffolded: Make the wiki's folders and files first if there is no wiki yet.
+        scaffolded: Create the wiki's folders and files first if there is no wiki yet.
         progress: Called with the name of each step and its count so far.
 
     Raises:

@@ -38,7 +38,7 @@ def metadata(path: Path) -> dict[str, Any]:
 def test_the_pages_of_the_specification_are_taken_over_whole(other: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", str(other)]) == 0
     out = capsys.readouterr().out
-    assert "patterns/missing_timescale.md: 7 runs, 3 with a reported fix; 4 runs without a date count on " in out
+    assert "patterns/missing_timescale.md: 7 runs, 3 with a reported fix; 4 runs without a date, dated " in out
     assert out.endswith("4 pages, 10 runs: 10 new\n")
     pattern = wiki() / "patterns" / "missing_timescale.md"
     found = metadata(pattern)
@@ -116,9 +116,7 @@ def test_what_cannot_be_taken_over_is_said(other: Path, capsys: pytest.CaptureFi
     assert main(["import", str(other), "--dry-run"]) == 1
     out, err = capsys.readouterr()
     assert "hit_count is 5000, but only 1000 runs are imported" in out
-    assert (
-        "coverage/odd.md: 1 run; unknown action class odd: needs_investigation; it has no date and counts today" in out
-    )
+    assert "coverage/odd.md: 1 run; unknown action class odd: needs_investigation; no date, so today is used" in out
     assert "not imported: it lacks a covergroup or a bin" in out
     assert "dvwiki import: patterns/broken.md: " in err
     assert "dvwiki import: specs/README.md has no frontmatter" in err
@@ -127,7 +125,7 @@ def test_what_cannot_be_taken_over_is_said(other: Path, capsys: pytest.CaptureFi
 def test_a_folder_without_such_a_wiki_is_a_mistake(other: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (other.parent / "empty").mkdir()
     assert main(["import", str(other.parent / "empty")]) == 2
-    assert "it has none of the folders bugs, patterns, coverage, specs; name another" in capsys.readouterr().err
+    assert "it has none of the folders bugs, patterns, coverage, specs; give another" in capsys.readouterr().err
     (other.parent / "empty" / "specs").mkdir()
     (other.parent / "empty" / "specs" / "README.md").write_text("# The specification of our chip\n")
     assert main(["import", str(other.parent / "empty")]) == 2

@@ -91,7 +91,7 @@ def test_a_page_without_the_section_gets_it(place: Layout) -> None:
 
 @pytest.mark.parametrize(
     ("data", "reason"),
-    [(b"\xff", "it is not UTF-8"), (b"<<<<<<< a\n=======\n>>>>>>> b\n", "it has an unsettled merge conflict")],
+    [(b"\xff", "it is not UTF-8"), (b"<<<<<<< a\n=======\n>>>>>>> b\n", "it has an unresolved merge conflict")],
 )
 def test_a_page_that_cannot_be_added_to_is_left_alone(
     place: Layout, capsys: pytest.CaptureFixture[str], data: bytes, reason: str

@@ -436,7 +436,7 @@ def test_a_page_is_left_alone_for_the_interval_unless_it_is_named(project: Layou
     put(project, (*LESSONS, topic.lesson("New", "`rtl/cdc.sv` is new.", SOURCES[:1])))
     settings = LibrarianSettings(project)
     (outcome,) = compile_topics(settings, model=answering({}, []))
-    assert "name the topic" in outcome.text
+    assert "give the topic" in outcome.text
     assert not list(planned(settings))
     (outcome,) = compile_topics(replace(settings, interval=0), model=answering({}, []))
     assert outcome.status == "nothing"

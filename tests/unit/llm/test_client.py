@@ -227,7 +227,7 @@ def test_the_librarys_own_key_stays_with_its_own_server(
     Asking(layout)()
     assert [each["authorization"] for each in llm_server.requests] == ["Bearer none", "Bearer ours"]
     monkeypatch.delenv("OUR_KEY")
-    with pytest.raises(ModelError, match="OUR_KEY, which should hold the key, is not set"):
+    with pytest.raises(ModelError, match="OUR_KEY for the API key is not set"):
         Asking(layout)()
 
 

@@ -502,7 +502,7 @@ def test_a_new_page_of_an_agent_waits_for_a_person(server: Make, place: Layout) 
     part = write(server(), "dvwiki_get", f"review/{proposed['proposal']}", section="Burst")
     assert part["content"].strip() == "A burst has eight beats."
     assert "no proposal 'none'" in write(server(), "dvwiki_get", "review/none")["reason"]
-    assert "'review/none' is not a place" in write(server("agent"), "dvwiki_commit", "review/none", **new)["reason"]
+    assert "'review/none' is not an address" in write(server("agent"), "dvwiki_commit", "review/none", **new)["reason"]
     refused = write(server("agent"), "dvwiki_commit", "bugs/RTL_1", **new)
     assert "bugs is for ingest, reviewer, human" in refused["reason"]
 

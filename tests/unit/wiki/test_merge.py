@@ -208,7 +208,7 @@ def test_what_people_have_to_settle_is_named_and_left(place: Layout) -> None:
     ((name, reason), *_) = build(place).refused
     page = _bug(place)
     assert name == f"bugs/{page.name}"
-    assert reason.startswith("conflict in people's text; settle it by hand: line ")
+    assert reason.startswith("conflict in people's text; resolve it by hand: line ")
     text = page.read_text()
     assert text.count("<<<<<<< ") == 1
     assert "status: closed" in text
@@ -296,7 +296,7 @@ def test_a_conflict_in_a_spec_page_is_named(place: Layout) -> None:
     _merge(place, told("Bursts wrap.", 2), told("Bursts stop.", 3))
     ((name, reason),) = build(place).refused
     assert name == "specs/burst_clarification.md"
-    assert "settle it by hand: line" in reason
+    assert "resolve it by hand: line" in reason
 
 
 @pytest.mark.slow

@@ -82,7 +82,7 @@ def test_what_is_no_place_of_a_wiki_is_no_address(text: str) -> None:
             ":2: pipeline 'robot' is not valid; write a list in which each item is one of ingest",
         ),
         ("sections: {}\npipeline: agent", "pipeline 'agent' is not valid; write a list"),
-        ("sections: {}\npipeline: [agent, agent]", "pipeline names 'agent' twice"),
+        ("sections: {}\npipeline: [agent, agent]", "pipeline lists 'agent' twice"),
         ("sections: {}\nmax_steps: 4", ":2: max_steps has no effect without a pipeline"),
         ("sections: {}\npipeline: [agent, human]", "the role agent of the pipeline cannot hand on its work"),
         (

@@ -126,7 +126,7 @@ def test_a_role_writes_only_its_sections_and_hears_which(place: Place) -> None:
         "specs is for planner, human; the role architect may write handoffs (schema.yaml)"
     )
     assert "is a log: write it with `append`" in denied(place.open("engineer").commit("specs/burst#Answer", "x", "x"))
-    assert "is not a place in the wiki" in denied(place.open().fetch("decisions"))
+    assert "is not an address in the wiki" in denied(place.open().fetch("decisions"))
     with pytest.raises(ValueError, match="there is no role 'robot'; choose from ingest, agent"):
         place.open("robot")
 

@@ -283,8 +283,8 @@ def test_what_cannot_be_merged_is_refused_and_nothing_written(place: Layout) -> 
         (first, "patterns/scoreboard_fail.md", "different categories"),
         ("patterns/scoreboard_fail.md", "patterns/scoreboard_fail.md", "cannot be merged with itself"),
         (second, first, "already supersedes it"),
-        (second, third, f"is already superseded by {name_of(place)}; merge into that one"),
-        (third, second, f"is already superseded by {name_of(place)}; merge that one"),
+        (second, third, f"is already superseded by {name_of(place)}; merge into that page"),
+        (third, second, f"is already superseded by {name_of(place)}; merge that page"),
         (first, "bugs/gone.md", "there is no such page"),
         (first, own, "has no fingerprint"),
     ]
@@ -296,7 +296,7 @@ def test_what_cannot_be_merged_is_refused_and_nothing_written(place: Layout) -> 
 
 def test_only_bug_pages_can_be_merged(place: Layout) -> None:
     archive(place, record(7, occurrence(THIRD, failure_subtype="timeout")))
-    with pytest.raises(MergeError, match="only bug pages can be merged: a pattern page stands for its subtype"):
+    with pytest.raises(MergeError, match="only bug pages can be merged: each subtype has its own page"):
         merge(place, "patterns/timeout.md", "patterns/scoreboard_fail.md")
 
 
