@@ -1,4 +1,4 @@
-"""Fingerprints of causes: a hash of the message, with varying values masked, and of the place that reported it."""
+"""Fingerprints of causes: a hash of the message, with varying values masked, and of the location that reported it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = 4096
-"""Maximum number of characters of a text that are hashed; of a longer text, only the two ends, each half this long."""
+"""Maximum number of characters of a message that are hashed; of a longer message, only the two ends."""
 DIGITS = 12
 
 UNIT = r"(?:fs|ps|ns|us|ms|s|sec|step|steps)\b"
@@ -59,10 +59,10 @@ _BEGINNINGS = (
 )
 """Words that can start a token."""
 _PLAIN = rf"(?:\b(?!(?i:{_BEGINNINGS})\b)[A-Za-z_]*[g-tvwyG-TVWY][A-Za-z_]*(?::?[ ]|$))+"
-"""Words that are not part of any token: each has a letter that no value has, and is followed by a space.
+"""Matches words that are not part of any token: each has a letter that no value has, and is followed by a space.
 
-These words stay as they are. Skipping them saves a search for every kind of token in most parts of a text. The last
-kind of token, `word_kept`, saves such searches, too: only a URL can begin inside a word.
+These words are kept. Matching them first is faster, because no other kind of token has to be tried in most of a
+message. `word_kept`, the last kind of token, has the same purpose: only a URL can begin inside a word.
 """
 # There is one pass, and the first alternative that fits wins. A sign belongs to its number; otherwise positive and
 # negative values would give one scoreboard message two fingerprints. Tokens are not numbered; otherwise a cause would
@@ -137,23 +137,23 @@ _NAMING = re.compile(
     r"(?i)(?:port|channel|chan|ch|lane|bank|worker|agent|master|slave|core|side|unit|inst|instance|name|module|signal"
     r"|reg|register|field|check|phase|test)$"
 )
-"""Words after which a name distinguishes one component from another, and therefore must stay."""
+"""Matches a word before a name that distinguishes components; this name is not masked."""
 _UNKNOWN_BITS = re.compile(r"[xXzZuUwW-]")
 _TRUTH = ("True", "False")
 _SERIES = re.compile(r"\bV(?:[ ,]+V\b)+")
 _LIST = re.compile(r"(?:(?<=\bassert )|(?<=[=!]= ))\[(?:V(?:, \.\.\.)?)?\]")
-"""A list of values in a comparison; it gets the mask of a value, as another occurrence can compare a single value."""
+"""Matches a list of values in a comparison; it is masked like the single value that another occurrence may have."""
 _GENERATED = re.compile(r"\bgenblk\d+\b")
-"""Name that a simulator gives to an unnamed generate block; the number is a counter."""
+"""Matches a simulator's name for an unnamed generate block; the number is a counter."""
 
 
 @functools.lru_cache(maxsize=256)
 def mask(text: str) -> str:
-    """Replace everything in a text that can differ between two occurrences of one cause.
+    """Mask everything in a message that can differ between two occurrences of one cause.
 
-    Numbers in every notation, times, and names of enumeration values that a check compares become `V`;
-    values that hold X or Z become `XZ`. Paths keep their base name and hierarchies their last name. Words stay, even
-    those that are hex digits (`be`, `port A`), and so do names such as `sha256` or `fifo_32x8`.
+    Numbers in every notation, times, and compared names of enumeration values become `V`; values with X or Z become
+    `XZ`. Paths keep their base name and hierarchies their last name. Words are kept, even words of hex digits (`be`,
+    `port A`), and so are names such as `sha256` or `fifo_32x8`.
     """
     text = shortened(text)
     is_compared = _EXPECTS.search(text) is not None and _OBSERVES.search(text) is not None
@@ -162,12 +162,12 @@ def mask(text: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return the part of a text that goes into the fingerprint, on one line."""
+    """Return the part of a message that goes into its fingerprint, on one line."""
     return clean(two_ends(text, LONGEST)).replace("\n", " ")
 
 
 def joined(text: str) -> str:
-    """Return a masked text with single spaces between its words, and one `V` for each series of values."""
+    """Return a masked message with single spaces between words, and one `V` for each series of values."""
     return _SERIES.sub("V", " ".join(text.split()))
 
 
@@ -185,12 +185,12 @@ def fingerprint(
 
     Args:
         report_class: Severity or exception type.
-        file: Source file of the message; only its base name counts.
-        message_id: The id that the tool or the report gives the message.
-        function: The function that encloses the failing check.
-        source_line: The failing check as the traceback shows it.
-        text: The message itself; only its mask counts.
-        mask: Returns the mask of a text.
+        file: Source file of the message; only its base name is used.
+        message_id: Id of the message in the tool or report.
+        function: The function that contains the failing check.
+        source_line: Source line of the failing check, from the traceback.
+        text: The message, which is masked.
+        mask: Function that masks a message.
     """
     base = re.split(r"[\\/]", file)[-1] if file else ""
     check = " ".join((source_line or "").split())
@@ -202,7 +202,7 @@ def fingerprint(
 
 
 _COMPONENT = re.compile(r"[.\[@]")
-"""Characters that mark an id as a component's name, as from `get_full_name()`; its instances share one identity."""
+"""Matches an id that is a component's full name; all instances of the component get the same fingerprint."""
 _COUNTED = re.compile(r"_?\d+$")
 _FIXED = {
     "url": "URL",
@@ -216,9 +216,9 @@ _FIXED = {
     "bits": "XZ",
     "worker": "gw",
 }
-"""Maps each kind of token that always has the same mask to this mask."""
+"""Maps the kinds of tokens that have a fixed mask to that mask."""
 _BASE = re.compile(r"^[-+]?(?:\d*'[sS]?\w|0\w|\w(?=\"))[ ]?[-+]?", re.ASCII)
-"""Base of a number, removed before the search for X: the base itself can be written `x`."""
+"""Matches the base of a number; it is removed before the search for X, because it can itself be `x`."""
 
 
 def masked(found: re.Match[str]) -> str:
@@ -263,4 +263,4 @@ _SHOWN: dict[str, Callable[[re.Match[str]], str]] = {
     "file": lambda found: re.split(r"[\\/]", found[0])[-1],
     **dict.fromkeys(("path", "hierarchy"), lambda found: _last_name(found[0])),
 }
-"""Maps each kind of token that is not in `_FIXED` to the function that makes its mask."""
+"""Maps the other kinds of tokens to functions that return their masks."""

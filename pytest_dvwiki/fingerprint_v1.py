@@ -24,7 +24,7 @@ def _token() -> re.Pattern[str]:
 
 
 def mask_v1(text: str) -> str:
-    """Return the mask that version 1 made of a text; it also replaced words that are hex digits or names of values."""
+    """Mask a message as version 1 did; words of hex digits and names of values are masked, too."""
     return joined(_token().sub(masked, shortened(text)))
 
 
@@ -37,7 +37,7 @@ def fingerprint_v1(
     source_line: str | None,
     text: str,
 ) -> str:
-    """Return the fingerprint that version 1 gave to a cause, from the same parts as `fingerprint`."""
+    """Return the fingerprint of a cause in version 1; the arguments are those of `fingerprint`."""
     return fingerprint(
         report_class=report_class,
         file=file,

@@ -60,7 +60,12 @@ _OF_COVERAGE = re.compile(rf"\b(?:date|timestamp|start_?[Tt]ime)=\"\d{{4}}-\d\d-
 
 
 def run_id(environment: Mapping[str, str], given: str | None = None) -> RunId:
-    """Return the ids of the current run, for artefacts that do not identify it themselves."""
+    """Return the ids of the current run, for artefacts that do not identify it themselves.
+
+    Args:
+        environment: Variables of the process.
+        given: Id given by the caller.
+    """
     return RunId(given=_clean(given), ci=_ci(environment), job=_job(environment))
 
 

@@ -1,1 +1,1 @@
-"""The text of logs: how messages, tracebacks and frames are read from it, and how it is decoded and shortened."""
+"""Logs as text: decoding, shortening, and the parsing of messages, tracebacks and frames."""

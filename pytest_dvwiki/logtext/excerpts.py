@@ -1,4 +1,4 @@
-"""Bounded excerpts of a text stream: its head, the lines around each candidate for a cause, and its tail."""
+"""Bounded excerpts of logs: the head, the lines around each candidate for a cause, and the tail."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     chars: int = 32 * 1024
     """Maximum number of characters of all lines together."""
     line: int = 4096
-    """Maximum number of characters of one line; a longer line is reduced to its two ends."""
+    """Maximum number of characters of one line; of a longer line, only the two ends are kept."""
     head: int = 20
     tail: int = 60
     candidates: int = 12
@@ -53,13 +53,13 @@ def excerpt(
     *,
     source: Source = "log",
 ) -> Excerpt:
-    """Return the excerpt of a whole stream.
+    """Return the excerpt of a whole log.
 
     Args:
-        chunks: The text, for instance a `LogStream`.
+        chunks: The log, for instance a `LogStream`.
         interest: Decides which lines are candidates for a cause; if None, only the head and the tail are kept.
         limits: Limits on the size of the excerpt.
-        source: Source of the text.
+        source: Source of the log.
     """
     limits = limits or Limits()
     stream = iter(chunks)
@@ -77,18 +77,18 @@ def excerpt(
 
 
 def _may_be_kept_whole(text: str, limits: Limits) -> bool:
-    """Return whether a text is short enough to be kept whole; masks can still make it longer than the limits."""
+    """Return whether a log is short enough to be kept whole; masking secrets can still make it too long."""
     return 2 * len(text) <= limits.chars and text.count("\n") <= limits.tail
 
 
 def _whole(chunk: Chunk, limits: Limits) -> Iterator[tuple[int, str]]:
-    """Yield all lines of a text, numbered and redacted."""
+    """Yield all lines of a chunk, numbered and redacted."""
     for number, line in enumerate(chunk.text.removesuffix("\n").split("\n"), chunk.first):
         yield number, redact(two_ends(line, limits.line)).replace("\n", " ")
 
 
 class ExcerptBuilder:
-    """Collects the excerpt of a text that is fed in order; keeps a few hundred lines at most."""
+    """Builds the excerpt of a log that is fed in order; it keeps a few hundred lines at most."""
 
     def __init__(self, interest: Interest | None, limits: Limits) -> None:
         self._interest = interest

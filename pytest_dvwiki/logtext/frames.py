@@ -34,7 +34,7 @@ _LIBRARY = re.compile(
 
 @functools.lru_cache(maxsize=1024)
 def is_library(file: str) -> bool:
-    """Return whether a frame's file belongs to Python, an installed package or a checkout of a testbench library."""
+    """Return whether a frame's file is part of Python, an installed package or a checkout of a testbench library."""
     return _LIBRARY.search(file.replace("\\", "/")) is not None
 
 
@@ -55,7 +55,7 @@ def user_frame(frames: Iterable[Frame]) -> Frame | None:
 
 
 def _call_into(frames: Sequence[Frame]) -> str:
-    """Return the statement in another file that called the innermost frame's file; empty if a library lies between."""
+    """Return the statement that called into the innermost frame's file from another file; empty if a library did."""
     for inner, outer in pairwise(frames):
         if outer.file != inner.file:
             return outer.source if f"{inner.function}(" in outer.source else ""
@@ -89,10 +89,9 @@ def python_frame(lines: Sequence[str], at: int) -> tuple[Frame, int] | None:
 
 
 def report_frames(lines: Sequence[str]) -> dict[int, Frame]:
-    """Return the frames of a pytest report, the innermost last; keys are indices of the lines that name their places.
+    """Return the frames of a pytest report, the innermost last; keys are the indices of the lines with their locations.
 
-    pytest shows the source and below it the place (`file.py:12: TypeError`), or the place (`file.py:12: in check`) and
-    below it the source.
+    pytest prints the location below the source (`file.py:12: TypeError`) or above it (`file.py:12: in check`).
     """
     found: dict[int, Frame] = {}
     source = function = ""

@@ -1,4 +1,4 @@
-"""Log texts of any size: decoded, normalised, with numbered lines, in chunks of about a megabyte."""
+"""Logs of any size as streams: decoded, normalised, with numbered lines, in chunks of about a megabyte."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _UTF8_LEADING = bytes(range(0xC0, 0x100))
 
 
 class LogText(Struct, frozen=True, kw_only=True):
-    """One text of a run: a text in memory, a file, or a part of a file."""
+    """One output of a run: a string, a file, or a part of a file."""
 
     source: Source
     text: str = ""
@@ -128,8 +128,8 @@ class LogStream:
 def lines_with(text: str, literals: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each line that contains one of the literals, in order.
 
-    Searching for one literal after the other is several times faster than one expression for all. First checking that
-    the text has each character of a literal makes it another forty times faster, because most texts lack one.
+    Searching for one literal after the other is several times faster than one expression for all. Checking first that
+    the text has every character of a literal makes it another forty times faster, because most texts lack a character.
     """
     starts: set[int] = set()
     for literal in literals:
@@ -151,7 +151,7 @@ def _without_escapes(text: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces of whole lines; a short text is a single piece."""
+    """Yield a string in pieces of whole lines; a short string is a single piece."""
     text = text if text.endswith("\n") or not text else f"{text}\n"
     position = 0
     while position < len(text):
@@ -188,7 +188,7 @@ def blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _utf16(head: bytes) -> str | None:
-    """Return the UTF-16 codec of a text, from its byte-order mark or zero bytes; None if the text is not in UTF-16."""
+    """Return the UTF-16 codec of a log, from its byte-order mark or zero bytes; None if it is not UTF-16."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     sample = head[:_SAMPLE]

@@ -1,7 +1,7 @@
 """Turn the raw lines of a log into messages of one line each.
 
-Remove what others put before a line (CI its timestamps, a forum its quote marks, Questa its `# `, cocotb-test its
-logger), and join what a tool spread over several lines.
+Prefixes such as CI timestamps, quote marks of forums, Questa's `# ` and cocotb-test's logger are removed. The lines of
+a multi-line message are joined.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.simulators.tool import Multiline
 
 LONGEST = 4096
-"""Maximum number of characters read from a line: half from its beginning, half from its end."""
+"""Maximum number of characters of a line; of a longer line, only the two ends are kept."""
 MOST_JOINED = 12
 """Maximum number of lines of a message."""
 _WORDS_BELOW = 3
@@ -30,9 +30,9 @@ _WORDS_BELOW = 3
 
 _CELL = r"[\w.:/<>-]{1,60}"
 _COLUMNS = rf"[ ]*(?:\|[ ]*{_CELL}[ ]*){{1,6}}\|[ ](?=[ ]*\S)(?!.*\|$)"
-"""Columns that CI runners put between the level and the message: job, step, index."""
+"""Matches columns that CI runners put between the level and the message: job, step, index."""
 _QUIET = "DEBUG|INFO|NOTICE|SUCCESS"
-"""Log levels that say nothing about a message that a CI runner passes on."""
+"""Levels that CI runners give to every message that they pass on, whatever its severity."""
 _PREFIXES = (
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?[ \t]"  # CI, ISO time
     r"(?:\d\d[OE][ +])?"  # GitLab's stream
@@ -60,7 +60,7 @@ _BEFORE_HEADS = (
     r"[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+|[ ]*[`_*]{1,3}(?!ERROR:)"
     rf"|(?:\|[ ])?(?:WARN(?:ING)?|ERROR|CRITICAL|FATAL){_COLUMNS}"
 )
-"""What is removed in front of a tool's message: comment signs, bullets, line numbers, emphasis, runners' columns.
+"""Matches what is removed before a tool's message: comment signs, bullets, line numbers, emphasis, runners' columns.
 
 The stars of `**ERROR:` stay, because Innovus begins its messages with them.
 """
@@ -79,24 +79,24 @@ _PYTEST = re.compile(r"E {1,}(?=\S)")
 _UVM_HEAD = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL|WARNING|INFO)\b.*(?:@|\[)")
 _UVM_WITHOUT_ID = re.compile(r"UVM_(?:ERROR|FATAL)\b[^\[]*$")
 _UVM_ID = re.compile(r"\s*(?:(?:@ ?)?[\d.]+(?: ?[munpf]?s)?:? )?[\w.@:]{0,200} ?\[[\w/. #()-]{1,80}\]")
-"""The line after a UVM report that was broken before its id: the rest of time and component, or only the id."""
+"""Matches the continuation of a UVM report that was broken before its id: it ends with the id."""
 _UVM_ANY = re.compile(r"(?:KERNEL: )?(?:UVM_[A-Z]+\b|-{3} UVM )")
 _UVM_OPEN = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL)\b.*@ ?\d(?:[^\[]*:|.*\])$")
-"""A UVM report whose text is on the next line: the report's own line ends with the time or the id."""
+"""Matches a UVM report that has its text on the next line: it ends with the time or the id."""
 _TOOL_HEAD = r"UVM_(?:ERROR|FATAL)\b|\S{1,300}:\d+: (?:error|sorry): "
 _NO_PART = r"\*\*[ ]|(?:KERNEL: )?UVM_|-{3}|(?:\w+ )?(?:ERROR|WARNING|INFO): |Time: |make(?:\[\d+\])?: "
-"""Beginnings of lines that do not belong to the message above them, in addition to those that the tools define."""
+"""Prefixes of lines that are not part of the message above, in addition to those that the tools define."""
 _FRESH = re.compile(r"--\s|-{3}|={3}|File \"|Traceback|[\w.]+Error\b|[$+] |\S{1,80}[>$] |\d{1,3}[.)]\s|```")
-"""More beginnings of lines that do not belong to the message above them, such as a prompt or a list item."""
+"""Matches other prefixes of lines that are not part of the message above, such as a prompt or a list item."""
 _HANGS = r"[ (](?:at|in|to|of|the|for|with|from|and|or|not|is|by|an?|on|@)"
-"""Words at the end of a line that show that the message continues."""
+"""Words at the end of a line after which a message continues."""
 _COMMENT = re.compile(r"\s*(?://+|--|[#>*])?\s*")
 _MOST_BROKEN = 3
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9a-fA-F]{1,4});")
 _ESCAPED = re.compile(r"\\([*_#\[\]<>`])")
-"""A character that is escaped in Markdown."""
+"""Matches an escaped character in Markdown."""
 _SHOWN = re.compile(r"^[ ]*(?:`([^`]+)`|\*\*(?=[^\s*]|\*\* )(.*\w.*)\*\*)$")
-"""A line that Markdown shows as code or in bold."""
+"""Matches a line that is code or bold in Markdown."""
 _QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u00a0", "''\"\" ")
 """Typographic quotes and spaces of web pages and emails."""
 _TAGS = re.compile(r"^(?:<(?:p|pre|code|li|div)>)+|(?:<br ?/?>|</(?:p|pre|code|li|div)>)+$")
@@ -113,7 +113,7 @@ class Message(Struct, frozen=True):
     """Index of the message's last line."""
     text: str
     head: str = ""
-    """The log line under which the message is indented (a traceback in cocotb's log); empty if there is none."""
+    """The log line above, if the message is indented, such as a traceback in cocotb's log; otherwise empty."""
 
 
 def strip_line(line: str) -> str:
@@ -171,7 +171,7 @@ def begins_message(line: str) -> bool:
 
 
 def is_indented(line: str) -> bool:
-    """Return whether a raw line is indented so far that it can belong to a log line well above it."""
+    """Return whether a raw line is indented enough to be part of a log line above."""
     return _DEEP.match(strip_line(line)) is not None
 
 
@@ -204,7 +204,7 @@ def _joined(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]
 
 
 def _broken_off(lines: Sequence[str], at: int) -> list[str]:
-    """Return the lines that continue a message that was broken in the middle of a sentence."""
+    """Return the continuation lines of a message that was broken within a sentence."""
     rest: list[str] = []
     line = lines[at].rstrip()
     for following in lines[at + 1 : at + 1 + _MOST_BROKEN]:
@@ -247,7 +247,7 @@ def _is_uvm_text(line: str) -> bool:
 
 
 def _text_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
-    """Return the index of the last line, and the text, of a report that goes on below; None for any other message."""
+    """Return the index of a report's last line, and its text, if it continues on the next lines; otherwise None."""
     text = lines[at].strip()
     if _UVM_OPEN.match(text) and at + 1 < len(lines) and _is_uvm_text(lines[at + 1]):
         end, rest = _join_while(lines[: at + MOST_JOINED], at + 1, _is_wrapped)
@@ -293,7 +293,7 @@ _BELOW: Mapping[str, Callable[[str], bool]] = {
 
 @functools.cache
 def _multiline_forms() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], int], ...]:
-    """Return each kind of multi-line message: its first line, a test for its continuation lines, its line limit."""
+    """Return the kinds of multi-line messages: an expression for the first line, a test for others, a line limit."""
     of_tools = (
         (re.compile(one.head), _line_test(one), one.most) for tool in simulators.tools() for one in tool.multiline
     )
@@ -301,7 +301,7 @@ def _multiline_forms() -> tuple[tuple[re.Pattern[str], Callable[[str], bool], in
 
 
 def _line_test(spread: Multiline) -> Callable[[str], bool]:
-    """Return the function that tells whether a line continues the message above it."""
+    """Return a function that checks whether a line continues the message above it."""
     is_below, only, end = _BELOW[spread.below], re.compile(spread.only), re.compile(spread.ends_at or r"(?!)")
     return lambda line: is_below(line) and only.match(line) is not None and not end.match(line)
 
@@ -350,9 +350,9 @@ def _repairs(beginning: str) -> tuple[Callable[[str], str], ...]:
 
 
 def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
-    """Return the index of the last of pytest's `E   …` lines, and their text.
+    """Return the index of the last of pytest's lines with `E`, and their text as one message.
 
-    A bare `assert …` gets `AssertionError:` in front.
+    A bare `assert …` is prefixed with `AssertionError:`.
     """
     end = at
     parts: list[str] = []
@@ -372,7 +372,7 @@ def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
 
 
 def _exception(lines: Sequence[str], at: int, *, in_block: bool) -> tuple[int, str]:
-    """Return the index of the last line, and the text, of `Type: message`; a blank line or a traceback ends it."""
+    """Return the index of the last line of a `Type: message`, and its text; it ends at a blank line or traceback."""
     indent = len(lines[at]) - len(lines[at].lstrip())
     parts = [lines[at].strip()]
     end = at + 1

@@ -14,7 +14,7 @@ from pytest_dvwiki import simulators
 from pytest_dvwiki.model.sentences import reported_end
 
 _INSIDE = r"(?:[^\[\]]|\[[^\[\]]{0,60}\])"
-"""A character between brackets, or an index in brackets."""
+"""Matches a character between brackets, or an index in brackets."""
 _SOURCE = r"(?P<file>[^\s:()\"',]{1,300}\.\w{1,5})"
 
 
@@ -82,7 +82,7 @@ _LOG_LINE = re.compile(
 
 @functools.cache
 def _shapes() -> tuple[tuple[str, str], ...]:
-    """Return the shapes of reports: for each, a literal that all its reports contain, and its expression."""
+    """Return the known shapes of reports, as pairs of a literal in the report and an expression."""
     reporting = (tool for tool in simulators.tools() if tool.report)
     of_tools = ((tool.report_literal, tool.report.replace("{source}", _SOURCE)) for tool in reporting)
     return (*_TESTBENCH_SHAPES, *of_tools, _COMPILER_SHAPE)
@@ -94,7 +94,7 @@ def _compiled(shape: str) -> re.Pattern[str]:
 
 
 def parse_report(message: str) -> ReportParts:
-    """Split a message into its parts; a message of unknown shape is only text."""
+    """Split a message into its parts; if its shape is unknown, all of it is text."""
     # Sentences that the capture writes name the running test and the time, which are not part of the cause.
     if (end := reported_end(message)) is not None:
         return ReportParts(report_class="", text=end)

@@ -1,4 +1,4 @@
-"""Chains of exceptions in a text: the exception that counts, and its innermost frame in the user's code."""
+"""Chained exceptions in logs and reports: the decisive exception, and its innermost frame in the user's code."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Raised(Struct, frozen=True):
     text: str
     frames: tuple[Frame, ...]
     line: int
-    """Index of the line that names the exception."""
+    """Index of the line with the exception's name."""
     head: int
-    """Index of the line that announces the exception's traceback."""
+    """Index of the exception's line `Traceback (most recent call last)`."""
 
     @property
     def frame(self) -> Frame | None:
-        """Return the innermost frame of the user's code; None if all frames belong to libraries."""
+        """Return the innermost frame of the user's code; None if all frames are in libraries."""
         return user_frame(reversed(self.frames))
 
 
@@ -49,11 +49,11 @@ class Chain(Struct, frozen=True):
 
     @property
     def cause(self) -> Raised:
-        """Return the exception that counts.
+        """Return the decisive exception.
 
-        With `raise … from …` the author named the cause, so the first of the linked exceptions counts. An exception
-        raised while another was handled is either a deliberate translation or a new fault in the handler, so the later
-        exception counts.
+        With `raise … from …`, the author states the cause, so the original exception is decisive. An exception raised
+        while another was handled is either a deliberate translation or a new fault in the handler, so the later
+        exception is decisive.
         """
         at = len(self.raised) - 1
         while at > 0 and self.links[at - 1] == "cause":
@@ -62,7 +62,7 @@ class Chain(Struct, frozen=True):
 
 
 def chains(lines: Sequence[str]) -> list[Chain]:
-    """Return the tracebacks in the lines of a text, in order."""
+    """Return the exceptions of all tracebacks in a log, in order."""
     stripped = [strip_line(line) for line in lines]
     found: list[Chain] = []
     raised: list[Raised] = []
@@ -94,7 +94,7 @@ def chains(lines: Sequence[str]) -> list[Chain]:
 
 
 def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
-    """Return the exception of the traceback whose frames start at `at`, and the index after the traceback."""
+    """Return the exception of the traceback with its first frame at `at`, and the index after the traceback."""
     frames: list[Frame] = []
     head = at - 1
     margin = indent(lines[at]) if at < len(lines) else 0
@@ -122,8 +122,8 @@ def cut_off(lines: Sequence[str], at: int) -> str | None:
     """Infer the exception from the last frame's statement, for a traceback cut off before the exception's name.
 
     Args:
-        lines: The lines of a text.
-        at: Index of the line that announces the traceback.
+        lines: The lines of a log.
+        at: Index of the traceback's first line.
     """
     statement = ""
     at += 1
@@ -137,6 +137,6 @@ def cut_off(lines: Sequence[str], at: int) -> str | None:
 
 
 def innermost(lines: Sequence[str]) -> Iterator[Raised]:
-    """Yield the exception that counts, for each traceback of a text."""
+    """Yield the decisive exception of each traceback in a log."""
     for chain in chains(lines):
         yield chain.cause

@@ -1,4 +1,4 @@
-"""Parse Python tracebacks in texts: the exception, its message, and the user's frame that raised it."""
+"""Parse Python tracebacks: the exception, its message, and the user's frame that raised it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HEADING = re.compile(
 
 
 class Trace(Struct, frozen=True):
-    """The last exception in a text."""
+    """The exception and frame of a traceback."""
 
     exception: str
     """Type of the exception, without its module."""
@@ -36,7 +36,7 @@ class Trace(Struct, frozen=True):
 
 
 def shown_path(path: str, root: Path) -> str:
-    """Return a path as records name it: relative to the root, or the last two parts of a path outside the root."""
+    """Return a path as stored in records: relative to the root or, outside the root, its last two components."""
     plain = path.replace("\\", "/")
     base = root.as_posix().rstrip("/") + "/"
     if plain.startswith(base):
@@ -75,7 +75,7 @@ def _innermost_first(lines: Sequence[str]) -> Iterator[Frame]:
 
 
 def last_trace(text: str, root: Path) -> Trace | None:
-    """Return the last traceback of a text, or the bare exception if the text begins with one."""
+    """Return the last traceback in a string, or the exception at its start; None if there is neither."""
     lines = text.split("\n")
     headings = [(i, found.end("before")) for i, line in enumerate(lines) if (found := _HEADING.match(line))]
     start, margin = headings[-1] if headings else (0, indent(lines[0]))

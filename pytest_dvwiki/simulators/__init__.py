@@ -1,9 +1,9 @@
-"""HDL tools and all facts about them: one module per tool; every module in this folder is loaded.
+"""All knowledge about HDL tools: one module per tool; every module in this folder is loaded.
 
 The fields `programs` and `banners` are enough to recognise a tool by its processes and in cocotb's logs. `head`,
-`error` and `multiline` are for tools whose messages have a format of their own. `report` splits a message into its
-parts, so that fingerprints leave out its line number. `run_error` finds the errors in tests that pass. CONTRIBUTING.md
-has the steps to add a tool.
+`error` and `multiline` are for tools with a message format of their own. `report` splits a message into its parts, so
+that fingerprints do not depend on the line number. `run_error` finds errors in tests that pass. CONTRIBUTING.md has the
+steps to add a tool.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def tools() -> tuple[Tool, ...]:
-    """Return all tools, sorted by name; tools whose messages do not show which tool wrote them come last."""
+    """Return all tools, sorted by name, but with those last whose messages are not specific to a tool."""
     files = Path(__file__).parent.glob("[a-z]*.py")
     modules = (importlib.import_module(f"{__name__}.{file.stem}") for file in files)
     found: Iterable[Tool | None] = (getattr(module, "TOOL", None) for module in modules)
@@ -30,33 +30,33 @@ def tools() -> tuple[Tool, ...]:
 
 @functools.cache
 def owners() -> Mapping[str, str]:
-    """Map each program, including those that tools make, to the short name of its tool."""
+    """Map each program, including generated executables, to the short name of its tool."""
     return {program: tool.name for tool in tools() for program in (*tool.programs, *tool.binaries)}
 
 
 @functools.cache
 def binaries() -> tuple[str, ...]:
-    """Return the names of the programs that tools make."""
+    """Return the names of the executables that tools generate."""
     return tuple(binary for tool in tools() for binary in tool.binaries)
 
 
 @functools.cache
 def programs() -> Mapping[str, Program]:
-    """Map the name of each program whose command line is read to the syntax of that command line."""
+    """Map the names of programs to the syntax of their command lines, if known."""
     return {name: program for tool in tools() for name, program in tool.programs.items() if program is not None}
 
 
 def name_in_banner(text: str) -> str | None:
-    """Return the short name of the tool whose product name is in a text; None if the text names no tool."""
+    """Return the short name of the tool whose product name occurs in a string; None if there is none."""
     lowered = text.lower()
     return next((tool.name for tool in tools() if any(banner in lowered for banner in tool.banners)), None)
 
 
 def either(of: Callable[[Tool], str], *more: str) -> str:
-    """Return one expression that matches what any tool's expression, or any of `more`, matches.
+    """Join the expressions of all tools and `more` into one expression of alternatives.
 
     Args:
         of: Returns the expression of a tool; empty if it has none.
-        more: Additional expressions, which belong to no tool.
+        more: Additional expressions.
     """
     return f"(?:{'|'.join(filter(None, (*more, *map(of, tools())))) or '(?!)'})"

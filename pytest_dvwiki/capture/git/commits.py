@@ -182,7 +182,12 @@ class Branch:
         return name
 
     def _check_state(self) -> None:
-        """Raise an error if the state of the repository does not allow a commit."""
+        """Raise an error if the state of the repository does not allow a commit.
+
+        Raises:
+            RefusedError: An operation or a commit is in progress, the checkout is sparse, or the branch has an invalid
+                name or is checked out in another work tree.
+        """
         if "GIT_INDEX_FILE" in os.environ:
             raise RefusedError("called by a git hook, while git itself is about to commit")
         for mark, what in _IN_PROGRESS.items():
@@ -221,7 +226,11 @@ class Branch:
 
     @contextlib.contextmanager
     def _locked_index(self) -> Iterator[Path]:
-        """Lock the user's index against other git commands, and yield the lock file."""
+        """Lock the user's index against other git commands, and yield the lock file.
+
+        Raises:
+            RefusedError: Another git command holds the lock.
+        """
         lock = self._git_folder / "index.lock"
         deadline = time.monotonic() + _LOCK_S
         while True:
@@ -239,7 +248,12 @@ class Branch:
 
     @contextlib.contextmanager
     def _moving(self, commit: str) -> Iterator[None]:
-        """Lock the branch, and move it to a commit if the `with` block succeeds."""
+        """Lock the branch, and move it to a commit if the `with` block succeeds.
+
+        Raises:
+            MovedError: The branch has another commit now.
+            RefusedError: git cannot move the branch.
+        """
         old = self._tip or "0" * len(commit)
         with subprocess.Popen(
             self._command("update-ref", "-m", "commit: dvwiki", "--stdin"),

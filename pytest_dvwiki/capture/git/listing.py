@@ -166,7 +166,14 @@ class Listing:
 
 
 def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed: str) -> set[str]:
-    """Return the files that a failing simulation did not read, and that no file it read mentions."""
+    """Return the files that a failing simulation did not read, and that no file it read mentions.
+
+    Args:
+        git: Answers queries about history.
+        names: The files.
+        reads: All files that were read; empty if that is unknown.
+        failed: The commit of the failing run.
+    """
     unread = {name for name in names if is_unread(name, reads)}
     return unread - _mentioned(git, unread, reads, failed)
 

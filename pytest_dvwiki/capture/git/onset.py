@@ -266,7 +266,14 @@ def _nearest(passes: Sequence[Pass], failed: Vcs, repository: Repository) -> Pas
 def narrowed(
     failing: Iterable[StillFailing], vcs: Vcs, history: History, repository: Repository
 ) -> tuple[FirstBad, ...]:
-    """Return the ranges that get narrower because tests pass at a commit older than the failure."""
+    """Return the ranges that get narrower because tests pass at a commit older than the failure.
+
+    Args:
+        failing: Causes whose tests pass now.
+        vcs: The repository during the run.
+        history: The archive before the run.
+        repository: Lists the commits between two runs.
+    """
     found: dict[str, FirstBad] = {}
     for each in failing:
         # With another seed, or sources other than the commit's, a pass says nothing about the commit.
@@ -300,7 +307,11 @@ def evidence(nodeid: str, text: str, reads: Sequence[str]) -> str:
 
 
 def _range_start(good: str, onset: Onset, repository: Repository) -> str:
-    """Return the start of a range: the commit of a pass, or the commit of a fix if that is later."""
+    """Return the start of a range: the commit of a pass, or the commit of a fix if that is later.
+
+    The last usable pass may be older than the fix, because a pass with uncommitted changes says nothing about its
+    commit.
+    """
     fixed_after = onset.fixed_after
     return fixed_after if fixed_after is not None and repository.is_older(good, fixed_after) else good
 

@@ -74,7 +74,12 @@ def _owners(text: str) -> tuple[str, ...]:
 
 
 def _expression(pattern: str, *, anchors_inside: bool) -> re.Pattern[str]:
-    """Translate a pattern into a regular expression; for a folder, it also matches all files below."""
+    """Translate a pattern into a regular expression; for a folder, it also matches all files below.
+
+    Args:
+        pattern: Pattern as in the file.
+        anchors_inside: Whether a slash inside the pattern anchors it at the top, as a leading slash does.
+    """
     is_folder = pattern.endswith("/")
     inner = pattern.strip("/")
     anchored = pattern.startswith("/") or (anchors_inside and "/" in inner)

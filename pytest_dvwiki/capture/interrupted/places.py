@@ -107,7 +107,12 @@ def _reason(status: os.stat_result, *, is_inside: bool) -> str:
 
 
 def places_of(layout: Layout, cache: Path | None) -> tuple[JournalFolder, ...]:
-    """Return a project's journal folders by preference: beside the wiki, in a cache, in the temporary folder."""
+    """Return a project's journal folders by preference: beside the wiki, in a cache, in the temporary folder.
+
+    Args:
+        layout: The project.
+        cache: A folder of pytest's cache, which several projects may share; None if there is none.
+    """
     places = [JournalFolder(layout.journal, is_inside=layout.is_inside)]
     if cache is not None:
         places.append(JournalFolder(cache / layout.key))

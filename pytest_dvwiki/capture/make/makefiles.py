@@ -1,7 +1,7 @@
-"""The variables that a Makefile of cocotb takes from outside, and the values with which it ran.
+"""Reconstruction of a run's make command: the variables that the Makefile takes from outside, and their values.
 
-The environment of a run is unknown when its artefacts are read later, but its log shows the values: make prints the
-commands that it runs, with all variables expanded.
+When artefacts are read later, the environment of their run is unknown. The log shows its values, because make prints
+the commands that it runs with all variables expanded.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _REFERENCE = re.compile(r"\$[({]([A-Za-z_]\w*)[)}]", re.ASCII)
 _OR = re.compile(r"\$[({]or[ \t]+(\$[({]\w+[)}])[ \t]*,[^(){}$]*[)}]")
-"""`$(or $(NAME),default)`."""
+"""Matches `$(or $(NAME),default)`."""
 _CONDITION = re.compile(r"^[ \t]*(?:else[ \t]+)?ifn?def[ \t]+([A-Za-z_]\w*)", re.MULTILINE | re.ASCII)
 _ASSIGNMENT = re.compile(
     r"^[ \t]*(?:export[ \t]+|override[ \t]+)?([A-Za-z_]\w*)[ \t]*(\?=|\+=|:{0,3}=)([^#\n]*)", re.MULTILINE | re.ASCII
@@ -32,31 +32,31 @@ _OF_MAKE = re.compile(r"MAKE\w*|CURDIR|SHELL|PATH|HOME|PWD|OLDPWD|USER|LOGNAME|T
 # Variables that cocotb's Makefile passes to the simulator, as the log shows them.
 _GIVEN = re.compile(r"\b(COCOTB_TEST_MODULES|MODULE|COCOTB_TOPLEVEL|TOPLEVEL|TOPLEVEL_LANG)=([^\s\\]+)")
 _RAN = re.compile(r"\b(?:COCOTB_TEST_MODULES|MODULE)=([^\s\\]+)|\brunning (\S+)\.\w+ \(\d+/\d+\)$", re.MULTILINE)
-"""The test modules of a simulation, in make's command or in cocotb's line that begins a test."""
+"""Matches the test modules of a simulation: in make's command, or in cocotb's line at the start of a test."""
 _ENDED = re.compile(r"^(?:.*\*\* TESTS=\d+ .*|g?make(?:\[\d+\])?: \*\*\* .*)$", re.MULTILINE)
-"""A line that ends the log of a simulation, or of a failed build."""
+"""Matches a line that ends the log of a simulation, or of a failed build."""
 _ENTERED = re.compile(r"^(?:\S*/)?g?make\[\d+\]: Entering directory [`']([^'\n]+)'$")
 _ENTERED_ANY = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: Entering directory [`']([^'\n]+)'$")
 _CHANGED = re.compile(r"\bmake: Entering directory|\bg?make\b[^\n]* (?:-C|--directory)[ =]?[\w./]")
-"""A line that shows that make was told to change its folder."""
+"""Matches a sign that make was called with `-C`."""
 _MAKE = re.compile(r"(?:^|[;&|] *)@?(?:\$[({]MAKE[)}]|(?:[\w./-]*/)?g?make)(?= |$)([^;&|<>`$]*)$")
-"""A command that calls make, at the end of a line in a log or a recipe."""
+"""Matches a call of make at the end of a line in a log or recipe."""
 _BELOW_PWD = re.compile(r"\$[({]PWD[)}]/([^$:]+)")
 _LINES_BEFORE = 3
-"""Number of lines before "Entering directory" that are searched for the command that called make."""
+"""Number of lines before "Entering directory" that are searched for the call of make."""
 _MOST_CALLS = 8
-"""Number of the last calls of make in a folder that are searched for the simulation."""
+"""Maximum number of calls of make in a folder, from the last, that are searched for the simulation."""
 _OLD_NAMES = {"MODULE": "COCOTB_TEST_MODULES", "TOPLEVEL": "COCOTB_TOPLEVEL", "TESTCASE": "COCOTB_TESTCASE"}
 HEAD = 256 * 1024
-"""Number of bytes at the start of a file that are read for the command of make."""
+"""Number of bytes that are read from the start of a Makefile or log."""
 _MOST_FILES = 8
 _LONGEST_VALUE = 400
 _LEAST_LITERAL = 3
-"""Minimum number of literal characters in a Makefile's word; shorter words are not searched for in a log."""
+"""Minimum number of literal characters in a Makefile's word for it to be searched for in a log."""
 
 
 def from_outside(text: str) -> frozenset[str]:
-    """Return the names of the variables that the text of a Makefile takes from outside."""
+    """Return the variables that a Makefile takes from its environment or command line."""
     found = assignments(text)
     fixed = {name for name, how, value in found if how not in {"?=", "+="} and f"({name})" not in value}
     weak = {name for name, how, _ in found if how in {"?=", "+="}}
@@ -72,10 +72,11 @@ def make_call(
     *,
     modules: Collection[str] = (),
 ) -> Call | None:
-    """Return the command line with which a Makefile was run; None if the folder where make was started is unknown.
+    """Return the call of make that ran a Makefile; None if make's working directory is unknown.
 
-    A folder outside the repository, or outside the root if there is no repository, counts as unknown. A variable has
-    the value that follows from the log; any other variable that the Makefile takes from outside has its current value.
+    A directory outside the repository, or outside the root if there is no repository, is treated as unknown. The values
+    of variables are taken from the log. If the log does not show the value of a variable that the Makefile takes from
+    outside, its current value is used.
 
     Args:
         makefile: The Makefile.
@@ -118,17 +119,17 @@ def make_call(
 
 
 def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
-    """Return the folder in which make was started; None if that folder matters but is unknown.
+    """Return the directory in which make was started; None if it matters but is unknown.
 
-    With `make -C`, make is not started in `folder`. That matters if the Makefile reads `$(PWD)`, the folder of the
-    shell. The log shows this folder in paths that the Makefile writes with `$(PWD)`. If the log has no such path, it is
-    the folder that has the files that the Makefile names with `$(PWD)`.
+    It matters if the Makefile reads `$(PWD)`, because `make -C` does not change that variable. The log shows it in
+    paths that the Makefile builds from `$(PWD)`. If the log has no such path, it is the folder that contains the files
+    which the Makefile refers to by `$(PWD)`.
 
     Args:
         folder: Folder of the Makefile.
         text: Text of the Makefile.
         log: Log of the run.
-        top: The highest folder in which make can have been started.
+        top: The topmost folder to consider.
     """
     if "PWD" not in _REFERENCE.findall(text):
         return folder
@@ -156,13 +157,13 @@ def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
 
 
 def _entered(line: str, folder: Path) -> str | None:
-    """Return the folder's name in a line with which make says that it enters the folder; None for any other line."""
+    """Return the folder's name in make's message that it enters the given folder; None for any other line."""
     found = _ENTERED_ANY.match(line)
     return found[1] if found and _is_same_folder(found[1], folder) else None
 
 
 def _modules_in(log: str) -> list[set[str]]:
-    """Return one set of test modules for each line of a log that names any."""
+    """Return the set of test modules for each line of a log that shows any."""
     return [set(filter(None, (given or running).split(","))) for given, running in _RAN.findall(log)]
 
 
@@ -172,11 +173,11 @@ def _has_others(log: str, modules: Collection[str]) -> bool:
 
 
 def _part_with(log: str, modules: Collection[str]) -> str:
-    """Return the part of a log that shows only simulations of given test modules; the whole log if it shows no others.
+    """Return the part of a log about the given test modules; the whole log if it shows no other modules.
 
     Args:
         log: The log.
-        modules: Names of the modules; if they are unknown and the log has different modules, the part is empty.
+        modules: Names of the modules; if they are unknown and the log shows different modules, the part is empty.
     """
     shown = _modules_in(log)
     if not (_has_others(log, modules) if modules else any(shown[0].isdisjoint(each) for each in shown)):
@@ -186,7 +187,7 @@ def _part_with(log: str, modules: Collection[str]) -> str:
 
 
 def _called(log: str, folder: Path, text: str, modules: Collection[str]) -> tuple[list[str], str]:
-    """Return the words with which a Makefile last called make in its folder, and the log of that call.
+    """Return the arguments of the last call of make in a Makefile's folder, and the log of that call.
 
     A Makefile can call itself to select a design: `ram: ; $(MAKE) TOPLEVEL=ram SOURCES=ram.sv`. The log of a whole
     regression also shows the values of other folders.
@@ -194,11 +195,11 @@ def _called(log: str, folder: Path, text: str, modules: Collection[str]) -> tupl
     Args:
         log: Log of the run.
         folder: Folder of the Makefile.
-        text: Text of the Makefile; its recipe has the words if they are not printed.
+        text: Text of the Makefile; used if the log does not show the arguments.
         modules: Names of the test modules that the call ran, if known.
 
     Returns:
-        The words (none if unknown), and the part of the log that begins with that call (the whole log if unknown).
+        The arguments (none if unknown), and the part of the log from that call on (the whole log if unknown).
     """
     lines = log.replace("\\\n", " ").split("\n")
     entries = [(number, found[1]) for number, line in enumerate(lines) if (found := _ENTERED.match(line))]
@@ -216,12 +217,12 @@ def _called(log: str, folder: Path, text: str, modules: Collection[str]) -> tupl
 
 
 def _is_same_folder(name: str, folder: Path) -> bool:
-    """Return whether a folder named in a log is this one; on another machine, the last part of the path is enough."""
+    """Return whether a folder in a log is the given one; from another machine, only the last component has to agree."""
     return Path(os.path.realpath(name)) == Path(os.path.realpath(folder)) or Path(name).name == folder.name
 
 
 def _of_recipe(text: str, shown: Mapping[str, str]) -> list[str] | None:
-    """Return the words of the only recipe that calls make and agrees with the values in a log."""
+    """Return make's arguments in the only recipe that calls make and agrees with the values in a log."""
     found = [
         words
         for line in text.split("\n")
@@ -237,7 +238,7 @@ def _agrees(given: Mapping[str, str], shown: Mapping[str, str]) -> bool:
 
 
 def _words(line: str) -> list[str] | None:
-    """Return the targets and variables of a command that calls make; None if it does not, or cannot be parsed."""
+    """Return the targets and variables in a call of make; None if the line is no call or cannot be parsed."""
     found = _MAKE.search(line)
     if found is None:
         return None
@@ -259,20 +260,20 @@ def _words(line: str) -> list[str] | None:
 
 
 def _given(words: Sequence[str]) -> dict[str, str]:
-    """Return the variables among the words of a make command; cocotb's old names become the current ones."""
+    """Return the variables in make's arguments; cocotb's old names become the current ones."""
     pairs = (word.partition("=")[::2] for word in words if "=" in word)
     return {_OLD_NAMES.get(name, name): value for name, value in pairs}
 
 
 def _placed_word(word: str, top: Path, folder: Path) -> str:
-    """Return a word of a command; if it is a path below the top, make it relative to the folder of the command."""
+    """Return an argument of a command; a path below the top is made relative to the command's folder."""
     name, separator, value = word.rpartition("=")
     inside = value.startswith("/") and Path(value).is_relative_to(top)
     return f"{name}{separator}{relative(value, folder)}" if inside else word
 
 
 def values_in_log(log: str) -> dict[str, str]:
-    """Return cocotb's own variables with the values that a log shows."""
+    """Return cocotb's own variables with their values in a log."""
     found: dict[str, str] = {}
     called, banner, named_top = _expressions()
     if match := called.search(log):
@@ -288,7 +289,7 @@ def values_in_log(log: str) -> dict[str, str]:
 
 @functools.cache
 def _expressions() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return expressions for a log's call of the simulator, its banner, and the top in the call."""
+    """Return expressions that match the simulator's call in a log, its banner, and the top in the call."""
     called = [name for tool in simulators.tools() for name in tool.called_by_make]
     # Icarus is the default and has another name in its banner.
     banners = [name for tool in simulators.tools() for name in tool.called_by_make if name in tool.banners]
@@ -301,21 +302,21 @@ def _expressions() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
 
 def _top_options(program: str) -> list[str]:
-    """Return the options of a program that name the top, without their dashes."""
+    """Return a program's options that set the top, without their dashes."""
     separate = simulators.programs()[program].separate
     return [option.lstrip("-") for option, kind in separate.items() if kind == "top"]
 
 
 def _follows(value: str, known: Collection[str]) -> bool:
-    """Return whether all variables that a value in the Makefile refers to are known; False if it refers to none."""
+    """Return whether all variables in a value of the Makefile are known; False if it has no variables."""
     names = set(_REFERENCE.findall(value))
     return bool(names) and names <= set(known)
 
 
 def _solved(text: str, names: Collection[str], log: str, shown: Mapping[str, str]) -> dict[str, str]:
-    """Return the values of variables that follow from the commands that a log shows.
+    """Return the values of variables that follow from the commands in a log.
 
-    `-Pdut.WIDTH=$(WIDTH)` in the Makefile and `-Pdut.WIDTH=16` in the log give the width.
+    For example, `-Pdut.WIDTH=$(WIDTH)` in the Makefile and `-Pdut.WIDTH=16` in the log give the width.
     """
     found: dict[str, str] = {}
     for name, _, value in assignments(text):
@@ -361,7 +362,7 @@ def assignments(text: str) -> list[tuple[str, str, str]]:
 
 
 def text_of(makefile: Path) -> str:
-    """Return the text of a Makefile and of the files that it includes by name, without comments, with lines joined."""
+    """Return the text of a Makefile and its includes, without comments and with continued lines joined."""
     texts: list[str] = []
     waiting = [makefile]
     seen: set[Path] = set()

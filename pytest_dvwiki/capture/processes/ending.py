@@ -115,7 +115,15 @@ def status_in(lines: Iterable[str]) -> int | None:
 def sentence(
     ending: Ending, *, simulator: str | None, test: str | None, time: str | None, finished: bool
 ) -> str | None:
-    """Describe what ended a simulation, or its bad exit status, in a sentence; None if there is neither."""
+    """Describe what ended a simulation, or its bad exit status, in a sentence; None if there is neither.
+
+    Args:
+        ending: The ending.
+        simulator: Short name of the simulator.
+        test: The test that was running.
+        time: The last simulation time in the log.
+        finished: Whether all tests had ended.
+    """
     where = " after its last test" if finished else place(test, time)
     name = f"simulator {simulator}" if simulator else "the simulator"
     if ending.cut_short:

@@ -1,8 +1,8 @@
 """The build that a simulation ran: its configuration and sources, even if the build step was skipped.
 
-Runners and Makefiles build only if sources changed; otherwise the last build of the same place counts, which is kept in
-a file beside the journal. Time and size of the built file identify the build, so that a build that nobody observed is
-not mistaken for the one on record.
+Runners and Makefiles build only if sources have changed. The last builds are therefore stored in files beside the
+journal. A stored build is used only if the built file still has the recorded time and size; otherwise another build,
+which nobody observed, has replaced it.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ _FILES = 256
 """Maximum number of builds kept on disk; the oldest are deleted."""
 _SOURCES = 1000
 _OPEN = 64
-"""Maximum number of builds that are kept until they are run."""
+"""Maximum number of builds that wait for their first run."""
 _NO_RUN = "0000"
 _OWN = re.compile(r"[0-9a-f]{16}\.json")
 
 
 class Build(Struct, frozen=True, kw_only=True):
-    """The last build of a place."""
+    """A build that later runs may use."""
 
     simulator: str | None
     items: tuple[str, ...]
-    """Items of the build's commands, sorted; each is a kind and a hash, because a define may be a secret."""
+    """Sorted configuration items of the build's commands, each as kind and hash, because a define may be a secret."""
     sources: tuple[str, ...] = ()
     includes: tuple[str, ...] = ()
     artefact: str | None = None
     places: tuple[str, ...] = ()
-    """The files and folders that show that a run uses this build."""
+    """Files and folders in a run's command that identify this build."""
     stamp: tuple[int, int] | None = None
-    """Time in nanoseconds and size of the artefact; None if there is no such file."""
+    """Modification time in nanoseconds and size of the artefact; None if the file does not exist."""
     defined: tuple[str, ...] | None = None
-    """Hashes of the names of all macros that the build's commands define, sorted; None if they are unknown."""
+    """Sorted hashes of the names of all macros that the build's commands define; None if unknown."""
 
 
 class Setup(Struct, frozen=True, kw_only=True):
@@ -60,13 +60,13 @@ class Setup(Struct, frozen=True, kw_only=True):
     config: str | None = None
     """12 hex digits of the configuration: 8 for the build, 4 for what the run adds (`0000` if it adds nothing).
 
-    None if the build is unknown. For a failed build only the first 8 digits have a meaning.
+    None if the build is unknown. For a failed build, only the first 8 digits are meaningful.
     """
     sources: tuple[str, ...] = ()
     includes: tuple[str, ...] = ()
     artefact: str | None = None
     defined: tuple[str, ...] | None = None
-    """Hashes of the names of all macros that the build's commands define; None if they are unknown."""
+    """Hashes of the names of all macros that the build's commands define; None if unknown."""
 
     def may_define(self, name: str) -> bool:
         """Return whether the commands of the build may define a macro."""
@@ -96,11 +96,11 @@ def _name_hash(name: str) -> str:
 
 
 NOTHING_KNOWN = _hash(set())[:8]
-"""The digits of a build whose commands show neither top nor parameters: they do not tell two designs apart."""
+"""The digits of a build without any configuration items; they do not distinguish designs."""
 
 
 class Builds:
-    """The last build of each place, in memory and on disk.
+    """The last builds, in memory and on disk.
 
     Args:
         folder: Folder with a file for each build; None keeps the builds in memory only.
@@ -111,7 +111,7 @@ class Builds:
         self._known: dict[str, Build | None] = {}
 
     def find(self, places: Iterable[str]) -> Build | None:
-        """Return the build that a run at these places uses; None if it is unknown or its file has changed since."""
+        """Return the last build at any of the given paths; None if it is unknown or its artefact has changed since."""
         for place in places:
             found = self._known.get(place)
             if found is None or stamp_of(found.artefact) != found.stamp:
@@ -122,7 +122,7 @@ class Builds:
         return None
 
     def keep(self, build: Build) -> None:
-        """Store a build that a simulation runs as the last build of its places."""
+        """Store a build that a simulation runs, for runs that skip the build."""
         build = replace(build, stamp=stamp_of(build.artefact))
         for place in build.places:
             if self._known.get(place) != build:
@@ -143,7 +143,7 @@ class Builds:
             return None
 
     def _write(self, place: str, build: Build) -> None:
-        """Write the file of a place atomically."""
+        """Write the file of a build atomically."""
         if self._folder is None:
             return
         import msgspec  # noqa: PLC0415
@@ -162,7 +162,7 @@ class Builds:
         """Create the folder, and delete the oldest files in it.
 
         Raises:
-            OSError: The folder cannot be written, or is a link: a link from git may lead anywhere.
+            OSError: The folder cannot be written, or is a link, which may lead outside the project.
         """
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # it holds the journals
         folder.mkdir(exist_ok=True)
@@ -188,10 +188,10 @@ def stamp_of(artefact: str | None) -> tuple[int, int] | None:
 
 
 class Watch:
-    """Follows the calls of tools in order, and joins runs with their builds.
+    """Follows the calls of tools in order, and matches each run with its build.
 
     Args:
-        builds: The builds before these calls; new ones are added.
+        builds: Known builds; new builds are added.
     """
 
     def __init__(self, builds: Builds) -> None:
@@ -204,7 +204,7 @@ class Watch:
         """Whether no simulation has run since the last build."""
 
     def next_item(self) -> None:
-        """Start another item, whose runs do not use a build that failed in an earlier item."""
+        """Start another item; its runs do not use failed builds of earlier items."""
         self._of_item = len(self._open)
         self._merging = False
 
@@ -223,7 +223,7 @@ class Watch:
         return _setup(build, call, call.items)
 
     def _built(self, call: ToolCall) -> Build:
-        """Add a call to the build that it is part of; a call that makes the same file again replaces that build."""
+        """Add a call to the current build, or start a build; a call that makes the same file again starts it over."""
         found = Build(
             simulator=call.simulator,
             items=tuple(_hashed(call.items)),
@@ -251,7 +251,10 @@ class Watch:
         return found
 
     def _ready(self, call: ToolCall) -> Build | None:
-        """Return the latest build at the run's place; an earlier item's build counts only if it wrote its output."""
+        """Return the latest build that shares a path with a run.
+
+        A build of an earlier item must have written its artefact; otherwise it failed, and None is returned.
+        """
         for number in range(len(self._open) - 1, -1, -1):
             build, before = self._open[number]
             if set(build.places) & set(call.places):
@@ -260,7 +263,7 @@ class Watch:
         return None
 
     def _only(self, call: ToolCall) -> Build | None:
-        """Return the item's only build, for a tool whose build and run commands have no place in common."""
+        """Return the item's only build, for tools whose build and run commands have no path in common."""
         mine = [build for build, _ in self._open[self._of_item :]]
         same = len(mine) == 1 and call.artefact is None and call.simulator in {None, mine[0].simulator}
         return mine[0] if same else None
@@ -294,11 +297,11 @@ def _setup(build: Build | None, call: ToolCall, run: Iterable[str]) -> Setup:
 
 
 def setup_of_log(echoed: Iterable[tuple[str, str]], folder: str, builds: Builds) -> Setup:
-    """Return the design of a log's last simulation according to the commands in the log, else the design built last.
+    """Return the design of the last simulation in a log, else of the last build, from the commands in the log.
 
     Args:
-        echoed: Pairs of folder and command; the folder is as the log names it before the command, or empty.
-        folder: Absolute path of the folder in which the first command started.
+        echoed: Pairs of folder and command. The folder is the one that the log shows before the command, or empty.
+        folder: Working directory of the first command, as an absolute path.
         builds: The builds before the log.
     """
     watch = Watch(builds)

@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 _SIMULATION_ENDED = "SimFailure"
 """Exception of the test that was running when the simulation ended, and of all tests after it."""
 _STOPPED_BY_LIMIT = "RegressionTerminated"
-"""Exception of the tests after the last one that COCOTB_MAX_FAILURES allows to fail."""
+"""Exception of the tests that do not run because COCOTB_MAX_FAILURES is reached."""
 _TRACEBACK = "Traceback (most recent call last):"
 _NO_REASON = "cocotb 1.x writes no error into its results file, and the log is missing"
 _FACTORY_NUMBER = re.compile(r"_\d{3}$")
-"""Suffix of the tests that a TestFactory makes of one function."""
+"""Matches the number that a TestFactory appends to the names of its tests."""
 _OLD_MESSAGE = re.compile(r"Test failed with (?:COCOTB_)?RANDOM_SEED=\d+$")
-"""Text that cocotb 1.9 writes in place of the error."""
+"""Matches the message that cocotb 1.9 writes instead of the error."""
 
 
 class CocotbTest(Struct, frozen=True, kw_only=True):
     """One cocotb test of one run of a simulator."""
 
     name: str
-    """The test's unique name under the pytest item; with the module only if there are several modules."""
+    """The test's unique name under the pytest item; it includes the module only if there are several modules."""
     bare: str
     """The test's name in cocotb, without the module."""
     module: str
@@ -79,8 +79,8 @@ class CocotbTest(Struct, frozen=True, kw_only=True):
     def entry(self) -> str:
         """Return the test's entry in the results file: `Type: message`, then the traceback.
 
-        If the file has no error (cocotb 1.9) or is missing, the entry is made from the log's lines under the verdict,
-        so that the same failure reads the same either way.
+        If the file is missing or has no error (cocotb 1.9), an equal entry is made from the log's lines under the
+        verdict.
         """
         case = self.case
         message = "" if case is None or _OLD_MESSAGE.match(case.message) else case.message
@@ -99,10 +99,10 @@ def join_tests(
     """Return the tests of a simulation.
 
     Args:
-        cases: The tests of the results file; None without such a file, so that the log decides.
+        cases: The tests of the results file; None without a results file, so that the log decides.
         blocks: The tests of the log.
         modules: The test modules, if known.
-        root: The folder that paths are shown relative to.
+        root: Displayed paths are relative to this folder.
     """
     pairs = list(_matched(cases, blocks)) if cases is not None else [(None, block) for block in blocks]
     several = len(set(modules) or {_module(*pair) for pair in pairs} - {""}) > 1
@@ -111,7 +111,7 @@ def join_tests(
 
 
 def unique_name(name: str, taken: set[str]) -> str:
-    """Return the name, with a number if another test has it: one node id must not stand for two tests."""
+    """Return the name, with a number appended if another test has it, so that no node id is used twice."""
     unique, number = name, 2
     while unique in taken:
         unique, number = f"{name}#{number}", number + 1
@@ -120,7 +120,7 @@ def unique_name(name: str, taken: set[str]) -> str:
 
 
 def _matched(cases: Iterable[Case], blocks: Iterable[LoggedTest]) -> Iterator[Pair]:
-    """Yield each test of the results file with the next test of its name in the log, or with None."""
+    """Yield each test of the results file with the next test of the same name in the log, or with None."""
     waiting: dict[str, deque[LoggedTest]] = defaultdict(deque)
     for block in blocks:
         waiting[block.name].append(block)
@@ -153,7 +153,7 @@ def _test(case: Case | None, block: LoggedTest | None, *, several: bool, taken: 
 
 
 def _mark_not_started(tests: list[CocotbTest]) -> list[CocotbTest]:
-    """Mark the test during which the simulation ended, and those that never began; cocotb reports both alike."""
+    """Mark the test that was running when the simulation ended, and the tests that never began."""
     ended = [test for test in tests if test.failed and test.exception == _SIMULATION_ENDED]
     began = (
         [test for test in ended if test.block is not None and test.block.began]
@@ -183,7 +183,7 @@ def _logged_trace(text: str) -> str:
 
 
 def is_silent(case: Case | None) -> bool:
-    """Return whether a results file lacks a test's error: the file is missing, or cocotb 1.9 wrote it."""
+    """Return whether there is no error on file for a test: no results file exists, or cocotb 1.9 wrote it."""
     return case is None or _OLD_MESSAGE.match(case.message) is not None
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _REPORT = Limits(chars=6 * 1024, head=20, tail=40)
 _EXIT = re.compile(r"SystemExit(?:: -?\d+)?$|\w*ParseError\b")
-"""Exceptions by which cocotb's runner and cocotb-test end an item without results."""
+"""Matches the exceptions that cocotb's runner and cocotb-test raise if a simulation leaves no results."""
 
 
 def build_failed(run: SimulationRun) -> bool:
@@ -46,7 +46,7 @@ def _item_failed(run: SimulationRun) -> bool:
 
 
 def is_unexplained(run: SimulationRun) -> bool:
-    """Return whether something failed that the failures of the tests do not explain."""
+    """Return whether the item failed for another reason than its failed tests."""
     if run.ending.interrupted:
         return False
     failed = any(test.failed for test in run.tests)
@@ -66,7 +66,7 @@ def build_failure(run: SimulationRun) -> Failure:
 
 
 def item_failure(run: SimulationRun) -> Failure:
-    """Return the failure of a simulation that the failures of its tests do not explain."""
+    """Return the failure of the simulation itself, see `is_unexplained`."""
     finished = run.cases is not None or run.main.finished
     trace = None if run.main.blocks else _import_trace(run)
     sentence = None
@@ -91,7 +91,7 @@ def _no_results(run: SimulationRun) -> str:
 
 
 def _ended_unseeded(run: SimulationRun) -> bool:
-    """Return whether a simulation loaded cocotb but ended before cocotb drew a seed, so that no seed made it end."""
+    """Return whether a simulation ended after loading cocotb but before drawing a seed, so that no seed caused it."""
     parts = (run.main, *run.sides)
     return any(one.started for one in parts) and not any(one.seed or one.cocotb or one.blocks for one in parts)
 
@@ -125,7 +125,7 @@ def _own_failure(run: SimulationRun, sentence: str | None, trace: Trace | None, 
 
 
 def refused_item(run: SimulationRun, errors: ErrorLines) -> Failure:
-    """Return the failure of an item without tests that passed, but has error lines while logs are strict."""
+    """Return the failure of a passed item that has error lines but no tests, under strict logs."""
     one = next((one for one in (run.main, *run.sides) if one.errors.count), run.main)
     return run.failure(
         nodeid=run.sim.nodeid,

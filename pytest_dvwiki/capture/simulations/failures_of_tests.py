@@ -58,7 +58,7 @@ def failure_of(run: SimulationRun, test: CocotbTest) -> Failure:
 
 
 def refused_test(run: SimulationRun, test: CocotbTest, errors: ErrorLines) -> Failure:
-    """Return the failure of a test that passed, but has error lines while logs are strict."""
+    """Return the failure of a passed test that has error lines, under strict logs."""
     return run.failure(
         nodeid=run.nodeid_of(test),
         message=errors.text,
@@ -73,7 +73,7 @@ def refused_test(run: SimulationRun, test: CocotbTest, errors: ErrorLines) -> Fa
 
 
 def _unbound_component(run: SimulationRun) -> str | None:
-    """Return a sentence about the first component without an entity, which the log reports before all tests."""
+    """Describe the first component without an entity, which the log reports before all tests; None if there is none."""
     lines = (line for one in (run.main, *run.sides) for _, line in one.preamble)
     found = next(filter(None, map(_unbound().match, lines)), None)
     return f"{found['place']}: no entity was compiled for component {found['name']}" if found else None
@@ -99,7 +99,7 @@ def _command(run: SimulationRun, test: CocotbTest, *, strict: bool = False) -> C
 
 
 def _fails_alone(run: SimulationRun, test: CocotbTest) -> bool:
-    """Return whether a test is likely to fail alone too: False if earlier tests may have contributed to its failure.
+    """Return whether a test is likely to fail on its own, too, because no earlier test can have caused its failure.
 
     An earlier test that failed may have left the design in any state. A test that hangs may wait for something that an
     earlier test has used up, even if that test passed.
@@ -110,7 +110,7 @@ def _fails_alone(run: SimulationRun, test: CocotbTest) -> bool:
 
 
 def _why_ended(run: SimulationRun, test: CocotbTest) -> str | None:
-    """Return a sentence about what ended the simulation during a test; None if the log shows it better."""
+    """Describe what ended the simulation during a test; None if the log shows it better."""
     lines = (*(test.block.lines if test.block is not None else ()), *_ending_lines(run))
     reported_by_design = any(_end_by_the_design().search(line) for _, line in lines)
     if run.cases is not None and not run.ending.abnormal and (reported_by_design or run.ending.bad_status):
@@ -136,7 +136,7 @@ def _frame_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
 
 
 def _place_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
-    """Return the place of a test whose exception has no frame in the user's code."""
+    """Return the source location of a test, for an exception without a frame in the user's code."""
     case, of_limit = test.case, test.exception == reproduce.LIMIT
     # A test's own timeout leaves no traceback, and the test was waiting as a whole: its function is the place.
     function = redact(test.function) if of_limit else ""
@@ -149,7 +149,7 @@ def _place_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
 
 @functools.cache
 def _end_by_the_design() -> re.Pattern[str]:
-    """Return an expression for a line in which the design or its simulator explains why the simulation ended."""
+    """Return an expression that matches a message of the design or simulator about why the simulation ended."""
     return re.compile(simulators.either(lambda tool: tool.fatal, _BY_THE_DESIGN))
 
 

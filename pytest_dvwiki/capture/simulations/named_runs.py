@@ -1,4 +1,4 @@
-"""Runs without a results file whose log or path names the test and the seed, as UVM regressions leave them."""
+"""Runs without a results file, as in UVM regressions; the log or its path shows the test and the seed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.logtext.logs import LogText
 
 _BEGINNING = 8
-"""Number of chunks, of about a megabyte each, at the start of a log; one of them must name the test."""
+"""Number of chunks, of about a megabyte each, at the start of a log that are searched for the test."""
 _TEST_OPTION = "+UVM_TESTNAME="
 _STARTED = "[RNTST]"
 _RUNNING = re.compile(r"\[RNTST\] Running test (?P<test>[\w$:.#()-]{1,200}?)(?:\.\.\.|\s)")
@@ -37,28 +37,28 @@ _OF_ANY_RUN = frozenset(
         "simulation", "simv", "stdout", "test", "tests", "transcript", "vsim", "work", "xrun",
     }
 )  # fmt: skip
-"""Words in the names of run folders and logs that do not tell one test from another."""
+"""Words in folder and log names that do not distinguish tests."""
 _LONGEST_COMMAND = 1 << 16
 _FIELD = re.compile(r"\{(\w+)\}")
 
 
 class NamedRun(Struct, frozen=True, kw_only=True):
-    """The facts in a log, or in its path, about the run that wrote it."""
+    """What a log and its path say about the run."""
 
     test: str
-    """Node id: the folders and log names that all runs of the test share, then the test."""
+    """Node id: the part of the log's path that is the same for all runs of the test, then the test."""
     seed: str | None = None
     simulator: Simulator | None = None
     words: tuple[str, ...] = ()
-    """The command of the simulator as in the log, with the seed that was used; empty if the log does not show it."""
+    """The simulator's command from the log, with the actual seed; empty if the log does not show a command."""
     folder: Path | None = None
-    """Folder in which to run the command; None for the folder of the log."""
+    """Working directory for the command; None for the folder of the log."""
     is_cut_short: bool = False
     """Whether the log of a UVM run shows neither the report summary nor the end of the simulator."""
 
 
 class PathTemplate(Struct, frozen=True):
-    """A template for the end of a log's path, from project.yaml: `{test}.{seed}/run.log`."""
+    """A template for the last part of a log's path, from project.yaml: `{test}.{seed}/run.log`."""
 
     text: str
     expression: re.Pattern[str]
@@ -78,18 +78,18 @@ class PathTemplate(Struct, frozen=True):
         return cls(text, re.compile(f"(?:.*/)?{''.join(shapes.get(part, re.escape(part)) for part in parts)}"))
 
     def named(self, path: str) -> tuple[str, str | None] | None:
-        """Return the test and the seed that a path names; None if the path does not fit the template."""
+        """Return the test and the seed in a path; None if the path does not match the template."""
         found = self.expression.fullmatch(path)
         return (found["test"], found.groupdict().get("seed")) if found else None
 
 
 def named_run(log: LogText, shown: str, templates: Iterable[PathTemplate] = ()) -> NamedRun | None:
-    """Return the facts in a log about its run; None if neither the log nor its path names one test.
+    """Return what a log and its path say about the run; None unless they show exactly one test.
 
     Args:
         log: The log.
         shown: The log's path as displayed, without the date of its run.
-        templates: Templates of the project; the first that fits decides test and seed.
+        templates: Templates of the project; the first that matches gives the test and the seed.
 
     Raises:
         OSError: The log cannot be read.
@@ -128,7 +128,7 @@ def command_of(run: NamedRun, folder: Path, root: Path) -> Command | None:
 
 
 def _read(log: LogText) -> NamedRun | None:
-    """Return the facts in a log, with the bare name of the test; None if it names no test, or several."""
+    """Return what a log says about the run, with the bare name of the test; None unless it shows exactly one test."""
     running: dict[str, None] = {}
     asked: str | None = None
     beginning: list[str] = []
@@ -157,7 +157,7 @@ def _read(log: LogText) -> NamedRun | None:
 
 
 def _telling_lines(text: str) -> list[str]:
-    """Return the lines that may name a command, a seed or a version; a command comes with its continuation lines."""
+    """Return the lines that may show a command (with its continuation lines), a seed or a version."""
     literals = (
         _TEST_OPTION,
         *(option for option, _ in _seed_options()),
@@ -180,7 +180,7 @@ def _telling_lines(text: str) -> list[str]:
 
 
 def _command(lines: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of the simulator's call that names the test or a seed; empty if there is none."""
+    """Return the simulator's call that sets the test or a seed; empty if there is none."""
     marks = (_TEST_OPTION, *(option for option, _ in _seed_options()))
     for line in lines:
         found = _called().match(line)
@@ -211,7 +211,7 @@ def _given_seeds(words: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _seeded(words: Sequence[str], seed: str | None) -> tuple[str, ...]:
-    """Return a command in which the seed that was used replaces the request for a random seed."""
+    """Return a command with the actual seed in place of a request for a random seed."""
     if seed is None:
         return tuple(words)
     fixed = [f"+ntb_random_seed={seed}" if word == "+ntb_random_seed_automatic" else word for word in words]
@@ -261,7 +261,7 @@ def _programs() -> tuple[str, ...]:
 
 @functools.cache
 def _called() -> re.Pattern[str]:
-    """Return an expression for a line that shows the call of a tool, as make, scripts and simulators print it."""
+    """Return an expression that matches a tool's call as printed by make, scripts and simulators."""
     names = "|".join(map(re.escape, sorted([*simulators.owners()], key=len, reverse=True)))
     return re.compile(
         rf"\s*(?:\[[^\]]{{1,40}}\]\s+)?(?:\#\s+|\+\s+|Command:\s+|\$\s+)?(?P<command>(?:\S*/)?(?:{names})(?=\s)[\s\S]*)"

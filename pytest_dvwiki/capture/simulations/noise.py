@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Interest
 
 MOST = 10_000
-"""Maximum number of error lines of one text that are counted."""
+"""Maximum number of error lines that are counted in one log."""
 ROOM = 4096
 """Maximum number of characters of error lines that are kept."""
 _MOST_KINDS = 1024
 _KEPT = 3
-"""Maximum number of error messages that are kept of one text."""
+"""Maximum number of error messages that are kept per log."""
 _LITERALS = ("ERROR", "CRITICAL", "FATAL", "Error", "Failure", "Fatal")
 _ERROR = (
     r"(?:[\d.]+|-\.--)\s*(?:[fpnum]?s|sec|step)\s+(?:ERROR|CRITICAL)\b"  # cocotb, pyuvm
@@ -41,7 +41,7 @@ _TIME = re.compile(r"\bTime: \d")
 
 
 class ErrorLines(Struct, frozen=True):
-    """The error lines of a text."""
+    """The error lines of a log, or of one test in it."""
 
     count: int = 0
     text: str = ""
@@ -63,10 +63,10 @@ NO_ERRORS = ErrorLines()
 
 
 class ErrorCounter:
-    """Counts the error lines of a text that is fed in parts.
+    """Counts the error lines of a log that is fed in parts.
 
     Args:
-        interest: Decides what is benign; if None, every error line counts.
+        interest: Decides what is benign; if None, every error line is counted.
         room: Maximum number of characters to keep.
     """
 
@@ -134,10 +134,10 @@ class ErrorCounter:
 
 
 def error_lines(text: LogText, interest: Interest) -> ErrorLines:
-    """Return the error lines of a whole text.
+    """Return the error lines of a whole log.
 
     Args:
-        text: The text.
+        text: The log.
         interest: Decides what is benign; asked only if a line may be an error.
     """
     counter = ErrorCounter(interest)
@@ -147,7 +147,7 @@ def error_lines(text: LogText, interest: Interest) -> ErrorLines:
 
 
 def _message(lines: list[str]) -> Message | None:
-    """Return the message that begins with the first line, if it is an error."""
+    """Return the message that begins on the first line, if it is an error."""
     message = next(iter(assemble([strip_line(line) for line in lines])), None)
     if message is None or message.first:
         return None

@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.simulations.builds import Setup
 
 _READ_LIMIT = 1 << 20
-"""Maximum number of bytes of a file that are searched for includes and imports."""
+"""Maximum number of bytes of a file that are searched for includes or imports."""
 _DIRECTIVE = re.compile(
     r'//[^\n]*+|/\*(?:.*?\*/|.*+)|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"?'
     r'|`(?:include[ \t]++"(?P<file>[^"\n]++)"|(?P<word>ifdef|ifndef|elsif|else|endif|define)\b[ \t]*+(?P<name>\w*+))',
     re.DOTALL,
 )
-"""A comment, a string, or a directive of Verilog that includes a file or decides what is read."""
+"""Matches a comment, a string, or a Verilog directive for inclusion or conditional compilation."""
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*+[\w.]*+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
 _NAME = re.compile(r"\w+")
 _CONTINUED = re.compile(r"\\\n")
 _UNREAD = frozenset({".c", ".cc", ".cpp", ".h", ".hpp", ".so", ".mk", ".a", ".o"})
-"""Suffixes of files that a compiler lists as dependencies but that are not HDL."""
+"""Suffixes of files among a compiler's dependencies that are not HDL."""
 
 
 def files_read(
@@ -50,8 +50,8 @@ def files_read(
         setup: The design that was built.
         files: Absolute paths of Python files, or a Makefile, that are known to have been read.
         modules: Names of test modules.
-        folder: Absolute path of the folder that the simulation ran in.
-        root: Folder of the project; files outside both the folder and its repository are left out.
+        folder: Working directory of the simulation, as an absolute path.
+        root: Root of the project; files outside its repository, or outside the root if there is none, are left out.
     """
     top = workspace(root)[0]
     base, real = f"{top}{os.sep}", f"{os.path.realpath(top)}{os.sep}"
@@ -74,7 +74,7 @@ def _hdl(setup: Setup, folder: str) -> Iterator[str]:
 
 
 class _Include(NamedTuple):
-    """A file that a source includes, and the macros without which the file is not read."""
+    """An included file, and the macros that must be defined for it to be read."""
 
     file: str
     needs: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class _Include(NamedTuple):
 def _included(setup: Setup) -> Iterator[str]:
     """Yield the files that the sources of a build include.
 
-    A file below an `ifdef` is left out if nothing defines the macro: neither the build's commands nor any source.
+    For Icarus, a file inside an `ifdef` is left out if neither the build's commands nor any source defines the macro.
     """
     found: dict[str, tuple[list[_Include], set[str]]] = {}
 
@@ -135,7 +135,7 @@ def _directives(text: str) -> tuple[list[_Include], set[str]]:
 
 
 def _dependencies(setup: Setup, folder: str) -> Iterator[str]:
-    """Yield the files that a tool lists as read in the dependency files (rules for make) beside its output."""
+    """Yield the files that a tool lists in its dependency files, which are rules for make beside its output."""
     ending = next((tool.dependencies for tool in simulators.tools() if tool.name == setup.simulator), "")
     if not ending or setup.artefact is None:
         return
@@ -156,8 +156,8 @@ def _dependencies(setup: Setup, folder: str) -> Iterator[str]:
 def imported(files: Iterable[str], modules: Iterable[str], folder: str, base: str) -> Iterator[str]:
     """Yield the given files, the test modules, and the project files that the Python files among them import.
 
-    A Makefile may give the simulator a search path of its own. Therefore a module that is in no known folder may be any
-    file of the repository with its name.
+    A Makefile can set the simulator's search path. A module that is in no known folder is therefore looked up by name
+    in the whole repository.
     """
     search = list(dict.fromkeys((folder, *(os.path.abspath(each) for each in sys.path))))  # noqa: PTH100
     search = [each for each in search if f"{each}/".startswith(base)]
@@ -190,7 +190,7 @@ def imported(files: Iterable[str], modules: Iterable[str], folder: str, base: st
 
 
 def _found(module: str, folders: Iterable[str]) -> list[str]:
-    """Return the file of a module in the first folder that has it, in a list; empty if there is none."""
+    """Return a list with the first file of a module in the given folders; empty if there is none."""
     path = module.replace(".", "/")
     for folder in folders:
         for name in (f"{folder}/{path}.py", f"{folder}/{path}/__init__.py"):
@@ -200,7 +200,7 @@ def _found(module: str, folders: Iterable[str]) -> list[str]:
 
 
 def _anywhere(module: str, base: str) -> list[str]:
-    """Return the files of a repository, in any of its folders, that may be a module."""
+    """Return all files of a repository that may be a module."""
     path = module.replace(".", "/")
     ends = (f"/{path}.py", f"/{path}/__init__.py")
     names = _python_files(base).get(path.rpartition("/")[2], ())
@@ -209,7 +209,7 @@ def _anywhere(module: str, base: str) -> list[str]:
 
 @functools.lru_cache(maxsize=4)
 def _python_files(base: str) -> Mapping[str, list[str]]:
-    """Return a map from the last name of a module to its possible files in a repository; empty if git fails."""
+    """Map the last component of a module's name to its possible files in a repository; empty if git fails."""
     listed = git.output(Path(base), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "*.py") or b""
     found: dict[str, list[str]] = {}
     for name in map(os.fsdecode, filter(None, listed.split(b"\0"))):

@@ -1,8 +1,8 @@
-"""Splitting of a cocotb log into its tests, by the messages of its regression manager, not by columns.
+"""Splitting of a cocotb log into its tests, by the messages of cocotb's regression manager, not by columns.
 
-This works for cocotb 1.9 and 2.x with any level and prefix: `running X (i/n)` begins a test, `X passed` or `X failed`
-is its verdict, and the next `running` ends it. At level WARNING there is only `X failed`: then a test extends from the
-end of the previous test to the end of the traceback under its own verdict.
+This works for cocotb 1.9 and 2.x with any log level and prefix. `running X (i/n)` begins a test, `X passed` or `X
+failed` is its verdict, and the next `running` ends it. At level WARNING, the log has only `X failed`. A test then
+extends from the end of the previous test to the end of the traceback under its own verdict.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ NumberedLines = tuple[tuple[int, str], ...]
 
 _MANAGER = "cocotb.regression"
 _LOADED = ("I support registered", "I registered")
-"""Words of the first line that cocotb 2.x and 1.9 print: `VPI support registered`, `VHPI registered`."""
+"""Parts of the first line that cocotb 2.x and 1.9 print: `VPI support registered`, `VHPI registered`."""
 _BY_NAME = (_MANAGER, *_LOADED)
-"""Words that mark a line of the regression manager in a log whose lines contain the manager's name."""
+"""Strings that mark the manager's lines in a log that contains the manager's name."""
 _BY_WORDS = (
     *_BY_NAME,
     "running ",
@@ -45,18 +45,18 @@ _BY_WORDS = (
     "Using Python ",
     "*** [",
 )
-"""Words that mark all lines to examine if the manager's lines lack its name (because of COCOTB_LOG_PREFIX)."""
+"""Strings that mark all lines to examine if the log lacks the manager's name (because of COCOTB_LOG_PREFIX)."""
 _FOLDER = re.compile(r"(?:^|\s)(?:g?make(?:\[\d+\])?: )?(?P<word>Entering|Leaving) directory '(?P<folder>[^']+)'")
 _RUNNER_SAYS = re.compile(r".*?\bRunning command:? (?P<command>.+?)(?: in directory (?P<folder>\S+))?$")
 _SHOWN_UNTIL = 100_000
-"""Maximum number of lines of a log without tests that are searched for commands."""
+"""Number of lines at the start of a log that are searched for commands before the manager's first line."""
 _COMMANDS_LIMIT = 256
 _COMMAND_LIMIT = 1 << 16
 _BY_MANAGER = re.compile(r"\s*[\d.-]+\w*\s+[A-Z]+\s+cocotb\.regression\s+(?:\S+:\d+\s+in \S+\s+)?(?P<message>.*)$")
 _RUNNING = re.compile(r"(?:^|\s)running (?P<name>\S.*) \((?P<index>\d+)/(?P<total>\d+)\)$")
 _SKIPPING = re.compile(r"^skipping (?P<name>.+?)(?: \(\d+/\d+\)|: .*)?$")
 _FOUND = re.compile(r"^Found test (?P<module>\S+)\.(?P<name>[^.\s]+)$")
-"""The only line in which cocotb 1.9 names the module."""
+"""Matches the only line in which cocotb 1.9 shows a test's module."""
 _NOT_STARTED = re.compile(r"^Failed to initialize (?P<name>.+)! \(\d+/\d+\)$")
 _JUDGED = re.compile(r"^(?P<name>.+?) (?P<word>passed|failed|xfailed)(?P<note>: .*| \(result was .*)?$")
 _JUDGED_BY_NAME = re.compile(r"(?:^|\s)(?P<name>\S+) (?P<word>passed|failed|xfailed)(?P<note>: .*| \(result was .*)?$")
@@ -66,10 +66,10 @@ _COCOTB = re.compile(r"(?:Initialized|tests with) cocotb v(?P<version>\d[\w.+-]*
 _PYTHON = re.compile(r"Using Python (?P<version>\d[\w.+-]*) interpreter at ")
 _COMMAND = re.compile(r"Running command (?:\S*/)?(?P<program>[\w.-]+)")
 _RULE = re.compile(r"\*\*\* \[(?:\S*/)?Makefile\.(?P<simulator>\w+):\d+: ")
-"""Make's message that a rule of cocotb's Makefile failed; it names the simulator even under `make -s`."""
+"""Matches make's message that a rule of cocotb's Makefile failed; it shows the simulator even under `make -s`."""
 _TIME = re.compile(r"\s*(?P<value>\d+(?:\.\d+)?)(?P<unit>fs|ps|ns|us|ms|s|sec|step)\s")
 _CONTINUATION = re.compile(r"\s{8}|$")
-"""A line under a verdict; a log line of cocotb begins with at most 5 spaces, Icarus's `Time:` with 7."""
+"""Matches a line under a verdict: log lines of cocotb begin with at most 5 spaces, `Time:` lines of Icarus with 7."""
 
 _LIMITS = Limits()
 _SMALL = Limits(chars=4096, head=4, tail=16, candidates=3, after_mark=20)
@@ -85,11 +85,11 @@ class LoggedTest(Struct, frozen=True, kw_only=True):
     """One test in a log."""
 
     name: str
-    """Name of the test, with the module if the log names the module."""
+    """Name of the test, with its module if the log shows it."""
     lines: NumberedLines = ()
     """Excerpt of the test's lines; empty for a test that passed."""
     line: int | None = None
-    """Line to refer to: the first cause, else the verdict, else the first line."""
+    """Number of the line to refer to: the first cause, else the verdict, else the first line."""
     verdict: int | None = None
     """Number of the line with the verdict; the traceback is below it."""
     judgement: Judgement | None = None
@@ -137,7 +137,7 @@ class Regression(Struct, kw_only=True):
     finished: bool = False
     """Whether the log has the summary of all tests."""
     commands: tuple[tuple[str, str], ...] = ()
-    """Commands of tools in the log outside the tests, each as a pair: its folder (empty if unknown) and its text."""
+    """Commands of tools in the log outside the tests, as pairs of folder (empty if unknown) and command."""
     log: LogText | None = None
     sha256: str | None = None
 
@@ -155,7 +155,7 @@ def read_regressions(
     names: Collection[str] = (),
     failing: Collection[str] | None = None,
 ) -> list[Regression]:
-    """Read a log; return a Regression for each run of a simulator that it shows, and one if it shows none.
+    """Read a log, and return one Regression for each simulator run, but at least one.
 
     Args:
         log: The log.
@@ -177,7 +177,7 @@ def simulator_name(text: str) -> str:
 
 @functools.cache
 def _of_commands() -> tuple[str, ...]:
-    """Return words that mark a line, between tests, in which make or a runner shows a command of a tool."""
+    """Return strings that mark a line in which make or a runner prints a tool's command."""
     names = simulators.programs()
     endings = (f"{name} " for name in names if not any(name != one and name.endswith(one) for one in names))
     return ("ing directory '", *sorted(endings), *(f"/{binary}" for binary in simulators.binaries()))
@@ -185,13 +185,13 @@ def _of_commands() -> tuple[str, ...]:
 
 @functools.cache
 def _hdl_time() -> re.Pattern[str]:
-    """Return an expression for the time with its unit in a simulator's own messages."""
+    """Return an expression that matches the time with its unit in a simulator's own messages."""
     return re.compile(simulators.either(lambda tool: tool.time))
 
 
 @functools.cache
 def _shown() -> re.Pattern[str]:
-    """Return an expression for a line that shows a command of a tool."""
+    """Return an expression that matches a line with a tool's command."""
     names = "|".join(map(re.escape, sorted([*simulators.programs(), *simulators.binaries()])))
     # No possessive group: before Python 3.11.5 it fails to match where its own text can be divided in two ways. Here
     # the text can be divided in one way only; therefore a long list of variables costs no time.
@@ -203,7 +203,7 @@ def _shown() -> re.Pattern[str]:
 
 
 class _OpenBlock:
-    """A test, or the text between tests, that is being read."""
+    """The test, or the part between two tests, that is being read."""
 
     def __init__(self, name: str | None, builder: ExcerptBuilder | None, errors: ErrorCounter, first: int) -> None:
         self.name = name
@@ -244,7 +244,7 @@ class _OpenBlock:
 class _Splitter:
     """Splits a log that is fed chunk by chunk.
 
-    This class is long because each kind of line changes the same state: the open simulation, its tests and what is
+    This class is long because each kind of line changes the same state: the open simulation, its tests and the parts
     between them.
     """
 
@@ -256,7 +256,7 @@ class _Splitter:
         self._now = Regression()
         self._last_index = 0
         self._modules: dict[str, str] = {}
-        """Maps a test to its module, as cocotb 1.9 lists them before the tests."""
+        """Maps a test to its module, from the list that cocotb 1.9 prints before the tests."""
         self._closing = False
         self._named = False
         """Whether the manager's lines contain its name."""
@@ -292,7 +292,7 @@ class _Splitter:
         return self._done
 
     def _command(self, text: str, start: int, end: int) -> int:
-        """Record the command that a line shows, with its continuation lines; return the offset of their end."""
+        """Record the command in a line with its continuation lines, and return the offset of their end."""
         line = text[start:end]
         if "ing directory '" in line and (found := _FOLDER.search(line)):
             if found["word"] == "Entering":
@@ -316,7 +316,7 @@ class _Splitter:
         return end
 
     def _line(self, number: int, text: str) -> None:
-        """Process one line that may be the regression manager's."""
+        """Process one line that may come from the regression manager."""
         line = text.rstrip()
         managed = _BY_MANAGER.match(line)
         message = managed["message"] if managed else None
@@ -383,7 +383,7 @@ class _Splitter:
         self._open.feed(number, text, mark=self._open.judgement == "failed")
 
     def _fact(self, number: int, line: str, message: str | None) -> None:
-        """Record what a line shows about the run itself: versions, seed, simulator, start."""
+        """Record what a line shows about the run: versions, seed, simulator, start."""
         now = self._now
         is_loaded = any(words in line for words in _LOADED)
         if is_loaded and (now.blocks or now.finished or self._open.name is not None):
@@ -433,7 +433,7 @@ class _Splitter:
         self._open.feed(number, text, mark=mark)
 
     def _fullname(self, name: str) -> str:
-        """Return a test's name, with the module if only cocotb's list of tests names the module."""
+        """Return a test's name, with the module from the list that cocotb 1.9 prints."""
         module = self._modules.get(name)
         return f"{module}.{name}" if module and "." not in name else name
 
@@ -450,7 +450,7 @@ class _Splitter:
             end = start
 
     def _switch(self, name: str | None, number: int) -> None:
-        """End the open block, and begin one for a test or, without a name, for the text between tests."""
+        """End the open block, and begin a block for a test or, without a name, for the part between tests."""
         self._finish_open()
         if name is None:
             self._open = self._between(number)
@@ -493,7 +493,7 @@ class _Splitter:
 
 
 def _continuation_end(text: str) -> int:
-    """Return the offset of the first line that no longer belongs to a verdict."""
+    """Return the offset at which the lines under a verdict end."""
     start = 0
     while start < len(text):
         end = text.find("\n", start) + 1

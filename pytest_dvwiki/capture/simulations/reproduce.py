@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LIMIT = "SimTimeoutError"
 """Exception of a test that reached its limit of simulation time."""
 STRICT = ("--dvwiki", "--dvwiki-strict-logs")
-"""Options that repeat a failure that is only due to error lines in the log: without them the test passes."""
+"""Options that are needed to repeat a failure caused only by error lines in the log."""
 VARIABLES = (
     "SIM",
     "TOPLEVEL_LANG",
@@ -53,18 +53,18 @@ VARIABLES = (
 _READ = re.compile(
     r"""(?:\benviron(?:\.(?:get|pop|setdefault))?|\bgetenv)\s*[\[(]\s*["'](\w+)["']|["'](\w+)["']\s+(?:not\s+)?in\s+os\.environ"""
 )
-"""A place where Python asks for an environment variable."""
+"""Matches Python code that reads an environment variable."""
 _OF_MACHINE = re.compile(
     r"(?:PATH|HOME|HOSTNAME|USER|LOGNAME|PWD|OLDPWD|SHELL|TERM|LANG|TMPDIR|TMP|TEMP|DISPLAY|VIRTUAL_ENV|CI"
     r"|(?:COCOTB_)?RANDOM_SEED|(?:DVWIKI|PYTEST|GITHUB|CONDA|SSH|XDG|LC)_.*|_.*)"
 )
-"""Names of variables that describe the machine, or whose value a command gives in another way."""
+"""Matches variables that describe the machine, or that a command sets in another way."""
 _LONGEST_VALUE = 400
 _MOST_READ = 1 << 18
 _CONFIGURATIONS = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 _SECRET_NAME = re.compile(r"(?i)token|passw|secret|credential|licen[cs]e|(?:^|_)key(?:_|$)")
 _KEYWORD = re.compile(r"(?!(?:and|or|not|None|True|False)$)[\w:+.\[\]\\/-]+")
-"""A name that pytest's `-k` accepts as one word."""
+"""Matches a name that pytest's `-k` accepts as one word."""
 _MOST_EXCLUDED = 20
 # Words of pytest's command line that select other tests, or change only what is shown or written.
 _DROPPED = frozenset(
@@ -97,25 +97,25 @@ _SHORT_WITH_VALUE = re.compile(r"-[flqsvx]*[kmnr](?P<value>.*)")
 
 
 class Call(Struct, frozen=True, kw_only=True):
-    """The parts of a session's command line that a rerun of one of its tests has to repeat."""
+    """The parts of a session's call that are needed to rerun one of its tests."""
 
     arguments: tuple[str, ...] = ("pytest",)
-    """Program with its options, without tests."""
+    """Program with its options, but without tests."""
     variables: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
-    """Other variables of the session; a command gets the ones that the test's files ask for."""
+    """Other variables of the session; a command includes those that the test's files read."""
     folder: str = "."
-    """Folder in which the session ran, relative to the top of the repository or, without one, to the workspace root."""
+    """Working directory, relative to the top of the repository or, without a repository, to the workspace root."""
     in_repository: bool = True
     items: str | None = "."
-    """Path from `folder` to the folder that node ids are relative to; None for `make`, which takes no node id."""
+    """Path from `folder` to the folder that node ids start from; None for `make`, which takes no node id."""
     configuration: str | None = None
     """Path from `folder` to pytest's configuration file; None if there is none."""
     here: str = ""
     """Absolute path of `folder`; empty if unknown on this machine."""
 
     def path(self, nodeid: str) -> str:
-        """Return a node id as an argument of a command that runs in the folder."""
+        """Return a node id as an argument for a command in `folder`."""
         file, separator, names = nodeid.partition("::")
         return f"{_path(file, self.folder, self.items or '.')}{separator}{names}"
 
@@ -175,7 +175,7 @@ class Call(Struct, frozen=True, kw_only=True):
 
 @functools.lru_cache(maxsize=16)
 def _above(here: str, folder: str) -> str:
-    """Return the folder that contains `here` under the relative path `folder`."""
+    """Return the folder that the relative path `folder` starts from, given its absolute path `here`."""
     return os.path.normpath(os.path.join(here, os.path.relpath(".", folder)))  # noqa: PTH118
 
 
@@ -189,13 +189,13 @@ def _path(file: str, folder: str, items: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _asked_for(file: str, here: str, items: str | None, top: str, modules: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the environment variables that the Python files of a test ask for.
+    """Return the environment variables that the Python files of a test read.
 
     Args:
-        file: The test's file; the conftest files above it count too.
-        here: The folder that the path of this file is relative to.
-        items: The path from `here` to the folder above which no conftest file counts.
-        top: The folder that contains all imported files that count.
+        file: The test's file; the conftest files above it are searched, too.
+        here: The folder that `file` is relative to.
+        items: Path from `here` to the topmost folder that is searched for conftest files.
+        top: Imported files outside this folder are ignored.
         modules: Names of the test modules.
     """
     from pytest_dvwiki.capture.simulations.reads import imported  # noqa: PLC0415  # loaded only for failures
@@ -211,7 +211,7 @@ def _asked_for(file: str, here: str, items: str | None, top: str, modules: tuple
 def _configuration(
     file: str, arguments: tuple[str, ...], here: str, configuration: str | None, items: str | None
 ) -> tuple[str, ...]:
-    """Return the options that make pytest use the same configuration for a file as in the original call."""
+    """Return the options by which pytest uses the same configuration for a file as in the original call."""
     given = any(re.match(r"-c|--config-file|--rootdir", word) for word in arguments)
     if given or not here:
         return ()
@@ -250,7 +250,7 @@ def pytest_call(
         root: pytest's root folder, which is the workspace root.
         here: The folder in which the session was started.
         configuration: pytest's configuration file.
-        items: The words of the command line that name tests.
+        items: The words of the command line that select tests.
         environment: The environment variables of the session.
         program: The words that start pytest.
     """
@@ -280,11 +280,11 @@ def pytest_call(
 
 
 def options_of(words: Sequence[str], items: Sequence[str] = ()) -> list[str]:
-    """Return the options of a pytest command line on which a test's outcome may depend.
+    """Return the options of a pytest command line that may affect a test's outcome.
 
     Args:
         words: The command line.
-        items: The words of the command line that name tests.
+        items: The words of the command line that select tests.
     """
     kept: list[str] = []
     left = list(items)
@@ -306,7 +306,7 @@ def options_of(words: Sequence[str], items: Sequence[str] = ()) -> list[str]:
 
 
 def with_places(variables: Mapping[str, str], top: Path, here: Path) -> dict[str, str]:
-    """Return variables with the paths below a folder written with `$PWD`, so that they are valid on every machine.
+    """Return variables with paths below a folder rewritten to start with `$PWD`, so that they are valid everywhere.
 
     Parts of PYTHONPATH outside that folder are left out, because they differ from machine to machine.
 
@@ -327,7 +327,7 @@ def with_places(variables: Mapping[str, str], top: Path, here: Path) -> dict[str
 
 
 def _placed(text: str, top: Path, place: Callable[[str], str]) -> str:
-    """Return a text in which the paths below a folder are replaced by `place`."""
+    """Return a string in which each path below a folder is replaced by the result of `place`."""
     return re.sub(
         rf"(?<![\w./-]){re.escape(str(top))}(?:/[^\s:;,'\"]*)?(?![\w.-])", lambda found: place(found[0]), text
     )
@@ -355,7 +355,7 @@ def again(
         call: The call that ran the test.
         nodeid: The pytest item.
         test: Name of the cocotb test inside the item; None for all tests of the item.
-        module: Module of the test, if another module of the item may have a test of that name.
+        module: Module of the test, if another module of the item may have a test of the same name.
         seed: The random seed.
         cocotb: Version of cocotb; 1.x uses other variables.
         strict: Whether the test fails only because of the error lines in its log.
@@ -406,23 +406,23 @@ def native(
 
 
 def _keyword(name: str) -> str:
-    """Return the name of a test for pytest's `-k`, or its function's name if `-k` does not accept the test's name."""
+    """Return a test's name for pytest's `-k`; if `-k` does not accept it, the name of the test's function."""
     return name if _KEYWORD.fullmatch(name) else name.partition("[")[0]
 
 
 def _contains(text: str, part: str) -> bool:
-    """Return whether `part` selects `text` in pytest's `-k` and the two differ."""
+    """Return whether `part` as an argument of pytest's `-k` selects `text`, although the two differ."""
     return part.lower() in text.lower() and part != text
 
 
 def _filter(test: str, module: str | None) -> str:
-    """Return the expression that cocotb searches for in `module.test`."""
+    """Return the value of COCOTB_TEST_FILTER that selects one test."""
     name = re.escape(test)
     return f"^{re.escape(module)}\\.{name}$" if module else f"\\.{name}$"
 
 
 def _filter_of_make(test: str, module: str | None) -> str:
-    """Return the filter for a Makefile, which expands `$` and passes the text to a shell without quotes."""
+    """Return the filter for a Makefile, where make expands `$` and the shell gets the value without quotes."""
     name = f"{module}.{test}" if module else f".{test}"
     safe = "".join(
         char if char.isalnum() or char in "_-/=,:@%" else f"[{char}]" if char in ".+*?" else "." for char in name
@@ -431,13 +431,13 @@ def _filter_of_make(test: str, module: str | None) -> str:
 
 
 def _split(arguments: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words that start a program, and the words after them."""
+    """Split a command line into the words that start the program, and its arguments."""
     start = 3 if tuple(arguments[1:3]) == ("-m", "pytest") else 1
     return tuple(arguments[:start]), tuple(arguments[start:])
 
 
 def masked(text: str) -> str:
-    """Return a text with its secrets masked."""
+    """Return a string with its secrets masked."""
     return redact(text).replace("[redacted]", MASKED)
 
 

@@ -1,7 +1,7 @@
 """Conversion of one cocotb simulation into a Failure per failing test and a Result per test.
 
-The results file says which tests failed, and with which error. The log shows what led to it, which test was running
-when the simulation ended and, if there is no results file, how the tests before it ended.
+The results file lists the failed tests and their errors. The log shows what led to an error, and which test was running
+when the simulation ended. Without a results file, the log also gives the verdicts of the tests.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ class Simulation(Struct, frozen=True, kw_only=True):
     nodeid: str
     """Node id of the pytest item that ran the simulator."""
     root: Path
-    """Folder that paths are shown relative to."""
+    """Displayed paths are relative to this folder."""
     results: Path | None = None
     """Results file that the run should write; it may not exist."""
     logs: tuple[LogText, ...] = ()
-    """Texts of the run, in any order and however divided: captured streams, a log file, a spool."""
+    """Output of the run in any order and division: captured streams, a log file, a spool."""
     regression: Regression | None = None
-    """This run in a log that the caller has already read; `logs` are then not read."""
+    """The run as the caller has already read it from a log; `logs` are then not read."""
     after_others: bool = False
-    """Whether the item ran other simulations before this one; the logs begin with their output."""
+    """Whether the item ran other simulations before this one, so that the logs begin with their output."""
     status: int | None = None
     """Exit status of the simulator, negative for a signal; if None, it is read from `error`."""
     started: float | None = None
-    """Start of the item, seconds since the epoch; an older results file belongs to another run."""
+    """Start of the item, seconds since the epoch; an older results file is from another run."""
     phase: Phase = "call"
     error: str = ""
     """Exception that ended the item, such as 'SystemExit: 1'; empty if the item passed."""
@@ -65,32 +65,32 @@ class Simulation(Struct, frozen=True, kw_only=True):
     strict_logs: bool = False
     """Whether error lines in the log make a passed test fail."""
     failed: bool = False
-    """Whether the simulation counts as failed although the caller saw neither exit status nor exception."""
+    """Whether the simulation is known to have failed, even without an exit status or exception."""
     simulator: str | None = None
     """Name of the simulator if the caller knows it: 'icarus', or its program."""
     modules: tuple[str, ...] = ()
     """Names of the test modules, if known (COCOTB_TEST_MODULES)."""
     cocotb: str | None = None
-    """Version of cocotb that the run's variables show; the log and the results file may show another version."""
+    """Version of cocotb according to the run's variables; a version in the log takes precedence."""
     seed: str | None = None
     setup: Setup | None = None
-    """Design that the simulation ran, if the caller saw the calls of the tools; otherwise the log may show one."""
+    """Design that the simulation ran, if the calls of the tools were observed; otherwise it is taken from the log."""
     builds: Builds | None = None
-    """Builds before the simulation, for a log that shows only the run."""
+    """Builds before the simulation, in case the log shows only the run."""
     folder: Path | None = None
-    """Folder in which the commands that the log shows were started."""
+    """Working directory of the commands in the log."""
     files: tuple[str, ...] = ()
     """Absolute paths of the files that ran the simulation: the item's own file, or the Makefile."""
     duration_s: float = 0.0
     interest: Interest | None = None
     call: Call | None = None
-    """Call that ran the item; if None, the failures have no command."""
+    """Call that ran the item; None if unknown, so that failures have no command to rerun them."""
 
 
 class SimulationOutcome(Struct, frozen=True, kw_only=True):
-    """The result of one simulation; the `Evidence` for a test joins the outcomes of all its simulations.
+    """The failures and results of one simulation; `Evidence` joins them for all simulations of an item.
 
-    If `failures` is empty, a failure of the item is not due to the simulation.
+    If `failures` is empty, the item did not fail because of the simulation.
     """
 
     failures: tuple[Failure, ...] = ()
@@ -103,9 +103,9 @@ class SimulationOutcome(Struct, frozen=True, kw_only=True):
     reads: tuple[str, ...] = ()
     """Files that the simulation read; empty unless the simulation failed."""
     noise_errors: int = 0
-    """Number of error lines of tests that passed; if there are no tests, of the item."""
+    """Number of error lines in passed tests or, if there are no tests, in the whole item."""
     refused: tuple[Failure, ...] = ()
-    """With strict logs, failures of the tests that passed with error lines; not in `failures`."""
+    """With strict logs, failures of passed tests with error lines; not in `failures`."""
     is_one_of_several: bool = False
     """Whether the simulation's logs also hold tests of other simulations, or a build that failed."""
 
@@ -113,8 +113,7 @@ class SimulationOutcome(Struct, frozen=True, kw_only=True):
 def collect(sim: Simulation) -> SimulationOutcome:
     """Return the failures of a simulation with their evidence, and the results of its tests.
 
-    Memory does not grow with the size of the log. A log that cannot be opened counts as missing, and a results file
-    that cannot be read counts as not written.
+    Memory does not grow with the size of the log. A log or results file that cannot be read is treated as missing.
     """
     return _outcome(SimulationRun(sim))
 
@@ -156,9 +155,9 @@ def _result_of(
 
 
 def _errors(run: SimulationRun) -> dict[str, ErrorLines]:
-    """Return a map from each test that passed to its error lines, if any; if there are no tests, the key is empty.
+    """Map each passed test with error lines to these lines; if there are no tests, the key is empty.
 
-    Error lines outside the tests, as at time 0 or from a final block, count for the last test that passed.
+    Error lines outside the tests, as at time 0 or from a final block, are added to the last test that passed.
     """
     outside = next((one.errors for one in (run.main, *run.sides) if one.errors.count), NO_ERRORS)
     passed = [test for test in run.tests if test.outcome == "passed"]

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command, Interest, Phase, Source
 
 _CLOCK_TOLERANCE = 1.0
-"""Seconds by which a file system's clock may be behind."""
+"""Maximum number of seconds that a file system's clock may lag behind."""
 _MESSAGE_LIMIT = 4096
 _SIDE_CHARS = 8 * 1024
-"""Maximum number of characters of all streams other than the one with the tests."""
+"""Maximum number of characters from all streams except the one with the tests."""
 
 
 class SimulationRun:
@@ -73,7 +73,7 @@ class SimulationRun:
 
     @functools.cached_property
     def unseeded(self) -> str:
-        """Return the file that draws the stimulus without a seed; empty if none is known to do so."""
+        """Return the file that draws stimulus independent of cocotb's seed; empty if none is known."""
         from pytest_dvwiki.capture.simulations.unseeded import draws_unseeded  # noqa: PLC0415  # only for failures
 
         return draws_unseeded(self.reads, workspace(self.sim.root)[0])
@@ -144,7 +144,7 @@ class SimulationRun:
         return sentence(self.ending, simulator=name, test=test, time=time, finished=finished)
 
     def run_excerpt(self, sentence: str | None) -> list[Excerpt]:
-        """Return the plugin's own sentence about a simulation as an excerpt, in a list."""
+        """Return a list with an excerpt for the plugin's sentence about a simulation; empty without a sentence."""
         return [Excerpt(source="run", lines=((1, redact(sentence)),))] if sentence else []
 
     def texts(self) -> list[Excerpt]:
@@ -159,7 +159,7 @@ class SimulationRun:
         return [excerpt for found in excerpts for excerpt in found]
 
     def log_excerpt(self, one: Regression, lines: NumberedLines) -> list[Excerpt]:
-        """Return lines of a log as an excerpt, in a list; empty for blank lines."""
+        """Return a list with an excerpt of the given lines of a log; empty if they are blank."""
         if self.ending.signal is not None:
             # The sentence about the simulator describes the signal better than make's line.
             lines = tuple((number, line) for number, line in lines if status_in((line,)) is None)
@@ -185,7 +185,7 @@ class SimulationRun:
         return next((test for test in self.tests if test.failed), None)
 
     def _find_setup(self) -> Setup:
-        """Return the design that the simulation ran, from the calls that the caller saw, else from the log."""
+        """Return the design that the simulation ran, from observed tool calls, else from commands in the log."""
         sim = self.sim
         seen = sim.setup or UNKNOWN
         shown = next((one.commands for one in (self.main, *self.sides) if one.commands), ())
@@ -203,12 +203,12 @@ class SimulationRun:
 
 
 def _ended_by_itself(test: CocotbTest) -> bool:
-    """Return whether a test ended before a person interrupted the simulation, and not by the interrupt itself."""
+    """Return whether a test ended before the user interrupted the simulation, and not by the interrupt itself."""
     return test.started and not test.unfinished and test.exception != "KeyboardInterrupt"
 
 
 def _fresh_results(sim: Simulation) -> tuple[tuple[Case, ...] | None, ResultsError | None]:
-    """Return the tests of the results file or None, and the error if the file cannot be used."""
+    """Return the tests of the results file (None if missing or outdated), and the error if the file cannot be used."""
     if sim.results is None:
         return None, None
     try:
@@ -222,9 +222,9 @@ def _fresh_results(sim: Simulation) -> tuple[tuple[Case, ...] | None, ResultsErr
 
 
 def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regression, tuple[Regression, ...], bool]:
-    """Return the part of the logs with the tests of this simulation, and the last part of each other log.
+    """Return the regression with this simulation's tests, and the regressions in other logs.
 
-    Also tell whether one of the logs holds the tests of several simulations, or a build that failed.
+    The third value is whether one of the logs holds tests of several simulations, or a failed build.
     """
     names = {name for case in cases or () for name in (case.fullname, case.name)}
     failing = {
@@ -266,13 +266,13 @@ def _weight(one: Regression, names: set[str]) -> tuple[int, int, bool, bool]:
 
 
 def _last_lines(logs: Iterable[Regression]) -> Iterator[str]:
-    """Yield the lines of logs in which make may report how its command ended."""
+    """Yield the lines of logs that may be make's report about a failed command."""
     for one in logs:
         yield from (line for _, line in (*one.rest, *(one.blocks[-1].lines if one.blocks else one.preamble)))
 
 
 def _fitting(lines: NumberedLines, chars: int) -> NumberedLines:
-    """Return as many of the last lines as fit into a number of characters."""
+    """Return the last lines that fit into a number of characters."""
     fitting: list[tuple[int, str]] = []
     for number, line in reversed(lines):
         chars -= len(line) + 1
@@ -283,7 +283,7 @@ def _fitting(lines: NumberedLines, chars: int) -> NumberedLines:
 
 
 def excerpts_of(source: Source, text: str, interest: Interest | None, limits: Limits) -> list[Excerpt]:
-    """Return the excerpt of a text in memory, in a list; empty for a blank text."""
+    """Return a list with an excerpt of a string; empty for a blank string."""
     if not text.strip():
         return []
     builder = ExcerptBuilder(interest, limits)

@@ -1,6 +1,6 @@
 """Tests under cocotb's own pytest plugin that were running when the simulation ended.
 
-Such a test reports only that it began; only the process that ran the simulator saw how it ended.
+These tests report only that they began; the process that ran the simulator knows how they ended.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PROGRESS = re.compile(
     r"^[.FEsxXRu]{1,200}(?=(?:ERROR|FATAL|WARNING|INFO): |%(?:Error|Warning)| +-?[\d.-]+[munpf]?s |UVM_)"
 )
 _NO_RESULTS = "no results file was written"
-"""Start of the plugin's own sentence about a simulation that ended early without an error."""
+"""Start of the plugin's sentence about a simulation that ended early without an error."""
 
 
 class UnfinishedTest(Struct, frozen=True):
@@ -35,9 +35,9 @@ class UnfinishedTest(Struct, frozen=True):
     """Node id of the item that runs the simulator."""
     seed: str | None = None
     sim_time: str | None = None
-    """Simulation time at which the test began."""
+    """Simulation time at the start of the test."""
     first_line: int | None = None
-    """Line of the simulator's output at which the test began."""
+    """Number of the output line at the start of the test."""
     command: Command | None = None
 
     @property
@@ -47,7 +47,7 @@ class UnfinishedTest(Struct, frozen=True):
 
 
 def cut_off(failure: Failure, unfinished: UnfinishedTest) -> Failure:
-    """Return the failure of a test during which the simulation ended.
+    """Return the failure of a test that was running when the simulation ended.
 
     Args:
         failure: The failure of the whole simulation.
@@ -86,7 +86,7 @@ def without_progress(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str],
 
 
 def _with_test(sentence: str, unfinished: UnfinishedTest) -> str:
-    """Return a sentence about the end of a simulation, with the test and a time added if the sentence lacks them."""
+    """Add the test and a time to a sentence about the end of a simulation, if it lacks them."""
     began = f", which began at {unfinished.sim_time}" if unfinished.sim_time else ""
     if sentence.startswith(_NO_RESULTS):
         return f"simulation ended before {unfinished.name} was done{began}"

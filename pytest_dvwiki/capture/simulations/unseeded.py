@@ -1,4 +1,4 @@
-"""Stimulus that cocotb's seed does not repeat: from `numpy.random`, or from a testbench that has a seed of its own."""
+"""Stimulus that cocotb's seed does not reproduce: from `numpy.random`, or from a testbench with its own seed."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _TAKES_SEED = frozenset(
 )
 """Functions that take a seed from the operating system if the caller gives none."""
 _STATE = frozenset({"seed", "set_state"})
-"""Functions that set the state shared by the module's functions."""
+"""Functions that set the state of numpy's global generator."""
 _OWN_SEED = re.compile(r"""(?:environ\.get\(|environ\[|getenv\()\s*["'](?!(?:COCOTB_)?RANDOM_SEED["'])\w*SEED""")
-"""A place where Python asks for a seed other than cocotb's."""
+"""Matches Python code that reads a seed other than cocotb's from the environment."""
 _SETS_SEED = re.compile(r"\brandom\.(?:seed|Random)\(\s*[^\s\d)]")
 _NO_DRAW = frozenset({"Generator", "BitGenerator", "get_state", "get_bit_generator", "set_bit_generator"})
 
 
 def draws_unseeded(files: Iterable[str], top: Path) -> str:
-    """Return the first file that draws numbers which cocotb's seed does not repeat; empty if no file does.
+    """Return the first file that draws numbers independent of cocotb's seed; empty if no file does.
 
-    These are numbers from numpy without a seed, and numbers from `random` with a seed that an environment variable
-    gives: most runners choose a new value for each run.
+    The file uses numpy without a seed, or `random` with a seed from another environment variable. Most runners set this
+    variable to a new value for each run.
 
     Args:
         files: The files that a simulation read, relative to the top of the repository.
