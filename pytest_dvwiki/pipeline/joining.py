@@ -1,0 +1,65 @@
+"""Causes that share a page, joined as outputs show them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.causes.history import History
+    from pytest_dvwiki.model import Occurrence
+
+
+def as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
+    """Join the causes that share a page, as outputs show them; a joined cause is new only if all its parts are."""
+    groups: dict[str, list[Cause]] = {}
+    names: dict[str, str] = {}
+    for cause in causes:
+        if cause.occurrence.fingerprint not in names:
+            prints, pages = history.names(cause.occurrence.fingerprint, None)
+            names |= dict.fromkeys(prints, pages[0] if pages else prints[0])
+        groups.setdefault(names[cause.occurrence.fingerprint], []).append(cause)
+    named = Counter(names.values())
+    # A new cause with one name only was not joined to another one.
+    shown = (
+        _known_by_now(_joined(group), history) if named[name] > 1 else _joined(group) for name, group in groups.items()
+    )
+    return tuple(sorted(shown, key=lambda cause: -len(cause.occurrence.tests)))
+
+
+def _known_by_now(cause: Cause, history: History) -> Cause:
+    """Return a cause as known if archiving this run has joined it to a cause on record."""
+    found = before(history.cause(cause.name), cause.occurrence) if cause.news == "NEW" else None
+    return cause if found is None else replace(cause, news="KNOWN", history=found.history, page=found.page)
+
+
+def before(known: Cause | None, occurrence: Occurrence, *, is_report: bool = False) -> Cause | None:
+    """Return a cause as it was before its newest run, which is on record; None if that run was its first."""
+    if known is None or known.history is None or known.history.runs < 2:  # noqa: PLR2004
+        return None
+    history = known.history
+    tests = max(0, history.tests - len(occurrence.tests))
+    return replace(
+        known, history=replace(history, runs=history.runs - 1, tests=tests, reports=history.reports - is_report)
+    )
+
+
+def _joined(causes: Sequence[Cause]) -> Cause:
+    first = causes[0]
+    if len(causes) == 1:
+        return first
+    tests = sorted((test for cause in causes for test in cause.occurrence.tests), key=lambda test: test.nodeid)
+    known = next((cause for cause in causes if cause.news != "NEW"), first)
+    return replace(
+        first,
+        occurrence=replace(first.occurrence, tests=tuple(tests)),
+        news=known.news,
+        history=known.history,
+        page=known.page,
+        waived=tuple(each for cause in causes for each in cause.waived),
+    )

@@ -1,0 +1,94 @@
+"""Causes of runs that are on record already, as the outputs show them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from pytest_dvwiki.causes.cause import Cause
+from pytest_dvwiki.pipeline.archiving import Archived, shown
+from pytest_dvwiki.pipeline.causes import causes_of
+from pytest_dvwiki.pipeline.joining import before
+from pytest_dvwiki.pipeline.returns import CauseOfRun
+from pytest_dvwiki.pipeline.waiving import waived_in
+from pytest_dvwiki.triage.settle import settle
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.model import News, Occurrence, Run, RunRecord
+    from pytest_dvwiki.pipeline.services import Services
+
+
+def recalled(run: Run, services: Services, archived_as: str) -> Archived:
+    """Classify the failures of artefacts that are already archived; write nothing, and report no failure as new.
+
+    Args:
+        run: The data of the artefacts.
+        services: Classifier and history.
+        archived_as: The runs whose records hold the artefacts.
+    """
+    settings, classifier, history = services.settings, services.classifier, services.history
+    verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
+    causes = causes_of(
+        run.failures,
+        verdicts,
+        history,
+        root=settings.layout.root,
+        lacks=lambda _: False,
+        cause_of=lambda each: CauseOfRun(history.cause_of(each, "")),
+        in_full=classifier.in_full,
+    )
+    waived, _ = waived_in(run, verdicts, services)
+    return Archived(
+        causes=tuple(
+            replace(
+                cause,
+                occurrence=_with_origin_on_record(cause),
+                news="KNOWN",
+                archived_as=archived_as,
+                waived=tuple(each for each in waived if each.fingerprint == cause.occurrence.fingerprint),
+                page_to_read=shown(settings.layout, cause.page.path if cause.page else None),
+            )
+            for cause in causes
+        )
+    )
+
+
+def _with_origin_on_record(cause: Cause) -> Occurrence:
+    """Return the occurrence of a cause with the origin on record: artefacts do not tell what changed before."""
+    return replace(cause.occurrence, origin=cause.history.origin) if cause.history is not None else cause.occurrence
+
+
+def causes_of_record(record: RunRecord, services: Services, *, is_archived: bool = False) -> tuple[Cause, ...]:
+    """Return the causes of a record, with what is new about them compared with the other records of the archive.
+
+    Args:
+        record: The record.
+        services: The history.
+        is_archived: Whether the history already contains the record, as the newest one.
+    """
+    history, causes = services.history, []
+    for occurrence in record.occurrences:
+        fingerprint = occurrence.fingerprint
+        changes = [row for row in record.since_fix if row.fingerprint == fingerprint]
+        without_fix = fingerprint in record.without_fix
+        name = history.cause_of(occurrence, record.task_id, changes, without_fix=without_fix)
+        found = known = history.cause(name)
+        if is_archived:
+            known = before(found, occurrence, is_report=record.caller_task is not None)
+        cause = known or Cause(name=name, occurrence=occurrence, page=found.page if found else None)
+        news: News = "REGRESSED" if fingerprint in record.regressed else "KNOWN" if known else "NEW"
+        names = {fingerprint, name, history.reference(name)}
+        cause = replace(
+            cause,
+            occurrence=occurrence,
+            news=news,
+            fix_in_place=changes[0].in_place if len(changes) == 1 else None,
+            changed_since_fix=bool(changes),
+            matrix=(),  # the matrix knows only runs on record here
+            waived=tuple(each for each in record.waived if each.fingerprint == fingerprint),
+            first_bad=next((each for each in record.first_bad if each.fingerprint in names), cause.first_bad),
+            page_to_read=shown(services.settings.layout, cause.page.path if cause.page else None),
+        )
+        causes.append(cause)
+    return tuple(causes)
