@@ -546,7 +546,7 @@ def _share_budget(values: dict[str, Any]) -> None:
     if left < 0:
         shares = ", ".join(f"{name} {value}" for name, value in given.items())
         raise SettingsError(
-            f"max_context_tokens is {whole}, less than its shares together ({shares}); raise it, or lower a share"
+            f"max_context_tokens is {whole}, less than the sum of its shares ({shares}); raise it, or lower a share"
         )
     for name in names:
         values[name] = given.get(name, min(whole // 4, left // max(1, len(names) - len(given))))

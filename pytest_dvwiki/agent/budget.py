@@ -64,9 +64,9 @@ def fit(blocks: Sequence[PromptBlock], budget: int, more: int = 0, count: Count 
     Args:
         blocks: The blocks, the best first.
         budget: Maximum number of tokens.
-        more: Number of other hits that have no block; they count as left out.
+        more: Number of further hits without a block, to be reported as left out.
         count: Counts tokens.
-        share: Text that says which share of a larger budget this one is; empty if it is not a share.
+        share: A note that the budget is a share of a larger budget; empty if it is not.
 
     Returns:
         Each block in the longest form that fits, then a line that says what was left out, if anything. If the best
@@ -106,7 +106,7 @@ def fit_table(header: str, rows: Sequence[str], budget: int, count: Count = by_r
         rows: The rows, the best first.
         budget: Maximum number of tokens.
         count: Counts tokens.
-        share: Text that says which share of a larger budget this one is; empty if it is not a share.
+        share: A note that the budget is a share of a larger budget; empty if it is not.
 
     Returns:
         The rows that fit, then a line that says how many were left out, if any. If the header and the first row do not

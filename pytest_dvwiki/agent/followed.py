@@ -1,4 +1,4 @@
-"""A wiki for a process that answers many queries: a thread checks the files for changes, so that no query has to."""
+"""A wiki for a process that answers many queries: a background thread checks the files for changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _logger = logging.getLogger(__name__)
 
 
 class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
-    """A wiki whose caches and search index a thread keeps up to date, from the first query until it is closed.
+    """A wiki with a thread that updates its caches and search index, from the first query until `close` is called.
 
     Args:
         layout: Where the wiki is; it need not exist yet.

@@ -30,7 +30,7 @@ class PromptLoader:
 
     Args:
         config: Which wiki to read, and the token budgets; a wiki that is not `enabled` is not read.
-        profile: Maps placeholders to strings: the caller's own, and defaults for when the wiki has no answer.
+        profile: Values of the caller's own placeholders, and defaults for when the wiki has no answer.
         followed: The same wiki, kept open between queries; if None, each query opens the wiki.
     """
 

@@ -258,7 +258,7 @@ class PageBlocks:
             yield f"Scenario: {scenario}"
 
     def _clarifications(self, page: PageSummary) -> tuple[str, ...]:
-        """Return the clarifications on a specification page, the newest last; without any, the text of the page."""
+        """Return the clarifications on a specification page, newest last, or the page's text if there are none."""
         lines = [line.strip() for line in self._section(page, spec.SECTION).splitlines() if line.strip()]
         if not lines:
             body = plain(pages.read(outside.read(self._layout.wiki, page.path)).body)
@@ -277,7 +277,7 @@ class PageBlocks:
 
 
 def family(history: WikiHistory, page: PageSummary) -> list[PageSummary]:
-    """Return all pages that share the cause of a page; the page that keeps the cause comes first."""
+    """Return all pages with the same cause as a page; the page that keeps the cause comes first."""
     return history.page_cache.causes.pages_of(*page.fingerprints()) or [page]
 
 

@@ -1,7 +1,7 @@
 """Wiki knowledge as text for a prompt, within a token budget.
 
-Log text is fenced and introduced as quoted data with its source. The header of the best hit is always included, and the
-last line says what the budget left out.
+Log text is fenced and introduced as quoted data with its source. The header of the best hit is included even if it has
+to be cut, and the last line says what the budget left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers queries about the wiki, each with text for a prompt within its budget."""
+"""Answers queries about the wiki with text for prompts, within token budgets."""
 
 from __future__ import annotations
 

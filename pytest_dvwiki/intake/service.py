@@ -78,8 +78,8 @@ class WikiIngestService:
 
     Args:
         wiki_config: The wiki. The caller checks its `enabled` and `auto_ingest`; this class does not.
-        llm: A model for reports without failures that rules can find, and for lessons from transcripts; None for rules
-            alone.
+        llm: A model that extracts lessons from transcripts, and failures from reports in which rules find none; None
+            for rules alone.
     """
 
     def __init__(self, wiki_config: WikiConfig, llm: Model | None = None) -> None:
@@ -421,7 +421,7 @@ def _known(layout: Layout, identity: str) -> RunRecord | None:
 
 
 def _moment(layout: Layout, coverage: Sequence[BinRow]) -> str:
-    """Return the current time, or one second after the bins' newest report if that is later: reports stay in order."""
+    """Return the current time, but at least one second after the bins' newest report, to keep reports in order."""
     if not coverage:
         return now()
     with WikiHistory(layout) as history:

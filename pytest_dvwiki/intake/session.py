@@ -76,7 +76,7 @@ class SessionReader:
         return [self._named(each) for each in with_judgements(found[:MOST], groups(classification)[:MOST])]
 
     def _named(self, failure: dict[str, str]) -> dict[str, str]:
-        """Add to a failure the label of its message if it states none, and its fingerprint if that is on record."""
+        """Add to a failure what its message shows: the label if missing, and the fingerprint if it is on record."""
         lines = lines_of(failure)
         verdict = self._verdict("\n".join(lines)) if lines else None
         if verdict is None:

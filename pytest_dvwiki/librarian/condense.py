@@ -162,7 +162,7 @@ def _merge(
 def _merged(
     layout: Layout, result: CompiledLessons, claim: Claim, group: Sequence[Lesson], resolves: Callable[[str], bool]
 ) -> tuple[Lesson | None, list[Lesson]]:
-    """Return the lesson made from a claim, and the lessons that it replaces; None and no lessons if it is refused."""
+    """Return the lesson made from a claim and the lessons that it replaces; None and no lessons for a refused claim."""
     cited = [each for each in group if each.id in claim.of]
     made = topic.lesson(redact(claim.title), redact(claim.text), ())
     parts = [each for each in cited if _states(made, each)]
@@ -176,7 +176,7 @@ def _merged(
     elif not any(resolves(task) for each in parts for task in each.tasks):
         refusal = "none of the runs that the replaced lessons cite is on record"
     elif not known(layout, names):
-        refusal = "it keeps no file, signal or other name of the project from the lessons that it would replace"
+        refusal = "it mentions no file, signal or other name of the project from the lessons that it would replace"
     if refusal:
         result.refused.append(f"{made.title!r}: {refusal}")
         return None, []
@@ -199,7 +199,7 @@ def _prose_of(lesson: Lesson) -> frozenset[str]:
 
 
 def _renamed(lesson: Lesson, former: Collection[str], name: str) -> Lesson:
-    """Return a lesson with its links to the replaced lessons `former` redirected to the lesson `name`."""
+    """Redirect a lesson's links from the replaced lessons `former` to the lesson `name`."""
     return replace(
         lesson,
         supersedes=tuple(dict.fromkeys(name if each in former else each for each in lesson.supersedes)),

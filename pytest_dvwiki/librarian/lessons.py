@@ -228,7 +228,7 @@ def learn(
         layout: Where the wiki is.
         drafts: The lessons.
         source: The content of the lessons' citation; see `topic.source`.
-        model: Decides whether two lessons that share words are the same; if None, only nearly equal lessons are.
+        model: Decides whether lessons with common words are the same; if None, only nearly equal lessons are the same.
         by: The model that wrote the lessons; empty if no model did. A model's lessons are marked as unreviewed.
 
     Raises:

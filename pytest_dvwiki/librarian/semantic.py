@@ -84,7 +84,7 @@ class _Judgement(msgspec.Struct):
 
 
 class _Comparison(Struct, frozen=True):
-    """The claims of a page, and the source files that they are compared with."""
+    """The claims of a page, and the source files to compare them with."""
 
     page: str
     claims: tuple[PageClaim, ...]
@@ -179,7 +179,7 @@ def _due(settings: LibrarianSettings) -> Iterator[_Comparison]:
 
 
 def _is_old(page: PageSummary, text: PageText, days: int) -> bool:
-    """Return whether the earliest date on a page is at least `days` days ago; a page without dates counts as old."""
+    """Return whether the earliest date on a page is at least `days` days ago; true for a page without dates."""
     named = [page.text("first_seen")[:10], *_DAY.findall(text.raw)]
     found = []
     for each in named:

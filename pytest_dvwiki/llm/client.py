@@ -102,7 +102,7 @@ class Client:
         """The earliest time of the next call that the rate limit allows."""
 
     def complete(self, prompt: str, *, system: str = "", step: str = "", max_tokens: int = 4096) -> Answer:
-        """Return the answer of the first backend that gives one.
+        """Ask the backends in order, and return the first answer.
 
         Raises:
             LimitError: The run has used up its calls or tokens.

@@ -68,7 +68,7 @@ class LibrarianSettings:
 
     layout: Layout
     backends: tuple[Backend, ...] = ()
-    """The backends in the order in which they are tried; `none` and the entries after it are left out."""
+    """The backends in the order in which they are tried, up to the first `none`."""
     rules: bool = True
     """Whether rules take over if no backend answers: true if the list contains `none` or is empty."""
     threshold: int = option("int", default=5, help="Minimum number of lessons that a topic needs to be compiled.")
@@ -80,7 +80,7 @@ class LibrarianSettings:
     transcript_limit: int = option(
         "int",
         default=40_000,
-        help="Maximum number of characters that are read from a transcript: the last messages that fit.",
+        help="Maximum number of characters read from the end of a transcript.",
     )
     minimum_age: int = option(
         "int", default=30, help="Minimum age in days of the pages that `dvwiki drift --semantic` looks at."

@@ -21,7 +21,7 @@ class McpTool(NamedTuple):
     arguments: Schema
     required: tuple[str, ...]
     answer: Schema
-    """The keys of the tool's answer, without those common to all answers."""
+    """The keys of the tool's answer, apart from the keys common to all answers."""
     writes: bool = False
 
     def input_schema(self, projects: list[str]) -> Schema:

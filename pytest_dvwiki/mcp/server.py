@@ -217,7 +217,7 @@ class WikiServer:
                 listed.setdefault(uri, resource)
         first = params.cursor if params is not None else None
         if first is not None and not first.isdecimal():
-            raise MCPError(types.INVALID_PARAMS, "the server never gave this cursor; list again without a cursor")
+            raise MCPError(types.INVALID_PARAMS, "unknown cursor; list again without a cursor")
         end = int(first or 0) + _MOST_LISTED
         shown = list(listed.values())[end - _MOST_LISTED : end]
         return types.ListResourcesResult(resources=shown, next_cursor=str(end) if end < len(listed) else None)

@@ -38,7 +38,7 @@ def age(since: str, day: date) -> str:
 
 
 def tag(page: PageSummary, day: date, since: str | None = None) -> str:
-    """Return a page's age in words, with the number of later runs that saw the same: `stable for 2 months (+3)`.
+    """Return a page's age and how many later runs confirmed its content, as in `stable for 2 months (+3)`.
 
     Args:
         page: The page.

@@ -39,7 +39,7 @@ class CausePages:
         """Cache of `_current_name`."""
 
     def forget_paths(self) -> None:
-        """Clear the cached page paths, because bug pages have changed or are about to change."""
+        """Clear the cached page paths; to be called when bug pages change."""
         self._paths.clear()
         self._of_runs = None
 
@@ -102,7 +102,7 @@ class CausePages:
         return sorted(found.values(), key=self._seniority)
 
     def _seniority(self, page: PageSummary) -> tuple[bool, bool, str, str]:
-        """Return a sort key that puts first the page to keep: neither replaced nor joined, oldest, then by name."""
+        """Return a sort key that puts the page to keep first."""
         day = bug_date(page.name) or page.text("first_seen").replace("-", "")
         return page.leads_to != "", self.is_joined(page), day, page.name
 
@@ -113,7 +113,7 @@ class CausePages:
     def _kin(
         self, fingerprints: Sequence[str], names: Sequence[str], paths: Sequence[str], *, beside: Iterable[str] = ()
     ) -> list[PageSummary]:
-        """Return pages that have one of the fingerprints, lead to one of the page names, or are at one of the paths.
+        """Return pages that have one of the fingerprints, point to one of the page names, or are at one of the paths.
 
         A page at one of `paths` is returned only if it has a cause. Pages in `beside` are skipped.
         """

@@ -57,7 +57,7 @@ class WikiConfig(Struct, frozen=True):
             raise SettingsError("max_context_tokens and its shares cannot be negative")
         if sum(self._given().values()) > self.max_context_tokens:
             raise SettingsError(
-                f"max_context_tokens is {self.max_context_tokens}, less than its shares together ({self._given()});"
+                f"max_context_tokens is {self.max_context_tokens}, less than the sum of its shares ({self._given()});"
                 " raise it, or lower a share"
             )
 

@@ -5,7 +5,7 @@ Two causes are alike if the records show all of the following; that is a hint, n
 * same label: the same subtype, and the same pattern if a pattern matched both;
 * same wording: apart from values, file names and severities, the two messages share at least four in five of their
   words, and at least three words;
-* same test: some test failed with both, or the cause to compare has no test;
+* same test: some test failed with both causes, or the given cause has no test;
 * never in one run: two checks of one testbench sooner or later fail in the same run, but a message and its reworded
   form cannot.
 
@@ -33,7 +33,7 @@ SHARE = 0.8
 FEWEST = 3
 DISTINCT = "distinct_from"
 _TESTS = 20
-"""Maximum number of a cause's tests to search for other causes; the tests failed together, so a few are enough."""
+"""Maximum number of a cause's tests to look up. They failed together, so a few are enough to find other causes."""
 _MOST = 50
 """Maximum number of other causes that a cause is compared with."""
 _WORD = re.compile(r"[A-Za-z_][\w$-]*(?:\.[\w$-]+)*")
@@ -84,7 +84,7 @@ def first_seen(archive: Archive, page: PageSummary) -> str:
 
 
 def _candidates(archive: Archive, occurrence: Occurrence, mine: Sequence[str]) -> list[str]:
-    """Return up to `_MOST` causes to compare: of the same subtype, and seen in one of the same tests, newest first.
+    """Return up to `_MOST` causes of the same subtype that were seen in one of the same tests, newest first.
 
     If the occurrence has no test, all causes of its subtype are considered. Causes that ever failed in the same run as
     the causes in `mine` are left out.

@@ -29,7 +29,7 @@ _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP}
 
 @contextlib.contextmanager
 def locked(wiki: Path, timeout: float = TIMEOUT_S) -> Iterator[None]:
-    """Hold the wiki's lock; the operating system releases it when the process ends, however it ends.
+    """Hold the wiki's lock; the operating system releases it even if the process is killed.
 
     Args:
         wiki: The wiki's folder; created if missing.
@@ -79,7 +79,7 @@ def _in_turn(lock: FileLock, turnstile: FileLock, timeout: float) -> None:
     """Take the lock while holding a second lock, which marks this process as the next in line.
 
     Waiting processes poll. Without the second lock, a process that releases the lock and wants it back at once, such as
-    an ingest of many runs, would always win, and the others would starve.
+    an ingest of many runs, would always win, and other processes would starve.
     """
     deadline = time.monotonic() + timeout
     with turnstile.acquire(timeout=timeout, poll_interval=_POLL_S):

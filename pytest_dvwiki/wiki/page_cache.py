@@ -150,7 +150,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
 
     @contextlib.contextmanager
     def writing(self, path: str) -> Iterator[None]:
-        """Keep a write by this process from causing the page's folder to be read again.
+        """Prevent a page's folder from being read again after a write by this process.
 
         A folder that somebody else changed before is still read again.
         """
@@ -219,7 +219,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return found[0] if len(found) == 1 else None
 
     def standing(self, categories: Sequence[str], paths: Collection[str]) -> set[str]:
-        """Return the paths of the given pages that are readable and, apart from citing missing code, not stale."""
+        """Return the given paths of readable pages that are not stale, or stale only because they cite missing code."""
         query = (
             "SELECT path FROM pages WHERE path IN (SELECT value FROM json_each(?)) AND stands"
             " AND +category IN (SELECT value FROM json_each(?))"  # the plus disables the index of categories

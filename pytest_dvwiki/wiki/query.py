@@ -275,7 +275,7 @@ class WikiHistory:
 
     @cached_property
     def _merged(self) -> list[tuple[str, ...]]:
-        """Return the fingerprints of each bug page that has more than one."""
+        """Return the fingerprints of each bug page that has several."""
         return [page.fingerprints() for page in self.page_cache.causes.with_aliases()]
 
     def pattern_page(self, failure_subtype: str) -> PageSummary | None:
@@ -363,7 +363,7 @@ class WikiHistory:
         return self._onsets[prints]
 
     def matrix(self, fingerprint: str, commit: str) -> tuple[matrix.Split, ...]:
-        """Return the axes that separate, at one commit, the failures of a cause from the passes of its tests."""
+        """Return the axes, such as simulator, that separate a cause's failures from its tests' passes at a commit."""
         return matrix.splits(self.archive, self.archive.present(self._prints(self._known(fingerprint))), commit)
 
     def _prints(self, fingerprint: str) -> tuple[str, ...]:

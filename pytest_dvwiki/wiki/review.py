@@ -215,7 +215,7 @@ class ReviewQueue:
         )
 
     def _write(self, proposal: Proposal) -> None:
-        """Write a proposal; the caller holds the wiki's lock.
+        """Write a proposal; the caller must hold the wiki's lock.
 
         Raises:
             WikiError: The file cannot be written, or its path leads out of the wiki.

@@ -34,7 +34,7 @@ _KEYS = ("title", "description", "mode", "writable_by", "read_cap")
 _TOP = ("schema", "sections", "roles", "pipeline", "max_steps")
 _VERSION = 1
 _DEPTH = 3
-"""Depth of the keys that error messages give a line for: `sections`, a section's name, and a key of the section."""
+"""Error messages give lines for keys up to this depth: `sections`, a section's name, and a key of the section."""
 _SECTION = re.compile(r"(?P<category>[a-z][a-z0-9_-]*)(?:/(?P<page>[^#]*[^#/]))?(?:#(?P<heading>.+))?")
 _ROLE = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 _TAKEN = frozenset({"flaky", "index", "review", "schema", "wiki"})
@@ -75,7 +75,7 @@ class Address(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """Return the path of the file to which the address refers, relative to the wiki."""
+        """Return the path of the address's file, relative to the wiki."""
         return f"{self.category}/{self.page or '_index'}.md" if self.category in CATEGORIES else f"{self.category}.md"
 
     def __str__(self) -> str:
@@ -121,7 +121,7 @@ class Schema(Struct, frozen=True):
     sections: tuple[Section, ...]
     roles: tuple[str, ...] = ROLES
     pipeline: tuple[str, ...] = ()
-    """The roles in the order in which they pass work on; empty if the wiki has no pipeline."""
+    """The roles in the order in which they do the work; empty if the wiki has no pipeline."""
     max_steps: int = 0
     """Maximum number of handoffs of one task."""
 
@@ -170,8 +170,8 @@ def with_section(text: str, entry: str) -> str:
         entry: The section as one line: `name: {mode: …, …}`.
 
     Raises:
-        SchemaError: The entry is invalid or not exactly one new section, or the file's layout does not allow to insert
-            it.
+        SchemaError: The entry is invalid or not exactly one new section, or the file does not have one section per
+            line.
     """
     entry = entry.strip()
     try:
@@ -302,7 +302,7 @@ class _SchemaReader:
         if address is None or (is_own and not (isinstance(values, dict) and values.get("title"))):
             known = f"{', '.join((*CATEGORIES, LOG))} or {HANDOFFS}, with `/page` and `#Heading`"
             raise self._error(
-                f"unknown section; write one of {known}, or give it a title if it is a file of its own", place
+                f"unknown section; write one of {known}, or give it a title if it is a separate file", place
             )
         if not isinstance(values, dict):
             raise self._error(f"it has no keys; give it one or more of {', '.join(_KEYS)}", place)
@@ -324,7 +324,7 @@ class _SchemaReader:
         for key in ("title", "description"):
             text = values.get(key, "")
             if not isinstance(text, str) or len(text.splitlines()) > 1:
-                raise self._error(f"{key} {text!r:.60} is not text; write one line", (*place, key))
+                raise self._error(f"{key} {text!r:.60} is not a single line of text; write one line", (*place, key))
         return Section(address, mode, tuple(writers), cap, values.get("title", ""), values.get("description", ""))
 
     def _reject_unknown(self, values: Mapping[str, Any], keys: tuple[str, ...], place: tuple[str, ...] = ()) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PageEntry(Struct, frozen=True, kw_only=True):
-    """An entry of a list: a page without its text, or a sub-folder if listing each page would take too much space."""
+    """An entry of a list: a page without its text or, in a long list, a sub-folder."""
 
     address: str
     """The address to pass to other calls; it ends with a slash for a sub-folder."""
@@ -104,7 +104,7 @@ class HandedOff(Struct, frozen=True, kw_only=True):
     """Number of handoffs of the task, this one included."""
     max_steps: int = 0
     reason: str = ""
-    """Why another role has the work than asked for, or why the handoff was denied, and what to do."""
+    """Why another role got the work, or why the handoff was denied; and what to do."""
 
 
 class Turn:
@@ -121,7 +121,7 @@ class Turn:
         return (
             f"this turn has read {section.address} {count(len(read), 'time')}, which is its read_cap:"
             f" {', '.join(dict.fromkeys(read))}; write what you found (a commit, an append or a handoff ends the turn),"
-            " or choose from the list, which costs nothing"
+            " or choose from the list, which is not counted"
         )
 
     def note(self, section: Section, address: str) -> None:
@@ -162,12 +162,12 @@ class Store(Protocol):
         ...
 
     def commit(self, address: str, content: str, expected_version: str) -> Written:
-        """Replace the content of a page or of a part of a page, or make a new page.
+        """Replace the content of a page or of a part of a page, or create a page.
 
         Args:
             address: A page or a part.
             content: The complete new content.
-            expected_version: Version of the content that the new one is based on; empty for a new page.
+            expected_version: Version of the content that was edited; empty for a new page.
 
         Returns:
             `done` with the new version; `proposed` for a new page that a person has to accept; `conflict` with the
@@ -208,8 +208,8 @@ class Store(Protocol):
         """Pass the work on to a later role of the pipeline.
 
         Args:
-            target: The role that should get the work. If it is not later than the caller's role, the next role gets the
-                work; the last role keeps it.
+            target: The role that should get the work. If it does not come after the caller's role, the next role gets
+                the work, or the last role keeps it.
             summary: What the next role has to know.
             task: What the work is about; the handoffs of each task are counted separately.
 

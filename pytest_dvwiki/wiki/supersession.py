@@ -28,11 +28,11 @@ _NOT_MERGED = {
 
 
 class MergeError(ValueError):
-    """Two pages cannot be merged; the message gives the reason and what to do instead."""
+    """Raised if two pages cannot be merged; the message gives the reason and what to do instead."""
 
 
 def check(page_cache: PageCache, kept: PageSummary, other: PageSummary) -> None:
-    """Check that a page can take in another page.
+    """Check that a page can be merged into another page.
 
     Raises:
         MergeError: The pages cannot be merged.

@@ -133,7 +133,7 @@ def test_shares_of_a_prompt_fit_into_the_whole(tmp_path: Path) -> None:
 
 
 def test_shares_larger_than_the_whole_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="max_context_tokens is 100, less than its shares together"):
+    with pytest.raises(SettingsError, match="max_context_tokens is 100, less than the sum of its shares"):
         resolve(tmp_path, environ={}, ini={"max_context_tokens": 100, "bug_context_tokens": 700})
 
 

@@ -138,7 +138,7 @@ class _Index:
         return self._states
 
     def touch(self) -> None:
-        """Clear the cache of `states`; to be called before the known pages change."""
+        """Clear the cached states; to be called before the known pages change."""
         self._states = None
 
     def _all_states(self) -> dict[str, State]:
@@ -163,7 +163,7 @@ class _Index:
         return len(self.changes) >= max(1, min(MOST_CHANGES, len(self.paths) // _SHARE))
 
     def ranking(self, query: str) -> Iterator[tuple[str, float]]:
-        """Yield the path and score of each page that shares a word with the query, best first, equal scores by path."""
+        """Yield the path and score of each page that shares a word with the query, best first, then by path."""
         wanted, changes = dict.fromkeys(tokens(query)), self.changes
         found = ((self.paths[number], value) for number, value in self.engine.best(wanted))
         unchanged = (hit for hit in found if hit[0] not in changes)
@@ -263,7 +263,7 @@ class _Bm25Index(WikiSearchIndex):
         return index
 
     def _settled(self, index: _Index, *, changed: bool) -> _Index:
-        """Write the changed pages of an index to disk, or rebuild it if there are many; return the index to use."""
+        """Save the changes of an index, or rebuild the index after many changes; return the index to use."""
         is_beside = self.look is not None and index.folder is not None and len(index.paths) > LARGE
         if index.is_worn and not is_beside:
             return self._made(self.present(), index)
@@ -336,7 +336,7 @@ class _Bm25Index(WikiSearchIndex):
     def _kept(present: dict[str, State], old: _Index) -> dict[str, _IndexedPage]:
         """Return, by path, the pages that did not change since the old index was made.
 
-        Return none if the words stored in the old index are damaged.
+        If the words stored in the old index are damaged, no page is returned.
         """
         if old.folder is not None and not _is_sound(old.folder, old.files, bm25.DOCUMENTS):
             return {}
@@ -436,7 +436,7 @@ def _is_sound(folder: Path, files: dict[str, str], names: Collection[str]) -> bo
 
 
 def _write(path: Path, value: msgspec.Struct) -> None:
-    """Write a value to a file, preceded by its hash."""
+    """Write a value's hash and the value to a file."""
     data = msgspec.json.encode(value)
     replace(path, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
 

@@ -56,7 +56,7 @@ class SearchResult(Struct, frozen=True):
     """The best-matching part of the page, on one line, with the query's words between double asterisks."""
     title: str = ""
     unreviewed: bool = False
-    """True if a search with `unreviewed` found text on the page that an agent or model wrote and no person accepted."""
+    """True if the page has text that no person has accepted; set only by a search with `unreviewed`."""
 
     @property
     def warning(self) -> str:
@@ -66,7 +66,7 @@ class SearchResult(Struct, frozen=True):
 
 
 class Facets(NamedTuple):
-    """The page properties that filters look at."""
+    """The properties of a page that `Filters` compares."""
 
     category: str = ""
     status: str = ""
@@ -74,9 +74,9 @@ class Facets(NamedTuple):
     failure_subtype: str = ""
     ip_type: str = ""
     first: str = ""
-    """Day on which the page's failure was first seen; empty for a page without a failure."""
+    """Date of the failure's first occurrence; empty for a page without a failure."""
     last: str = ""
-    """Day on which the page's failure was last seen; empty for a page without a failure."""
+    """Date of the failure's last occurrence; empty for a page without a failure."""
 
     @classmethod
     def of(cls, path: str, metadata: Mapping[str, Any]) -> Self:

@@ -89,7 +89,7 @@ UNTOUCHED = re.compile(
 def has_page(occurrence: Occurrence) -> bool:
     """Return whether a cause gets a page.
 
-    A cause gets none if an HDL tool may be at fault, or if there is neither a failing test nor a reason for the origin.
+    There is no page if an HDL tool may be at fault, or if there is neither a failing test nor a reason for the origin.
     """
     origin = occurrence.origin
     if origin.type == "TOOL" or (origin.type == "UNKNOWN" and occurrence.error_class == "tool_error"):
@@ -248,7 +248,7 @@ def _came_with(history: CauseHistory) -> str | None:
 
 
 def pointer_keys(page: PageSummary, keeper: PageSummary) -> dict[str, Any]:
-    """Return the owned keys of a page that only points to another page; its counts are 0, because the other counts."""
+    """Return the owned keys of a page that only points to another page; the counts are 0."""
     metadata = page.metadata
     kept = {"id": page.name} | {key: metadata.get(key) for key in ("fingerprint", "cause", "first_seen")}
     kept["type_at_creation"] = type_at_creation(page)

@@ -68,7 +68,7 @@ def link(fingerprint: str, page_of: Callable[[str], str | None]) -> str:
 
 
 def _also(causes: Sequence[str], page_of: Callable[[str], str | None]) -> str:
-    """Return a sentence about the other causes that the commits of the newest fix also ended."""
+    """Return a sentence that lists the other causes ended by the commits of the newest fix."""
     links = few([link(fingerprint, page_of) for fingerprint in causes], _OTHERS)
     return f"The commits of the newest fix ended other causes, too: {links}."
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _LONGEST_COMMAND = 10_000
-"""Maximum length of a command, above any real command's length: a truncated command would do something else."""
+"""Maximum length of a command. No real command is longer; if cut, it would do something else."""
 _UNKNOWN = """\
 No pattern identifies this failure, so it has no pattern page. `dvwiki patterns why LOG` shows how each line of its log
 is matched. `dvwiki patterns propose` writes a pattern (add `--min-runs 1` if the failure was seen in only one run);
@@ -50,7 +50,7 @@ class _Sources(NamedTuple):
     """Writes the citations of a page.
 
     Args:
-        tasks: The runs whose records the page's claims come from.
+        tasks: The runs that the page's claims are based on.
     """
 
     tasks: frozenset[str]
@@ -223,7 +223,7 @@ def _occurrences(history: CauseHistory) -> str:
 
 
 def _commit(row: OccurrenceRow) -> str:
-    """Return the commit of an occurrence and notes on its sources, or `reported` if no run showed the occurrence."""
+    """Return an occurrence's commit with notes on its sources, or `reported` if the occurrence is not from a run."""
     if row.without_fix == REPORTED:
         return "reported"
     commit = code(short(row.commit, 12)) if row.commit else ""

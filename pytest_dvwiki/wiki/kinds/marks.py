@@ -47,6 +47,6 @@ def is_left_out(metadata: Mapping[str, Any]) -> bool:
 
 
 def drifted(page: PageSummary) -> str | None:
-    """Return the stale reason of a page if it is stale because it cites missing code; else None."""
+    """Return a page's stale reason if it is about missing code; else None."""
     reason = page.text("stale_reason")
     return reason if page.metadata.get("stale") is True and reason.startswith(_CITES) else None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TOPICS = ("architecture", "dependencies", "gotchas", "testing")
 DEFAULT_TOPIC = "gotchas"
-"""The topic of lessons that do not give one."""
+"""The topic of a lesson without a given topic."""
 LESSONS, GENERAL, SUPERSEDED = "Lessons", "General", "Superseded"
 SECTIONS = (LESSONS, GENERAL, SUPERSEDED)
 SUMMARY = "Most confirmed"
@@ -65,11 +65,11 @@ class Lesson:
     section: str = LESSONS
     supersedes: tuple[str, ...] = ()
     superseded_by: str = ""
-    """Id of the lesson that replaces this one; empty if there is none."""
+    """Id of the lesson that replaces this lesson; empty if there is none."""
     reason: str = ""
     """Why the lesson no longer holds."""
     see_also: tuple[tuple[str, str], ...] = ()
-    """The ids of related lessons, each with the Markdown after the id."""
+    """The ids of related lessons, each with the Markdown that follows it."""
     unreviewed: str = ""
     """The lesson's author, while a person still has to accept the lesson; else empty."""
     raw: str = field(default="", compare=False, repr=False)
@@ -92,12 +92,12 @@ class Lesson:
 
     @property
     def since(self) -> str:
-        """Return the oldest day among the lesson's sources; empty if no source has a day."""
+        """Return the earliest date in the lesson's sources; empty if there is none."""
         return min((day for source in self.sources for day in _SEEN.findall(source)), default="")
 
     @property
     def seen(self) -> str:
-        """Return the newest day among the lesson's sources; empty if no source has a day."""
+        """Return the latest date in the lesson's sources; empty if there is none."""
         return max((day for source in self.sources for day in _SEEN.findall(source)), default="")
 
     def markdown(self) -> str:

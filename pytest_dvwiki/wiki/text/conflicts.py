@@ -26,7 +26,7 @@ class Settled(msgspec.Struct, frozen=True):
 
 
 def settle(data: bytes, owned: Collection[str]) -> Settled | None:
-    """Resolve the conflicts of a page whose two sides differ only in owned keys and regions.
+    """Resolve those conflicts of a page where both sides differ only in owned keys and regions.
 
     Our side is kept; the next build corrects the keys and regions.
 

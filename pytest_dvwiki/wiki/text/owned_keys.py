@@ -53,7 +53,7 @@ def edit_block(block: str, keys: Mapping[str, Any], newline: str, known: Mapping
     """Set keys in frontmatter.
 
     Args:
-        block: The frontmatter, between its two lines of dashes.
+        block: The frontmatter without its `---` lines.
         keys: The keys to set, with scalars or lists of scalars as values; missing keys are added.
         newline: The page's line ending.
         known: The parsed frontmatter, if available.

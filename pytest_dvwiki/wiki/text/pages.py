@@ -55,7 +55,7 @@ class Page(Struct, frozen=True):
 
 
 class PageDraft(NamedTuple):
-    """A new page whose owned keys and regions are still empty."""
+    """A new page with empty owned keys and regions."""
 
     text: str
     metadata: dict[str, Any]
@@ -341,7 +341,7 @@ def _refuse_conflicts(text: str) -> None:
 
 
 def _edit_regions(text: str, body: int, regions: Mapping[str, str], newline: str) -> str:
-    """Return the body of a page with new content in its regions; `body` is the offset where the body begins."""
+    """Replace the content of a page's regions, and return the page from the offset `body` on."""
     end = len(text)
     parts: list[str] = []
     for name, place in reversed(_places(text, body).items()):

@@ -18,7 +18,7 @@ _MARK = re.compile(r"<!-- dvwiki:(?:begin|end) ")
 
 
 class Heading(msgspec.Struct, frozen=True):
-    """A Markdown heading: its level and its words."""
+    """A Markdown heading: its level and its text."""
 
     level: int
     words: str
@@ -61,7 +61,7 @@ def part(text: str, heading: str) -> tuple[int, int] | None:
 
     Args:
         text: The whole page.
-        heading: The words of the heading; if several headings have these words, the first one is used.
+        heading: The text of the heading; if several headings have this text, the first heading is used.
     """
     start: int | None = None
     own_level = 0
@@ -85,7 +85,7 @@ def breaks_out(text: str, level: int = 2) -> str | None:
 
 
 def level_of(text: str, heading: str) -> int:
-    """Return the level of the heading with these words; 0 if there is no such heading."""
+    """Return the level of the heading with this text; 0 if there is no such heading."""
     return next((each.level for each in _borders(text) if each.level and each.words == heading.strip()), 0)
 
 

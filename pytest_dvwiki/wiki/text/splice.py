@@ -1,4 +1,4 @@
-"""Inserts new text into a page: the old text keeps every byte, line ends included, and new text is redacted."""
+"""Inserts new text into a page: secrets in the new text are masked, and no byte of the old text changes."""
 
 from __future__ import annotations
 

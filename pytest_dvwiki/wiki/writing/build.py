@@ -1,4 +1,4 @@
-"""The calls that write to the wiki: archive a run, change pages, rebuild all derived content."""
+"""Functions that write to the wiki: archive a run, change pages, rebuild all derived content."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class ArchiveResult(Struct, frozen=True, kw_only=True):
     refused: list[tuple[str, str]]
     """Pages that were left unchanged, each with the reason."""
     lasting: Lasting
-    """Causes whose newest fix this run showed to be held or proven."""
+    """Causes whose newest fix became held or proven with this run."""
     like: dict[str, tuple[str, str]]
-    """Maps each cause that got a new page similar to an older page to the names of the older and the new page."""
+    """Maps a cause to the names of an older, similar page and of its new page."""
 
 
 class BuildResult(Struct, frozen=True, kw_only=True):
@@ -95,13 +95,13 @@ def archive(
 ) -> ArchiveResult:
     """Write the record of a run, then the pages of its causes, the indexes and the log.
 
-    Archiving the same record again changes nothing, except that it completes the work of a process that died.
+    Archiving the same record again changes nothing, unless an earlier attempt was interrupted and has to be completed.
 
     Args:
         layout: Where the wiki is.
         record: The run.
         lists: The lists of tests that `record.suites` refers to.
-        clarification: A clarification of the specification that the record holds; it is added to its page only once.
+        clarification: A clarification in the record; it is added to its page only once.
         data: The bytes of the record, if it was read from a file; the same bytes are written.
         lock_timeout: Seconds to wait for another process that writes.
 
@@ -325,7 +325,7 @@ def leave_out(layout: Layout, days: int, *, lock_timeout: float = TIMEOUT_S) -> 
 
     Args:
         layout: Where the wiki is.
-        days: For how many days before the newest record a page must have been stale.
+        days: Minimum number of days that a page has been stale, counted up to the newest record.
         lock_timeout: Seconds to wait for another process that writes.
 
     Returns:

@@ -39,7 +39,7 @@ class Files:
         wiki: Its folder.
         page_cache: The frontmatter of its pages.
         unreadable: Returns those of the given task ids that have an unreadable record.
-        check: Write nothing; changes are only listed, and kept in memory so that later changes can depend on them.
+        check: Write nothing to disk; changes are listed, and kept in memory for later changes to build on.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Files:
         """Folders known to be inside the wiki."""
 
     def exists(self, path: str) -> bool:
-        """Return whether a file exists and has content; an empty file, left by a power cut, is written again."""
+        """Return whether a file exists and has content; a power cut can leave empty files."""
         return path in self._written or disk.has_content(self._wiki / path)
 
     def read(self, path: str) -> bytes:
@@ -96,7 +96,7 @@ class Files:
     def edit(self, path: str, keys: dict[str, Any], regions: dict[str, str]) -> None:
         """Bring dvwiki's keys and regions on a page up to date.
 
-        A page that cites an unreadable record stays as it is, because its new counts would lack that record's run.
+        A page that cites an unreadable record is not changed, because its counts would be too low without that record.
         """
         if self.looks_again:
             self._page_cache.look_at((path,))

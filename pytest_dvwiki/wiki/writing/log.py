@@ -19,7 +19,7 @@ _INGESTED = re.compile(r"^## \[[^\]]*\] ingest \| ([^ |]+) \|", re.MULTILINE)
 
 
 def add_to_log(layout: Layout, operation: str, text: str, task: str = "-", *, date: str | None = None) -> None:
-    """Add a line to the log; the caller holds the wiki's lock.
+    """Add a line to the log; the caller must hold the wiki's lock.
 
     Args:
         layout: Where the wiki is.

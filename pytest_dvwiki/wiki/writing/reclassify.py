@@ -111,7 +111,7 @@ class _Seen(Struct, frozen=True):
 
 
 def _occurrences(records: Iterable[RunRecord], known: verdicts.Verdicts) -> dict[str, list[_Seen]]:
-    """Return the newest occurrences with an excerpt of each cause, newest first, by current fingerprint.
+    """Return each cause's newest occurrences that have an excerpt, newest first, by current fingerprint.
 
     The list is empty if no occurrence of the cause has an excerpt.
     """

@@ -46,7 +46,7 @@ class ArchivedRun:
             writer.views,
         )
         self.like: dict[str, tuple[str, str]] = {}
-        """Maps each cause that got a new page similar to an older page to the names of the older and the new page."""
+        """Maps a cause to the names of an older, similar page and of its new page."""
 
     def update(self, *, may_create: bool) -> str:
         """Write the pages that the run changes; return a one-line summary."""
@@ -93,7 +93,7 @@ class ArchivedRun:
                 self.like[fingerprint] = (older.name, page.name)
 
     def lasting(self) -> Lasting:
-        """Return the causes whose newest fix this run showed to be held or proven."""
+        """Return the causes whose newest fix became held or proven with this run."""
         fixes = {cause: self.archive.fix_states((cause,))[-1:] for cause in sorted(self.judged)}
         newest = [(cause, state.fix) for cause, states in fixes.items() for state in states]
         task_id = self.record.task_id
@@ -161,7 +161,7 @@ def _counts(record: RunRecord, known: int) -> Iterator[str]:
 
 
 def silenced(record: RunRecord) -> set[str]:
-    """Return the fingerprints of the run's causes with only waived failures."""
+    """Return the fingerprints of causes with only waived tests."""
     waived = Counter(row.fingerprint for row in record.waived for _ in row.tests)
     tests = {each.fingerprint: {test.nodeid for test in each.tests} for each in record.occurrences}
     return {name for name, names in tests.items() if names and waived[name] >= len(names)}

@@ -34,7 +34,7 @@ class WikiWriter:
 
     Args:
         layout: Where the wiki is.
-        check: Write nothing; changes are only listed, and kept in memory so that later changes can depend on them.
+        check: Write nothing to disk; changes are listed, and kept in memory for later changes to build on.
         progress: Called with the name of each step and its count so far.
     """
 

@@ -73,7 +73,7 @@ def test_what_is_no_place_of_a_wiki_is_no_address(text: str) -> None:
         ("sections: {bugs: {}, bugs: {}}", "appears twice"),
         ("sections: {vision: {mode: log}}", "section 'vision': unknown section; write one of bugs"),
         ("sections: {index: {title: Index}}", "section 'index': unknown section"),
-        ("sections: {bugs: {title: [1]}}", "section 'bugs': title [1] is not text; write one line"),
+        ("sections: {bugs: {title: [1]}}", "section 'bugs': title [1] is not a single line of text"),
         ("roles: [planner]\nsections: {}", ":1: the role 'planner' has no effect"),
         ("roles: [human]\nsections: {}", "'human' has no effect: every wiki has it"),
         ("roles: [Big One]\nsections: {}", "roles 'Big One' is not valid"),
