@@ -25,7 +25,7 @@ class FailedBuilds:
     """Adds the builds that failed in a run.
 
     Args:
-        run: The run to which the builds are added.
+        run: Receives the builds.
         parts: Reads parts of logs.
         covered: Folders that have a results file.
     """
@@ -36,13 +36,13 @@ class FailedBuilds:
         self._covered = frozenset(covered)
 
     def add_stopped(self, log: Artefact, stopped: Sequence[tuple[str, str]]) -> bool:
-        """Add the builds that a log shows to have failed in other folders, and tell whether there are any.
+        """Add the builds that failed in other folders according to a log, and return whether there are any.
 
-        A folder that has a results file is left out.
+        Folders with a results file are left out.
 
         Args:
             log: The log.
-            stopped: The folders in which make stopped, each with what make logged in that folder.
+            stopped: Pairs of a folder where make stopped, and make's output in that folder.
         """
         # If the only folder is not searched for results, a later run that passes has its results beside its own log.
         folders = [Path(folder) for folder, _ in stopped]
@@ -66,10 +66,10 @@ class FailedBuilds:
         return found
 
     def add_designs(self, log: Artefact, parts: Sequence[Regression], *, least: int = 1) -> bool:
-        """Add the designs of one folder that failed to build, and tell whether there are any.
+        """Add the designs that failed to build in one folder, and return whether there are any.
 
-        A design that another call built is left out: it may have been repaired before that call. A design that its
-        commands do not identify counts as failed if no other call compiled its files.
+        A design is left out if another call built it, because it may have been repaired before that call. If a design's
+        commands do not identify it, it is left out if another call compiled its files.
 
         Args:
             log: The log of the folder.
@@ -111,7 +111,7 @@ class FailedBuilds:
         return found
 
     def _in_folder(self, log: Artefact, folder: Path) -> Artefact:
-        """Return an artefact for the part of a log about another folder, as if that part were a log in that folder."""
+        """Return an artefact for a part of a log, as if that part were a log in another folder."""
         path = folder / log.path.name
         return Artefact(
             path=path,
@@ -123,7 +123,7 @@ class FailedBuilds:
 
 
 def _outside_tests(parts: Iterable[Regression]) -> Iterator[str | None]:
-    """Yield the lines of a log that belong to no test, with None after the commands of each simulation with tests."""
+    """Yield the lines of a log outside its tests, with None in place of the tests of each simulation."""
     for part in parts:
         yield from (line for _, line in part.preamble)
         if part.blocks:

@@ -31,10 +31,10 @@ class LogParts:
     """Reads parts of logs, each as one simulation.
 
     Args:
-        root: Folder that paths are shown relative to.
-        interest: Decides which lines of a long text to keep.
-        class_of: Returns the class of the failure in a text, None if there is none.
-        builds: The latest build of each place, for a log that shows only the run.
+        root: Displayed paths are relative to this folder.
+        interest: Decides which lines of a long log to keep.
+        class_of: Returns the error class of the failure in a string; None if there is no failure.
+        builds: The last builds, in case a log shows only the run.
     """
 
     def __init__(self, root: Path, interest: Interest, class_of: Callable[[str], str | None], builds: Builds) -> None:
@@ -57,9 +57,9 @@ class LogParts:
         Args:
             name: Name of the simulation.
             part: The part of the log that covers the simulation.
-            artefact: The log or, for a part that belongs to another folder, an artefact that stands for this part.
-            logs: The log, if `artefact` only stands for a part of it.
-            text: The part of the log that shows the simulation's call of make, if the same Makefile was called again.
+            artefact: The log or, if the part is about another folder, an artefact in that folder.
+            logs: The log itself, if `artefact` is in another folder.
+            text: The part of the log with the simulation's call of make, if the Makefile was called several times.
         """
         logs = logs or [artefact]
         makefile = self.make.makefile(artefact, logs, part=part)
@@ -83,13 +83,14 @@ class LogParts:
         )
 
     def of_text(self, text: str) -> Regression:
-        """Return a stretch of a log as one part."""
+        """Read a section of a log as one part."""
         return read_regressions(LogText(source="log", text=text), self.interest)[0]
 
     def failed_folder(self, log: Artefact, part: Regression) -> str | None:
-        """Return the folder of a log that shows why no test in the folder could run; None for any other log.
+        """Return the folder of a log if the log shows why no test in the folder could run; otherwise None.
 
-        Once the build works again, the tests have names of their own; the folder links them to this failure.
+        Once the build works again, the tests have names of their own. The name of the folder links them to this
+        failure.
         """
         lines = [line for _, line in (*part.preamble, *part.rest)]
         is_cocotb = part.started or part.cocotb is not None or any("cocotb" in line for line in lines)
@@ -101,7 +102,7 @@ class LogParts:
         return undated(redact(log.folder)) or "."
 
     def has_class(self, failure: Failure) -> bool:
-        """Tell whether the log of a failure shows a failure that has an error class."""
+        """Return whether the log of a failure shows an error class."""
         return self.class_of_failure(failure) is not None
 
     def class_of_failure(self, failure: Failure) -> str | None:

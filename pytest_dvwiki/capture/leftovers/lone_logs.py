@@ -1,7 +1,7 @@
 """Logs without a results file.
 
-A cocotb log yields its tests, the log of a UVM run the test that it names, and any other log one test named after the
-log.
+From a cocotb log, all its tests are recorded; from the log of a UVM run, its test; from any other log, one test that is
+named after the log.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class ReadLog(Struct, frozen=True):
     parts: list[Regression]
     """The cocotb regressions in the log, one for each start of a simulator."""
     named: NamedRun | None = None
-    """The run that the log names, if `is_single`."""
+    """The run that the log identifies, if `is_single`."""
     stopped: tuple[tuple[str, str], ...] = ()
-    """The folders in which make stopped, each with what make logged in that folder."""
+    """Pairs of a folder where make stopped, and make's output in that folder."""
 
     @property
     def is_single(self) -> bool:
-        """Tell whether the log is from one run without cocotb."""
+        """Return whether the log is from one run without cocotb."""
         part = self.parts[0]
         return len(self.parts) == 1 and not (part.blocks or part.started or part.cocotb)
 
@@ -64,7 +64,7 @@ def read_log(log: Artefact, interest: Interest, templates: Sequence[PathTemplate
     Args:
         log: The log.
         interest: Decides which lines of a long log to keep.
-        templates: Templates that find test and seed in the path of a log.
+        templates: Templates for the test and the seed in a log's path.
 
     Raises:
         OSError: The log cannot be read.
@@ -78,10 +78,10 @@ def _with_facts(log: Artefact, parts: list[Regression], templates: Sequence[Path
 
 
 class LoneLogs:
-    """Adds the logs of a run that have no results file.
+    """Adds the tests of logs without a results file.
 
     Args:
-        run: The run to which the tests are added.
+        run: Receives the tests.
         logs: The logs of the run.
         parts: Reads parts of logs.
         builds: Adds the builds that failed.
@@ -107,7 +107,7 @@ class LoneLogs:
         self._has_results = has_results
 
     def read(self, logs: Sequence[Artefact], templates: Sequence[PathTemplate]) -> Iterator[ReadLog | OSError]:
-        """Yield for each log what `read_log` returns or raises."""
+        """Yield, for each log, the result of `read_log` or the error that it raises."""
         for log in logs:
             try:
                 yield _with_facts(log, self._logs.parts(log), templates)
@@ -115,7 +115,7 @@ class LoneLogs:
                 yield error
 
     def add(self, log: Artefact, read: ReadLog | OSError) -> None:
-        """Add the runs in a log; skip a run that a results file covers."""
+        """Add the runs in a log, except those with a results file."""
         run = self._run
         if isinstance(read, OSError):
             run.problems.append(f"{log.shown}: cannot be read: {read.strerror}")
@@ -144,14 +144,15 @@ class LoneLogs:
                     run.without_tests += not (failures or named)
 
     def _is_covered(self, part: Regression) -> bool:
-        """Tell whether a results file has a test of a part of a log."""
+        """Return whether a results file contains a test from this part of a log."""
         pairs = ((block.name, case) for block in part.blocks for case in self._cases.get(_test(block.name), ()))
         return any(is_same(name, part.seed, case) for name, case in pairs)
 
     def _name(self, log: Artefact, part: Regression, *, is_only: bool) -> str:
-        """Return the name of a simulation without a results file, as its results file would have given it.
+        """Return the name that a simulation would have if it had written a results file.
 
-        That file would be where make ran or, if that folder is not searched, beside the only log of a folder.
+        The file would be in the folder where make ran. If that folder is unknown or not searched, it would be beside
+        the log, provided that its folder has no other log.
 
         Args:
             log: The log.
@@ -177,7 +178,7 @@ class LoneLogs:
         return unique_name(name, run.names)
 
     def _as_named(self, outcome: SimulationOutcome, named: NamedRun, log: Artefact) -> SimulationOutcome:
-        """Return the outcome of a log, with the facts that the log gives about its run."""
+        """Return the outcome of a log, completed with what the log says about its run."""
         simulator = named.simulator or outcome.simulator
         command = command_of(named, named.folder or log.path.parent, self._parts.root) if log.lasting else None
         failures = (
@@ -194,7 +195,7 @@ class LoneLogs:
 
 
 def is_same(name: str, seed: str | None, case: Case) -> bool:
-    """Tell whether a test in a log is the test of a results file; it is not if module or seed differ."""
+    """Return whether a test in a log and a test in a results file have the same module and seed, as far as known."""
     if case.seed is not None and seed is not None and case.seed != seed:
         return False
     module = name.rpartition(".")[0].rpartition(".")[2]
@@ -202,7 +203,7 @@ def is_same(name: str, seed: str | None, case: Case) -> bool:
 
 
 def _named(log: Artefact, read: ReadLog) -> NamedRun | None:
-    """Return the test, seed and simulator that a log or the files beside it name."""
+    """Return the run that a log, or the files beside it, identify; None if there is none."""
     if not read.is_single:
         return None
     named = read.named
@@ -220,7 +221,7 @@ def _test(name: str) -> str:
 
 
 def _by_name(cases: Iterable[Case]) -> Mapping[str, Sequence[Case]]:
-    """Return the cases of results files by the tests' own names."""
+    """Map the tests' own names to their cases in results files."""
     found: defaultdict[str, list[Case]] = defaultdict(list)
     for case in cases:
         found[_test(case.name)].append(case)
@@ -228,5 +229,5 @@ def _by_name(cases: Iterable[Case]) -> Mapping[str, Sequence[Case]]:
 
 
 def _cut_short(failure: Failure) -> Failure:
-    """Return the failure of a run whose log shows neither a cause nor the end of the run."""
+    """Return a failure with the reason that its log was cut off."""
     return replace(failure, message=CUT_LOG, excerpts=(Excerpt(source="run", lines=((1, CUT_LOG),)), *failure.excerpts))

@@ -1,4 +1,4 @@
-"""Name simulations and tests by the files that their runs leave behind, with the same names in every run."""
+"""Names of simulations and tests, derived from the files of their runs, and the same in every run."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.files.results import Case
 
 _ANY_RUN = re.compile(r"(?:[a-z0-9_]{8}_)?results\.xml$")
-"""Names that do not identify a run: cocotb's default, and the random names of cocotb-test."""
+"""Matches names of results files that identify nothing: cocotb's default, and cocotb-test's random names."""
 _DATE = re.compile(
     r"(?<!\d)20\d\d([-_.]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])"
     r"(?:[T_.-]?[0-2]\d([-_.:]?)[0-5]\d(?:\2[0-5]\d)?Z?)?(?!\d)"
 )
-"""A date, perhaps with a time, in the names of folders and files."""
+"""Matches a date, with or without a time, in the name of a folder or file."""
 _RUNNER_SUFFIX = ".result.xml"
 
 
 def simulation_name(artefact: Artefact) -> str:
-    """Return the name of a simulation, the same for each run: from its results file, or from that file's folder."""
+    """Return the name of a simulation: the path of its results file, or of the file's folder, without dates."""
     shown = clean(artefact.shown)
     if _ANY_RUN.match(PurePosixPath(shown).name):
         return undated(artefact.folder or PurePosixPath(shown).name)
@@ -34,12 +34,12 @@ def simulation_name(artefact: Artefact) -> str:
 
 
 def undated(name: str) -> str:
-    """Return a name without the date of its run; with the date, each day's tests would count as new ones."""
+    """Return a name with the date of its run masked, because otherwise each day's tests would be new."""
     return _DATE.sub("*", name)
 
 
 def native_runner(cases: Sequence[Case]) -> str | None:
-    """Return the node id of the tests' native runner, with the tests' module unless the runner is in that module."""
+    """Return the node id of a native runner, with the tests' module appended if the runner is in another module."""
     runners = {case.runner for case in cases}
     runner = runners.pop() if len(runners) == 1 else None
     if runner is None:
@@ -52,19 +52,19 @@ def native_runner(cases: Sequence[Case]) -> str | None:
 
 
 def package_of(cases: Sequence[Case]) -> str | None:
-    """Return the node id that cocotb-test gives to the only suite of a results file; None if there is none."""
+    """Return the node id that cocotb-test writes into the only suite of a results file; None if there is none."""
     packages = {case.package for case in cases}
     package = packages.pop() if len(packages) == 1 else None
     return clean(package) if package is not None and "::" in package else None
 
 
 def place_of(classname: str, file: str | None, root: Path) -> str:
-    """Return where another tool defines a test: module file and classes as in a node id, else file or class name.
+    """Return the first part of a node id for a test of another tool: module and classes, else the file or class name.
 
     Args:
         classname: Module and classes.
-        file: File of the module, if the results file names it.
-        root: Folder of the project.
+        file: File of the module, if the results file contains it.
+        root: Root of the project.
     """
     parts = classname.split(".")
     if not all(parts) or "/" in classname:

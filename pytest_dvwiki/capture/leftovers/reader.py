@@ -39,16 +39,18 @@ def read_leftovers(
 
     Args:
         artefacts: The run's files.
-        logs: Logs for the results files that have no log of their own.
-        root: Folder that paths are shown relative to.
-        interest: Decides which lines of a long text to keep.
-        names: Returns the class of the failure in a text, None if there is none; used for logs without tests.
-        known: Files whose content is archived; they serve only to match results files with their logs.
-        seen: Files whose content is on record for an earlier run. A results file among them is skipped if a log shows
-            that a later run left it in place.
-        builds: The latest build of each place, for a log that shows only the run; None if no earlier builds are known.
-        templates: Templates that find test and seed in the path of a log.
-        read_logs: Yields for each given log what `read_log` returns or raises; if None, the logs are read here.
+        logs: Logs for results files without a log of their own.
+        root: Displayed paths are relative to this folder.
+        interest: Decides which lines of a long log to keep.
+        names: Returns the error class of the failure in a string, None if there is no failure; used for logs without
+            tests.
+        known: Files that are already archived; they are used only to match results files with logs.
+        seen: Files that are on record for an earlier run. A results file among them is skipped if a log shows that a
+            later run did not replace it.
+        builds: The last builds, in case a log shows only the run; None if no earlier builds are known.
+        templates: Templates for the test and the seed in a log's path.
+        read_logs: Yields, for each given log, the result of `read_log` or the error that it raises; if None, the logs
+            are read here.
     """
     run = Leftovers()
     archived = set(known)
@@ -100,7 +102,7 @@ def read_leftovers(
 
 
 def _free(logs: RunLogs, later: dict[Path, Artefact]) -> list[Artefact]:
-    """Return the logs that belong to no results file, and those of later runs."""
+    """Return the logs without a results file, including the logs of later runs."""
     return [
         log
         for log in {log.path: log for log in (*logs.found, *later.values())}.values()
@@ -109,7 +111,7 @@ def _free(logs: RunLogs, later: dict[Path, Artefact]) -> list[Artefact]:
 
 
 def _has_content(log: Artefact, run: Leftovers) -> bool:
-    """Tell whether a log has any bytes, and add a note if it is empty."""
+    """Return whether a log has any bytes; if it is empty, add a note."""
     if log.path.stat().st_size:
         return True
     run.notes.append(f"{log.shown}: the log is empty, so nothing is known about its run")

@@ -1,4 +1,4 @@
-"""Results files of an earlier run: each is one simulation, read with the log that belongs to it."""
+"""Results files of an earlier run: each is one simulation, read together with its log."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class ResultsFiles:
 
     Args:
         artefacts: The results files.
-        run: The run to which their tests are added.
+        run: Receives their tests.
         logs: The logs of the run.
         parts: Reads parts of logs.
-        archived: Files whose content is archived; files found to be archived with them are added.
-        seen: Files whose content is on record for an earlier run. A results file among them is skipped if a log shows
-            that a later run left it in place.
+        archived: Files that are already archived; files that turn out to be archived with them are added.
+        seen: Files that are on record for an earlier run. A results file among them is skipped if a log shows that a
+            later run did not replace it.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class ResultsFiles:
         self._archived = archived
         self._seen = seen
         self.shared: dict[Path, Artefact] = {}
-        """Logs that belong to a results file, but also hold tests of other simulations."""
+        """Logs that were read with a results file, but also hold tests of other simulations."""
 
     def parsed(self) -> Iterator[tuple[Artefact, ResultsFile | None]]:
-        """Yield each readable results file with its content; None as content if it is empty and the run has logs."""
+        """Yield each readable results file with its content, or with None if it is empty and the run has logs."""
         empty: list[Artefact] = []
         for artefact in self._artefacts:
             try:
@@ -82,7 +82,7 @@ class ResultsFiles:
             if self._logs.given or self._logs.found:
                 yield artefact, None
             elif len(empty) == len(self._artefacts):
-                self._run.problems.append(f"{artefact.shown}: the file is empty; give its log with --log")
+                self._run.problems.append(f"{artefact.shown}: the file is empty; pass its log with --log")
             else:
                 self._run.notes.append(f"{artefact.shown}: the file is empty: its simulation wrote no results")
 
@@ -92,7 +92,7 @@ class ResultsFiles:
         Args:
             artefact: The results file.
             file: Its content; None if it is empty.
-            own: The logs that belong to it alone.
+            own: The logs of this file alone.
         """
         run = self._run
         # The file of a tool other than cocotb is complete; a log beside it is another tool's.
@@ -112,7 +112,7 @@ class ResultsFiles:
             self._add_cases(file, artefact)
             return
         if file is not None and not logs and (missing := _only_in_the_log(cases)):
-            run.notes.append(f"{artefact.shown}: {missing}; give its log with --log")
+            run.notes.append(f"{artefact.shown}: {missing}; pass its log with --log")
         root, make = self._parts.root, self._parts.make
         makefile = make.makefile(artefact, logs, cases=cases)
         outcome = collect(
@@ -167,7 +167,7 @@ class ResultsFiles:
             self._run.failures.append(failure)
 
     def _with_log(self, failure: Failure, case: Case, artefact: Artefact) -> Failure:
-        """Return a failure with the evidence in the log that its runner names, if that log shows the cause."""
+        """Return a failure with evidence from the log listed by its runner, if that log shows the cause."""
         log = next((log for name in case.attachments if (log := self._logs.attached(artefact, name)) is not None), None)
         if log is None:
             return failure
@@ -222,7 +222,7 @@ def _only_in_the_log(cases: Sequence[Case]) -> str | None:
 
 
 def _time(file: ResultsFile | None, artefact: Artefact) -> float:
-    """Return when a simulation ran; a time without a zone counts as UTC, so that it is the same on every machine."""
+    """Return the time of a simulation; a time without a zone is read as UTC, as on every other machine."""
     try:
         moment = datetime.fromisoformat(file.timestamp) if file and file.timestamp else None
     except ValueError:

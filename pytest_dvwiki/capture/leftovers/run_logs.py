@@ -1,4 +1,4 @@
-"""The logs of one run, and the results files that they belong to."""
+"""The logs of one run, matched with its results files."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class RunLogs:
 
     Args:
         found: The logs among the run's files.
-        given: Logs for the results files that have no log of their own.
-        root: Folder that paths are shown relative to.
-        interest: Decides which lines of a long text to keep.
+        given: Logs for results files without a log of their own.
+        root: Displayed paths are relative to this folder.
+        interest: Decides which lines of a long log to keep.
         classes: Returns the classes of the failures in a part of a log, None for a failure without a class.
     """
 
@@ -52,7 +52,7 @@ class RunLogs:
         for log in found:
             self._in_folder[log.folder].append(log)
         self.claimed = {log.path: log for log in given}
-        """Logs that belong to a results file."""
+        """Logs that have been matched with a results file."""
         self._joined: set[Path] = set()
         """Logs read together with a results file."""
         self._earlier: list[tuple[Artefact, Artefact]] = []
@@ -60,7 +60,7 @@ class RunLogs:
         self._logs_in: dict[Path, int] = {}
         """Maps a folder to its number of logs, for folders whose logs have been counted."""
         self._parts_of: dict[Path, list[Regression]] = {}
-        """Maps a log to its regressions, cached until it is known which results file the log belongs to."""
+        """Maps a log to its regressions, which are cached until the log has been matched with a results file."""
 
     def parts(self, log: Artefact) -> list[Regression]:
         """Return the regressions in a log, one for each start of a simulator.
@@ -73,7 +73,7 @@ class RunLogs:
         return self._parts_of[log.path]
 
     def is_alone(self, log: Artefact) -> bool:
-        """Tell whether the folder of a log has no other file with the name of a log."""
+        """Return whether no other file in a log's folder is named like a log."""
         folder = log.path.parent
         if folder not in self._logs_in:
             self._logs_in[folder] = sum(may_be_log(path.name) for path in folder.iterdir())
@@ -88,7 +88,7 @@ class RunLogs:
         self.claimed.update({log.path: log for log in logs})
 
     def own(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
-        """Return the logs that a results file names, else the logs that are named like the results file."""
+        """Return the logs listed in a results file, else the logs with the results file's base name."""
         named = {name: None for case in (file.cases if file else ()) for name in case.attachments}
         attached = [log for name in named if (log := self.attached(artefact, name)) is not None]
         if attached or artefact.runner is not None:
@@ -96,7 +96,7 @@ class RunLogs:
         return [log for log in self._beside(artefact) if _stem(log) == _stem(artefact)]
 
     def attached(self, artefact: Artefact, name: str) -> Artefact | None:
-        """Return the log that a results file names: an artefact, else a file below the root or the results' folder."""
+        """Return a log listed in a results file: an artefact, else a file below the root or the results' folder."""
         path = Path(os.path.abspath(artefact.path.parent / name))  # noqa: PTH100  # links keep their names
         wanted = PurePosixPath(name).name
         beside = (log for log in self._beside(artefact) if PurePosixPath(log.shown).name == wanted)
@@ -106,7 +106,7 @@ class RunLogs:
         return log_at(path, self._root) if artefact.lasting and near else None
 
     def join(self, artefact: Artefact, file: ResultsFile | None, own: Sequence[Artefact]) -> Sequence[Artefact]:
-        """Return the logs to read with a results file: its own logs, else logs that may belong to its run."""
+        """Return the logs to read with a results file: its own logs, else logs that may be from the same run."""
         logs = own or self._shared(artefact, file)
         if file is not None and not own:
             logs = self._without_later(artefact, file, logs)
@@ -115,11 +115,11 @@ class RunLogs:
         return logs
 
     def later(self) -> list[tuple[Artefact, Artefact]]:
-        """Return pairs of a results file and a log of a later run, except logs that belong to another results file."""
+        """Return pairs of a results file and a log of a later run, if no other results file was read with the log."""
         return [(artefact, log) for artefact, log in self._earlier if log.path not in self._joined]
 
     def is_followed(self, artefact: Artefact) -> bool:
-        """Tell whether one of the logs belongs to a later run than a results file."""
+        """Return whether one of the logs is from a later run than a results file."""
         return any(earlier is artefact for earlier, _ in self._earlier)
 
     def _shared(self, artefact: Artefact, file: ResultsFile | None) -> list[Artefact]:
@@ -131,7 +131,7 @@ class RunLogs:
         return [log for log in newest if file is None or self._may_belong(log, file)]
 
     def _without_later(self, artefact: Artefact, file: ResultsFile, logs: Sequence[Artefact]) -> list[Artefact]:
-        """Return the logs that may belong to the run of a results file; record the others as logs of later runs."""
+        """Return the logs that may be from the run of a results file, and record all other logs as later."""
         later = [log for log in logs if self._ended_before_its_tests(log, file)]
         self._earlier += ((artefact, log) for log in later)
         own = [log for log in logs if log not in later]
@@ -140,7 +140,7 @@ class RunLogs:
         return own
 
     def _may_belong(self, log: Artefact, file: ResultsFile) -> bool:
-        """Tell whether a log may belong to the run that wrote a results file: another seed means another run."""
+        """Return whether a log may be from the run of a results file: not if their seeds differ."""
         seeds = {case.seed for case in file.cases} - {None}
         try:
             logged = {part.seed for part in self.parts(log)} - {None}
@@ -149,11 +149,11 @@ class RunLogs:
         return not seeds or not logged or not seeds.isdisjoint(logged)
 
     def _ended_before_its_tests(self, log: Artefact, file: ResultsFile) -> bool:
-        """Tell whether a log belongs to a later run than a results file: a run that failed before its tests started.
+        """Return whether a log is from a later run than a results file, a run that failed before its tests started.
 
-        A Makefile that stops before it deletes the old results file leaves the previous run's file in place. A log may
-        explain the failures in a results file. But tests that failed show that a simulation ran, so a compile error in
-        the log cannot be their reason: that log is from a later run.
+        If make stops before it deletes the results file, the file of the previous run stays in place. A log may also be
+        from the same run and explain the failures in the results file. However, failed tests show that a simulation
+        ran, so a log with a compile error is from a later run.
         """
         try:
             parts = self.parts(log)

@@ -26,13 +26,13 @@ class Leftovers(Struct):
     results: list[Result] = field(default_factory=list)
     simulators: dict[Simulator, None] = field(default_factory=dict)
     without_tests: int = 0
-    """Number of results for logs that name no test and show no failure."""
+    """Number of results for logs without a test or failure."""
     axes: Axes = field(default_factory=Axes)
     """Axes (versions of Python and cocotb) from the first log that shows any."""
     times: list[float] = field(default_factory=list)
     """Times of the run's simulations, seconds since the epoch."""
     problems: list[str] = field(default_factory=list)
-    """One line for each file that cannot be read, beginning with its name; a run with problems is incomplete."""
+    """Messages about files that cannot be read, each beginning with the file's name; they make the run incomplete."""
     notes: list[str] = field(default_factory=list)
     """Notes for the user; unlike problems, they do not make the run incomplete."""
     sources: list[Artefact] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Leftovers(Struct):
 
         Args:
             outcome: The simulation.
-            failures: Those of its failures that are to be added.
+            failures: The failures of the simulation to add.
             artefact: The results file or log of the simulation.
         """
         self.failures += failures
@@ -85,13 +85,13 @@ class Leftovers(Struct):
         self.results = [result for result in self.results if result.nodeid not in rollups]
 
     def drop_unversioned(self) -> None:
-        """Remove simulators without a version that are also listed with one, as a failed build names no version."""
+        """Remove simulators without a version that are also listed with a version; failed builds show no version."""
         versions = {one.name for one in self.simulators if one.version}
         self.simulators = {one: None for one in self.simulators if one.version or one.name not in versions}
 
 
 def result_of_log(name: str, outcome: SimulationOutcome, *, failed: bool, seed: str | None = None) -> Result:
-    """Return the result of a log without cocotb tests, which counts as one test."""
+    """Return the result of a log without cocotb tests, as of one test."""
     return Result(
         nodeid=name,
         seed=seed,

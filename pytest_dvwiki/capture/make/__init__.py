@@ -1,1 +1,1 @@
-"""Makefiles: which one ran a simulation, in which folders make worked, and the call of make that runs it again."""
+"""Makefiles: which Makefile ran a simulation, where make worked, and the call of make that reruns the simulation."""

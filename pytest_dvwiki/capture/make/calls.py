@@ -1,4 +1,4 @@
-"""The Makefile that ran a simulation, and the call of make that runs it again, from the artefacts of the simulation."""
+"""The Makefile that ran a simulation, and the call of make that reruns it, from the simulation's artefacts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class MakeCalls:
     """The calls of make in the artefacts of one run.
 
     Args:
-        root: Folder of the project, which is searched for Makefiles.
+        root: Root of the project; it is searched for Makefiles.
     """
 
     def __init__(self, root: Path) -> None:
@@ -42,7 +42,7 @@ class MakeCalls:
         part: Regression | None = None,
         cases: Sequence[Case] = (),
     ) -> Path | None:
-        """Return the Makefile that ran a simulation; None if nothing shows which one it was.
+        """Return the Makefile that ran a simulation; None if the artefacts do not show it.
 
         FuseSoC's Makefile only builds, so it is ignored.
 
@@ -75,7 +75,7 @@ class MakeCalls:
         )
 
     def call(self, logs: Sequence[Artefact], makefile: Path | None, modules: frozenset[str]) -> Call | None:
-        """Return the command of a simulation, from its Makefile; None if there is none.
+        """Return the call of make that reruns a simulation; None if it is unknown.
 
         Args:
             logs: The logs of the simulation, which may also hold other simulations.
@@ -91,7 +91,7 @@ class MakeCalls:
 
 
 def modules_of(part: Regression) -> frozenset[str]:
-    """Return the test modules that a part of a log names; empty if it names none."""
+    """Return the test modules that a part of a log shows."""
     told = values_in_log("\n".join(command for _, command in part.commands))
     named = (told.get("COCOTB_TEST_MODULES") or told.get("MODULE") or "").split(",")
     return frozenset({*named, *(block.name.rpartition(".")[0] for block in part.blocks)} - {""})

@@ -1,4 +1,4 @@
-"""The folders in which make worked, as logs of make name them."""
+"""The folders in which make worked, according to its logs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 STOPPED = re.compile(r"^(?:g?make(?:\[\d+\])?|\S*[Mm]akefile\S*:\d+|\S+\.mk:\d+): \*\*\* ")
-"""The line that make prints when it stops."""
+"""Matches the line that make prints when it stops."""
 _TARGET = re.compile(r"^(?:g?make(?:\[\d+\])?): \*\*\* \[(?:\S+: )?([^\]:]+)\] Error \d+$")
-"""A line in which make names the target that it could not make."""
+"""Matches make's message about a target that it could not make."""
 _FOLDER = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: (Entering|Leaving) directory [`'](.+)'$")
 _SOURCE = re.compile(r"[^\s'\"`=,;()]+\.(?:vhdl?|s?vh?)(?![\w.])")
-"""The path of an HDL file."""
+"""Matches the path of an HDL file."""
 _LACKS = re.compile(r"No rule to make target [`']([^'\n]+)'")
 _READ_LIMIT = 1 << 23
 """Maximum number of bytes of a log that are searched for folders in which make stopped."""
@@ -26,10 +26,10 @@ _START = 1 << 18
 
 
 def builds_in(lines: Iterable[str | None]) -> Iterator[str]:
-    """Yield the stretches of a log that end where make stopped.
+    """Yield the sections of a log that end where make stopped.
 
     Args:
-        lines: The lines of the log; None ends a stretch in which make did not stop.
+        lines: The lines of the log; None ends a section in which make did not stop.
     """
     stretch: list[str] = []
     for line in lines:
@@ -51,7 +51,7 @@ def failed_sources(text: str, commands: Sequence[str]) -> frozenset[str]:
     """Return the names of the HDL files of a build that failed; empty if they are unknown.
 
     Args:
-        text: The log of the build, up to the line with which make stopped.
+        text: The log of the build, up to the line where make stopped.
         commands: The commands of tools in the log.
     """
     lacking = sources_in(" ".join(_LACKS.findall(text)))
@@ -59,17 +59,16 @@ def failed_sources(text: str, commands: Sequence[str]) -> frozenset[str]:
 
 
 def folders_of(log: Path) -> set[str]:
-    """Return the folders that make is said to enter or leave at the start of a log."""
+    """Return the folders that make entered or left according to the start of a log."""
     found = map(_FOLDER.match, reading.start_of(log, _START).split("\n"))
     return {each[2] for each in found if each}
 
 
 def stopped_in(log: Path) -> Iterator[tuple[str, str]]:
-    """Yield the folders in which make stopped because its own command failed, each with what make logged there.
+    """Yield each folder where make stopped because its own command failed, with make's output in that folder.
 
-    If make is called again in a build folder, such as Verilator's, that call counts for the folder of its caller.
-
-    Nothing is yielded after a point where the output of several calls of make is mixed, as with `make -j`.
+    If make is called again in a build folder, such as Verilator's, the failure is attributed to the folder of the
+    caller. Nothing is yielded after a point where the output of several calls of make is mixed, as with `make -j`.
     """
     text = reading.start_of(log, _READ_LIMIT)
     if "Entering directory" not in text:
@@ -93,7 +92,7 @@ def stopped_in(log: Path) -> Iterator[tuple[str, str]]:
 
 
 def _builds_in(folder: str, following: Sequence[str]) -> bool:
-    """Tell, from the line after make's output in a folder, whether make was called there for a target of its caller."""
+    """Return whether make built a target for its caller in a folder, judged by the line after its output."""
     target = next((found[1] for line in following if (found := _TARGET.match(line))), "")
     parent = PurePosixPath(target).parent
     is_inside = parent.name != "" and PurePosixPath(folder).parts[-len(parent.parts) :] == parent.parts

@@ -1,8 +1,7 @@
-"""The Makefile with which a simulation was run, from its log, its results file and the Makefiles of the project.
+"""The Makefile that ran a simulation, found by the log, the results file and the Makefiles of the project.
 
-A log may lie anywhere, and so may a Makefile that never ran the simulation. A command is only printed if something
-shows that a Makefile ran the simulation: make names the Makefile's folder, or the Makefile sets the module or the top
-that the simulation ran.
+A Makefile near a log need not have run the simulation. A command is printed only if there is evidence that it did: make
+logged the Makefile's folder, or the Makefile sets the module or top of the simulation.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 _OF_COCOTB = re.compile(r"cocotb-config|Makefile\.sim\b|^[ \t]*-?include[ \t]+[^\n]*\$", re.MULTILINE)
-"""Words of a Makefile that runs cocotb, or that includes files whose names depend on variables."""
+"""Matches a Makefile that runs cocotb, or that includes files with variables in their names."""
 _STOPPED_IN_IT = re.compile(r"^(?:g?make(?:\[\d+\])?: \*\*\* \[)?(?:GNUm|[Mm])akefile:\d+: ([^\]\n]+)", re.MULTILINE)
-"""A line that names where make stopped in the Makefile of its folder; the group is the target or `*** reason`."""
+"""Matches make's message that it stopped in the folder's Makefile; the group is the target or `*** reason`."""
 _MODULE, _TOP = frozenset({"MODULE", "COCOTB_TEST_MODULES"}), frozenset({"TOPLEVEL", "COCOTB_TOPLEVEL"})
 _MOST_FOLDERS = 4_000
 """Maximum number of folders of a project that are searched for Makefiles."""
 _LEAST_RECIPE = 6
-"""Minimum number of characters of a command in a recipe that is recognised in a log."""
+"""Minimum length of a recipe's command for it to be looked for in a log."""
 
 
 class MakeRun(Struct, frozen=True, dict=True):
@@ -40,11 +39,11 @@ class MakeRun(Struct, frozen=True, dict=True):
     modules: frozenset[str] = frozenset()
     """Names of the simulation's test modules."""
     tops: frozenset[str] = frozenset()
-    """Name of the simulation's top, in a set; empty if unknown."""
+    """A set with the name of the simulation's top; empty if unknown."""
     entered: frozenset[str] = frozenset()
     """Folders that make entered to run the simulation."""
     log: str = ""
-    """The beginning of the simulation's logs."""
+    """The start of the simulation's logs."""
 
     @cached_property
     def lines(self) -> frozenset[str]:
@@ -56,7 +55,7 @@ class Makefiles:
     """The Makefiles of a project.
 
     Args:
-        root: Folder of the project; Makefiles outside it are left out.
+        root: Root of the project; Makefiles outside it are left out.
     """
 
     def __init__(self, root: Path) -> None:
@@ -64,7 +63,7 @@ class Makefiles:
         self._text_of = cache(text_of)
 
     def of(self, evidence: MakeRun) -> Path | None:
-        """Return the Makefile that ran a simulation; None if nothing shows which one it was."""
+        """Return the Makefile that ran a simulation; None if there is no evidence for any."""
         entered = {path for folder in evidence.entered if (path := self._for_folder(Path(folder), evidence))}
         beside = next(iter(makefiles(evidence.beside)), None)
         if beside in entered:
@@ -82,7 +81,8 @@ class Makefiles:
     def _for_folder(self, folder: Path, evidence: MakeRun) -> Path | None:
         """Return the Makefile for a folder that make entered.
 
-        The folder may hold generated files, such as Verilator's, whose make is called by the make of a folder above.
+        If the folder has no Makefile, it may hold generated files, such as Verilator's; then a Makefile above called
+        make there.
         """
         if not folder.is_relative_to(self._root):
             return None
@@ -93,7 +93,7 @@ class Makefiles:
         return path if path is not None and self._named(path, evidence) else None
 
     def _named(self, makefile: Path, evidence: MakeRun) -> int:
-        """Return how many of module and top a Makefile sets to the run's value; 0 if it sets one to another value."""
+        """Return how many of module and top a Makefile sets as in the run; 0 if it sets either to another value."""
         text = self._text_of(makefile)
         found = 0
         for names, values in ((_MODULE, evidence.modules), (_TOP, evidence.tops)):
@@ -104,7 +104,7 @@ class Makefiles:
         return found
 
     def _may_have_run(self, makefile: Path, evidence: MakeRun) -> bool:
-        """Tell whether a Makefile beside a run's files may have started the run without naming its module or top."""
+        """Return whether a Makefile beside a run's files may have started the run without setting module or top."""
         text = self._text_of(makefile)
         if any(
             values and _sets_another(text, names)
@@ -122,7 +122,7 @@ class Makefiles:
         return any(len(line) >= _LEAST_RECIPE and line in evidence.lines for line in recipes)
 
     def _elsewhere(self, evidence: MakeRun) -> Path | None:
-        """Return the Makefile that sets the known module and top; if several do, the only one in a logged folder."""
+        """Return the Makefile that sets the known module and top; of several, the only one whose folder is logged."""
         wanted = bool(evidence.modules) + bool(evidence.tops)
         if not wanted:
             return None
@@ -146,11 +146,11 @@ class Makefiles:
 
 
 def _sets(text: str, value: str) -> bool:
-    """Tell whether a Makefile gives a value to a variable, perhaps in the command of a recipe."""
+    """Return whether a Makefile sets any variable to a value, also in the command of a recipe."""
     return re.search(rf"=[^\n#]*?(?<![\w.]){re.escape(value)}(?![\w.])", text) is not None
 
 
 def _sets_another(text: str, names: Collection[str]) -> bool:
-    """Tell whether a Makefile sets some of the given variables, all of them to fixed literal values."""
+    """Return whether a Makefile sets any of the given variables, and only to fixed literal values."""
     values: Iterable[tuple[str, str]] = [(how, value) for name, how, value in assignments(text) if name in names]
     return bool(values) and all(value and how not in {"?=", "+="} and "$" not in value for how, value in values)
