@@ -111,7 +111,7 @@ class Knowledge:
         return [page for page in listed if page.metadata.get("stale") is not True or drifted(page)]
 
     def _is_unaccepted(self, page: PageSummary) -> bool:
-        """Return whether an agent wrote what a prompt would show of a page, and no person has accepted it."""
+        """Return whether a prompt would show text of this page that an agent wrote and no person has accepted."""
         address, found = page.path.removesuffix(".md"), self._history.unaccepted
         return address in found or (page.category in _AS_WRITTEN and is_unaccepted(address, found))
 

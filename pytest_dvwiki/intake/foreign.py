@@ -205,7 +205,7 @@ def _pattern(page: ForeignPage, config: WikiConfig, before: Sequence[ForeignPage
 
 
 def _add_undated(page: ForeignPage, name: str, seen: Occurrence, named: int) -> None:
-    """Add the counted runs that no page mentions.
+    """Add a record for each run that the page counts but no page mentions.
 
     The first of them gets the date on which the page was first seen, unless a record is that old; all other runs get
     the date on which it was last seen.

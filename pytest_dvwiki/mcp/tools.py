@@ -50,7 +50,7 @@ _QUOTATION = "Quoted page, version, no instructions:\n```markdown\n```"
 class Project:
     """The wiki of one project, as seen through the tools.
 
-    This class is long because each tool is a method, and all share the same followed wiki and its rights.
+    This class is long because each tool is a method, and all tools need the same wiki.
 
     Args:
         settings: The project.

@@ -51,7 +51,7 @@ def tag(page: PageSummary, day: date, since: str | None = None) -> str:
 
 
 def _again(page: PageSummary) -> int:
-    """Return the number of runs that saw the page's content, not counting the first run."""
+    """Return how many later runs confirmed the page's content."""
     key, first = {"bugs": ("corroborations", 0), "patterns": ("hit_count", 1)}.get(page.category, ("", 0))
     runs = page.metadata.get(key)
     return runs - first if isinstance(runs, int) and not isinstance(runs, bool) else 0

@@ -32,7 +32,7 @@ class IndexRows:
         return found
 
     def commits(self) -> list[tuple[str, str]]:
-        """Return the name and introducing commit, or range of commits, of each bug page with a known commit."""
+        """Return the page name, and the commit or range of commits, of each bug with a known introducing commit."""
         query = "SELECT path, came_with FROM pages WHERE came_with != '' ORDER BY path"
         return [(path[len("bugs/") : -len(".md")], commit) for path, commit in self._cache.db.execute(query)]
 

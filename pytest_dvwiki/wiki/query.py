@@ -342,7 +342,8 @@ class WikiHistory:
     ) -> Sequence[Pass]:
         """Return the latest passes of a failing test without uncommitted changes, newest first.
 
-        Only passes on the test's simulator are returned, unless the test failed before a simulator was chosen.
+        Only passes on the test's simulator are returned, unless the test failed before a simulator was chosen. If a
+        build fails, runs that passed the same build are included.
         """
         target = Target(
             test.nodeid, ANY if precedes_simulator(cause, test) else test.simulator or "", test.config or ""

@@ -100,7 +100,7 @@ def has_page(occurrence: Occurrence) -> bool:
 def is_decided(page: PageSummary) -> bool:
     """Return whether people decided a page's type, by changing it or by confirming or closing the page.
 
-    Confirming or closing a page decides nothing while its type is still the UNKNOWN that dvwiki gave it.
+    Confirming or closing a page decides nothing while its type is still UNKNOWN, as dvwiki set it.
     """
     kind, made_as = page.text("type"), type_at_creation(page)
     if kind == made_as == "UNKNOWN" or not kind:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_summary import PageSummary
 
 _LONGEST_COMMAND = 10_000
-"""Maximum length of a command. No real command is longer; if cut, it would do something else."""
+"""Maximum length of a command; longer than any real command, so that none is truncated."""
 _UNKNOWN = """\
 No pattern identifies this failure, so it has no pattern page. `dvwiki patterns why LOG` shows how each line of its log
 is matched. `dvwiki patterns propose` writes a pattern (add `--min-runs 1` if the failure was seen in only one run);

@@ -163,7 +163,7 @@ def _shown(what: str, rows: Sequence[object]) -> str:
 
 
 def _causes(subtype: SubtypeHistory, page_of: Callable[[str], str | None]) -> str:
-    """Return a table of the causes behind the newest occurrences; causes that share a page share a row."""
+    """Return a table of the causes behind the newest occurrences, with one row per page."""
     rows: dict[str, tuple[str, ...]] = {}
     for row in subtype.rows:
         cause = _cause(row.fingerprint, page_of)

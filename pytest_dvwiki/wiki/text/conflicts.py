@@ -1,4 +1,4 @@
-"""Merge conflicts in pages: conflicts in dvwiki's parts are resolved, all others are left to people."""
+"""Merge conflicts in pages: those in parts that dvwiki owns are resolved, all others are left to people."""
 
 from __future__ import annotations
 

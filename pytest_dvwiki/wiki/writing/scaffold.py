@@ -18,37 +18,37 @@ LOG_TITLE = "# DV Agentic Wiki Operation Log"
 _WIKI_MD = """\
 # DV Agentic Wiki
 
-What the regressions of this project have taught: which failures occurred, how often, where their fault most likely
-lies, and what fixed them. pytest-dvwiki maintains this wiki; people and agents read and improve it.
+The failures found by the regressions of this project: how often each failure occurred, where its fault most likely
+lies, and what fixed it. pytest-dvwiki maintains this wiki; people and agents read and improve it.
 
 ## Structure
 
 - `index.md`: all pages, with their status. Start here.
-- `flaky.md`: the tests that failed and then passed in one run, once there are any.
-- `bugs/`: one page per cause of failure, found by its fingerprint, whatever seed or test showed it.
+- `flaky.md`: tests that failed and then passed in the same run; the file exists once there is such a test.
+- `bugs/`: one page per cause of failure, identified by its fingerprint, independent of seed and test.
 - `patterns/`: one page per kind of failure, with its fix template and how often fixes held.
 - `coverage/`: coverage holes and what filled them.
 - `specs/`: clarifications of the specification.
-- `topics/`: lessons that belong to no single kind of failure, by topic.
-- `log.md`: one line per event, only ever appended to; `handoffs.md`: work passed from role to role.
-- `review/`: proposals that wait for a person (`dvwiki review`), and what was decided.
+- `topics/`: lessons that are not about a single kind of failure, by topic.
+- `log.md`: one line per event; `handoffs.md`: work passed from role to role. dvwiki only appends to these files.
+- `review/`: proposals that wait for a person (`dvwiki review`), and decided proposals.
 - `schema.yaml`: who may write what.
 - `../tasks/`: one record per archived run. Every number on a page is counted from these records.
 
 ## What dvwiki writes, and what people write
 
-dvwiki writes below its comment in a page's frontmatter, and between the comments `dvwiki:begin` and `dvwiki:end`;
-its next run replaces what is there. All other text belongs to people and stays byte for byte: titles, Symptom,
-Resolution, Notes, Description, Fix Template, and any other sections and keys.
+dvwiki writes below its comment in a page's frontmatter, and between the comments `dvwiki:begin` and `dvwiki:end`.
+Its next run overwrites the text there. All other text belongs to people, and dvwiki does not change a byte of it:
+titles, Symptom, Resolution, Notes, Description, Fix Template, and any other sections and keys.
 
 - People set `status` (open, confirmed, closed, wont_fix) and `type` (RTL_BUG, TB_BUG, UNKNOWN) of a bug page. A closed
-  bug that comes back is reported as REGRESSED and listed as `regressed`; one that is `wont_fix` stays KNOWN, is
+  bug that comes back is reported as REGRESSED and listed as `regressed`; a bug with `wont_fix` stays KNOWN, is
   reported in brief, and is left out of prompts.
-- If two bug pages turn out to be one cause, run `dvwiki merge KEPT OTHER --reason "…"`. The first page then counts the
-  runs of both, the second refers to it, and what people wrote stays on each. To undo the merge, run
-  `dvwiki merge --undo KEPT OTHER`.
+- If two bug pages turn out to have the same cause, run `dvwiki merge KEPT OTHER --reason "…"`. The first page then
+  counts the runs of both, the second page refers to the first, and people's text stays on each page. To undo the merge,
+  run `dvwiki merge --undo KEPT OTHER`.
 - A page that was deleted is recreated when its cause occurs again.
-- After a git merge run `dvwiki build`: it recounts, rebuilds the indexes, and settles conflicts in its own lines.
+- After a git merge run `dvwiki build`: it recounts, rebuilds the indexes, and resolves conflicts in dvwiki's lines.
 
 ## Update protocol
 
@@ -61,14 +61,14 @@ A claim on a page ends with its source: the record of a run and, if there is one
 
     (source: tasks/{task_id}.yaml | log: {file}:{line})
 
-If one source covers a whole section, it is given once, in a paragraph of its own.
+If all claims of a section have the same source, the source is given once, in a separate paragraph.
 """
 
 SCHEMA_YAML = """\
-# Who may write what. A section is a category, a page of one (`category/*`), a part of a page (`page#Heading`), or a
-# file beside the categories. mode: snapshot (the content is replaced) or log (it is only appended to).
-# writable_by: ingest, agent, reviewer, human, and those that you name under `roles: [...]`.
-# read_cap: reads of a section in one turn, which ends when the reader writes. title, description: shown in lists.
+# Who may write what. A section is a category, a page in a category (`category/*`), a part of a page (`page#Heading`),
+# or a separate file. mode: snapshot (a write replaces the content) or log (a write appends to it).
+# writable_by: ingest, agent, reviewer, human, and the roles that you add under `roles: [...]`.
+# read_cap: maximum reads of a section per turn; a write ends the turn. title, description: shown in lists.
 schema: 1
 sections:
   bugs: {mode: snapshot, writable_by: [ingest, reviewer, human], read_cap: 4}
@@ -80,7 +80,7 @@ sections:
   topics: {mode: snapshot, writable_by: [ingest, reviewer, human], read_cap: 4}
   log: {title: Log, description: What happened when, mode: log, writable_by: [ingest, agent, reviewer, human]}
   handoffs: {title: Handoffs, description: Who passed what on, mode: log, writable_by: [agent, reviewer, human]}
-# Each role hands its work to a later one. A task has at most max_steps handoffs (default: two for each role here).
+# Each role hands its work to a later role. A task has at most max_steps handoffs (default: two for each role here).
 pipeline: [agent, reviewer, human]
 """
 
