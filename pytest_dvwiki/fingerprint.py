@@ -70,7 +70,7 @@ message. `word_kept`, the last kind of token, has the same purpose: only a URL c
 
 
 def expression(*, kept: str, quoted: str, value: str, names: str, letters: str) -> re.Pattern[str]:
-    """Compile the expression whose matches `mask` replaces.
+    """Compile the expression for all tokens that `mask` replaces.
 
     Args:
         kept: Names that stay as they are.

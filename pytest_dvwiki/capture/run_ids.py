@@ -77,7 +77,7 @@ def in_order(run: RunId, commit: str | None) -> tuple[str | None, ...]:
 def may_be_one(run: SourceRun, other: RunId, commit: str | None) -> bool:
     """Return whether two runs with the same artefacts may be one run.
 
-    They are compared by ids and commit; if they have nothing in common to compare, they may be one.
+    The first kind of id that both have decides, else the commit. If they have neither in common, they may be one run.
     """
     pairs = zip(in_order(run.run_id, run.commit), in_order(other, commit), strict=True)
     return next((mine == theirs for mine, theirs in pairs if mine and theirs), True)

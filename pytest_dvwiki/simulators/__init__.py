@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def tools() -> tuple[Tool, ...]:
-    """Return all tools, sorted by name, but with those last whose messages are not specific to a tool."""
+    """Return all tools, sorted by name; tools without a message format of their own come last."""
     files = Path(__file__).parent.glob("[a-z]*.py")
     modules = (importlib.import_module(f"{__name__}.{file.stem}") for file in files)
     found: Iterable[Tool | None] = (getattr(module, "TOOL", None) for module in modules)

@@ -1,4 +1,4 @@
-"""Extraction of results files and logs from archives and compressed files, within limits."""
+"""Extraction of results files and logs from archives and compressed files, limited in size and number."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def single_name(name: str) -> str | None:
 
 
 def may_hold(name: str, wanted: Callable[[str], bool]) -> bool:
-    """Return whether to open a file in a folder: a wanted file, or an archive that may hold one."""
+    """Return whether a file in a folder is wanted, or is an archive that may contain wanted files."""
     inner = single_name(name)
     return wanted(inner) if inner is not None else is_archive(name) or wanted(name)
 
@@ -94,7 +94,7 @@ def unpack(
         archive: The archive, or one compressed file.
         wanted: Returns whether to extract a file, given its name inside the archive.
         target: An empty folder.
-        budget: What may still be extracted from the enclosing archive; None for an outermost archive.
+        budget: What may still be extracted from the enclosing archive; None if there is no enclosing archive.
         broken: Called for each file that cannot be read to its end; its readable part is still yielded. If None, an
             `ArchiveError` is raised instead.
 
@@ -140,7 +140,7 @@ def streams(
         name: The archive's name, which determines its kind.
         file: The archive's bytes.
         wanted: Returns whether to open a file, given its name inside the archive.
-        budget: What may still be extracted from the enclosing archive; None for an outermost archive.
+        budget: What may still be extracted from the enclosing archive; None if there is no enclosing archive.
         broken: Called for a file that cannot be opened; if None, `ArchiveError` is raised.
 
     Yields:
@@ -186,7 +186,7 @@ def reading() -> Iterator[None]:
 
 
 def _in_words(error: Exception) -> str:
-    """Return a library's error in words for the user."""
+    """Return an explanation of a library's error for the user."""
     if isinstance(error, NotImplementedError):
         return "it is compressed in a way that Python does not support"
     if isinstance(error, RuntimeError):

@@ -68,9 +68,9 @@ class Artefact(Struct, frozen=True, kw_only=True, dict=True):
     lasting: bool = True
     """False for a file extracted from an archive."""
     only_beside: bool = False
-    """True for a log that is read only together with a results file: the one beside it, or the one of its runner."""
+    """Whether this log is read only together with a results file: the file beside it, or the file of its runner."""
     searched: Path | None = None
-    """The folder whose search found the file; None for a file that the user passed, or from an archive."""
+    """The searched folder that contains the file; None for a file that the user passed, or from an archive."""
     of_folder: str | None = None
     """Displayed folder of the runner's results file, if this is a log of that runner; otherwise None."""
 

@@ -152,7 +152,7 @@ def _number(text: str | None, what: str, default: int | None = None) -> int:
     """Return a count from a report.
 
     Raises:
-        UnfitError: The report has something other than a number there.
+        UnfitError: The value is not a number.
     """
     if text is None and default is not None:
         return default

@@ -27,7 +27,7 @@ class Group(Struct, frozen=True):
 
 
 def groups_of(artefacts: Sequence[Artefact], task: str | None) -> Iterator[Group]:
-    """Yield the runs that the files come from: one for each folder, or a single one if a task is given.
+    """Group artefacts into runs: one run for each folder, or a single run if a task is given.
 
     Records, journals and reports on sessions are never merged into the task. Coverage reports form a run of their own,
     so that a broken report does not keep the tests from being archived.

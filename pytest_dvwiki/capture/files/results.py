@@ -222,7 +222,7 @@ class _CaseReader:
             self._collect = self._case.output = _Text(self._room())
 
     def _room(self) -> int:
-        """Return the length limit for the next traceback or output; it drops once a file has had many of them."""
+        """Return the maximum length of the next traceback or output, which is shorter after many of them."""
         self._texts += 1
         return _TEXT_LIMIT if self._texts <= _FULL_TEXTS else _SHORT_TEXT_LIMIT
 

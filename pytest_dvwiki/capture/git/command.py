@@ -44,7 +44,7 @@ class Git:
 
 
 def clean_text(text: str) -> str:
-    """Return text from git as one short line without secrets, fit to be stored."""
+    """Return text from git as one short line without secrets, ready to be stored."""
     return shortened(" ".join(redact(text).split()), _LONGEST)
 
 

@@ -1,4 +1,4 @@
-"""The commits of a range and the files they touch, and which commits cannot affect a failing simulation."""
+"""The commits of a range and the files they touch; detects commits that cannot affect a failing simulation."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Listing:
         return {name for each in self.commits for name, letter in each.touched.items() if letter in how}
 
     def only_of(self, lines: Collection[str]) -> set[str]:
-        """Return the files that only the commits with the given lines touch."""
+        """Return the files that are touched only by the commits with the given lines."""
         others = {name for each in self.commits if each.line not in lines for name in each.touched}
         return {*self.files} - others
 
@@ -125,7 +125,7 @@ class Listing:
         return self.changed(_SPECIAL) | _scripts(self._git, self.changed(_EXECUTABLE), self._failed)
 
     def unread(self, known: Collection[str], absent: str, edited: Collection[str]) -> set[str]:
-        """Return the lines of the commits that change no code which the failing simulation read.
+        """Return the lines of the commits that change no code read by the failing simulation.
 
         A commit is not included if it touches a file that may have been read, such as a data file, or a file that the
         failing run lacked. The result is empty if it would include all commits. It is also empty if the reads are
@@ -166,7 +166,7 @@ class Listing:
 
 
 def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed: str) -> set[str]:
-    """Return the files that a failing simulation did not read, and that no file it read mentions.
+    """Return the files that a failing simulation did not read, and that are not mentioned in the files it read.
 
     Args:
         git: Answers queries about history.
@@ -198,8 +198,8 @@ def _scripts(git: Git, names: Collection[str], commit: str) -> set[str]:
 def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
     """Return the files that are mentioned in a file that was read, such as a script in a Makefile.
 
-    A Python file that mentions HDL which was read, such as a runner of several designs, selects the sources of each
-    build. All other HDL in it belongs to other builds and is not returned.
+    If a Python file mentions HDL that was read, it may be a runner of several designs. The other HDL in it then belongs
+    to other builds, and is not returned.
     """
     known = {_called(name).lower() for name in reads}
     words = {_called(name) for name in names if _called(name).lower() not in known}  # another file of the same name

@@ -7,8 +7,8 @@ without any of the range's changes, another change made it fail, and the range i
 For a build that fails, every run with a successful build is a pass.
 
 A pass starts a range only if it proves that the cause was absent. It does if it used the seed that fails now, if the
-cause does not depend on the seed, or if so many runs passed before the first failure that the probability of chance is
-below 5 % (`records.chance`). Otherwise, or if the failing run had uncommitted changes, no commit is reported.
+cause does not depend on the seed, or if so many runs passed before the first failure that the probability of passing by
+chance is below 5 % (`records.chance`). Otherwise, or if the failing run had uncommitted changes, no commit is reported.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
 
 
 def _independent(passes: Sequence[Pass], *, comes_and_goes: bool) -> list[Pass]:
-    """Return one pass per run; repeated passes of a seed at a commit count once, unless the cause comes and goes."""
+    """Return one pass per run; passes with the same seed and commit are merged, unless the cause comes and goes."""
     runs = {one.moment: one for one in passes}.values()
     if comes_and_goes:
         return list(runs)

@@ -78,7 +78,7 @@ class Difference(Struct, ListedCommits, frozen=True, kw_only=True):
     """The newest commits, as in `git log --oneline`; commits that touch files in the evidence may come first."""
     log_count: int = 0
     unread_count: int = 0
-    """Number of commits that change no code which the failing simulation read; they are last in `log`."""
+    """Number of commits that change no code read by the failing simulation; they are last in `log`."""
     files: tuple[str, ...] = ()
     """Names of the files, relative to the repository's top."""
     file_count: int = 0
@@ -95,7 +95,7 @@ class Difference(Struct, ListedCommits, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """Return a description of the difference; of commits, it gives only the subjects."""
+        """Describe the difference in words; commits are given by their subjects."""
         subjects = [line.partition(" ")[2] for line in self.likely[:_IN_TEXT]]
         more = self.likely_count - len(subjects)
         if subjects and more:
@@ -114,7 +114,7 @@ class Repository:
     query means.
 
     Args:
-        layout: The project; files written by the plugin are not changes.
+        layout: The project; files written by the plugin are ignored.
         revision: The revision of the sources if they are not in git.
         revision_log: Path of the file that lists the changes between revisions.
     """
@@ -292,7 +292,7 @@ class Repository:
         return None if files is None else tuple(map(clean_text, files))
 
     def restored(self, files: Iterable[str], commit: str, now: Vcs) -> tuple[str, ...]:
-        """Return the given files that are back at their state in an earlier commit, apart from comments.
+        """Return the given files that are the same as at an earlier commit, apart from comments.
 
         Args:
             files: The files.
@@ -348,7 +348,7 @@ class Repository:
         return commit != than and self._is_ancestor(commit, than)
 
     def lacks(self, fix: Fix, commit: str | None) -> bool:
-        """Return whether a commit's history lacks a likely commit of a fix, or a copy of it; False if git fails."""
+        """Return whether a commit's history lacks any likely commit of a fix, even as a copy; False if git fails."""
         if commit is not None and fix.commits is not None and is_revision(commit, *fix.commits):
             return self.is_older(commit, fix.commits[-1])
         if commit is None or fix.commits is None or not fix.log:

@@ -25,7 +25,7 @@ class Revision:
 
     Args:
         layout: The project.
-        name: The revision, as git takes it.
+        name: The revision, in any form that git accepts.
 
     Raises:
         RevisionError: git does not know the revision, or the revision has no wiki, records, patterns or waivers.

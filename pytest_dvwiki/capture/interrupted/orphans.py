@@ -198,7 +198,7 @@ class _EventReader:
 
 
 def _checked(vcs: Vcs) -> Vcs:
-    """Return the recorded state of a repository, or an empty state if it is invalid; git later gets the commit."""
+    """Validate the recorded state of a repository, whose commit is passed to git; an invalid state becomes empty."""
     if vcs.commit is None or not (COMMIT.fullmatch(vcs.commit) or is_revision(vcs.commit)):
         return Vcs()
     branch = clean_text(vcs.branch) if vcs.branch else None

@@ -72,7 +72,7 @@ def read_leftovers(
 
     pairs = run_logs.later()
     run.notes += (
-        f"{artefact.shown}: from an earlier run than {log.shown}, which shows no test" for artefact, log in pairs
+        f"{artefact.shown}: from an earlier run than {log.shown}, which ran no test" for artefact, log in pairs
     )
     later = {log.path: log for _, log in pairs if not log.only_beside}
     free = [log for log in _free(run_logs, later) if log.path not in archived and _has_content(log, run)]

@@ -222,7 +222,7 @@ def _only_in_the_log(cases: Sequence[Case]) -> str | None:
 
 
 def _time(file: ResultsFile | None, artefact: Artefact) -> float:
-    """Return the time of a simulation; a time without a zone is read as UTC, as on every other machine."""
+    """Return the time of a simulation; a time without a zone is read as UTC, not as local time."""
     try:
         moment = datetime.fromisoformat(file.timestamp) if file and file.timestamp else None
     except ValueError:

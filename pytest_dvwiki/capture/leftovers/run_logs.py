@@ -140,7 +140,7 @@ class RunLogs:
         return own
 
     def _may_belong(self, log: Artefact, file: ResultsFile) -> bool:
-        """Return whether a log may be from the run of a results file: not if their seeds differ."""
+        """Return whether a log may be from the run of a results file; different seeds rule it out."""
         seeds = {case.seed for case in file.cases} - {None}
         try:
             logged = {part.seed for part in self.parts(log)} - {None}

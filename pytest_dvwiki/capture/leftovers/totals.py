@@ -91,7 +91,7 @@ class Leftovers(Struct):
 
 
 def result_of_log(name: str, outcome: SimulationOutcome, *, failed: bool, seed: str | None = None) -> Result:
-    """Return the result of a log without cocotb tests, as of one test."""
+    """Return one result for a log without cocotb tests."""
     return Result(
         nodeid=name,
         seed=seed,

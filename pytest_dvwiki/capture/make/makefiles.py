@@ -45,7 +45,7 @@ _BELOW_PWD = re.compile(r"\$[({]PWD[)}]/([^$:]+)")
 _LINES_BEFORE = 3
 """Number of lines before "Entering directory" that are searched for the call of make."""
 _MOST_CALLS = 8
-"""Maximum number of calls of make in a folder, from the last, that are searched for the simulation."""
+"""Number of calls of make in a folder, counted from the last, that are searched for the simulation."""
 _OLD_NAMES = {"MODULE": "COCOTB_TEST_MODULES", "TOPLEVEL": "COCOTB_TOPLEVEL", "TESTCASE": "COCOTB_TESTCASE"}
 HEAD = 256 * 1024
 """Number of bytes that are read from the start of a Makefile or log."""
@@ -122,8 +122,8 @@ def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
     """Return the directory in which make was started; None if it matters but is unknown.
 
     It matters if the Makefile reads `$(PWD)`, because `make -C` does not change that variable. The log shows it in
-    paths that the Makefile builds from `$(PWD)`. If the log has no such path, it is the folder that contains the files
-    which the Makefile refers to by `$(PWD)`.
+    paths that the Makefile builds from `$(PWD)`. Without such a path, it is the folder that contains the Makefile's
+    files below `$(PWD)`.
 
     Args:
         folder: Folder of the Makefile.
@@ -157,7 +157,7 @@ def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
 
 
 def _entered(line: str, folder: Path) -> str | None:
-    """Return the folder's name in make's message that it enters the given folder; None for any other line."""
+    """Return the folder's name from a line in which make enters the given folder; None for any other line."""
     found = _ENTERED_ANY.match(line)
     return found[1] if found and _is_same_folder(found[1], folder) else None
 

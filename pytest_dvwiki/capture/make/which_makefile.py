@@ -93,7 +93,7 @@ class Makefiles:
         return path if path is not None and self._named(path, evidence) else None
 
     def _named(self, makefile: Path, evidence: MakeRun) -> int:
-        """Return how many of module and top a Makefile sets as in the run; 0 if it sets either to another value."""
+        """Return how many of a run's module and top a Makefile sets; 0 if it sets either to another value."""
         text = self._text_of(makefile)
         found = 0
         for names, values in ((_MODULE, evidence.modules), (_TOP, evidence.tops)):
@@ -122,7 +122,7 @@ class Makefiles:
         return any(len(line) >= _LEAST_RECIPE and line in evidence.lines for line in recipes)
 
     def _elsewhere(self, evidence: MakeRun) -> Path | None:
-        """Return the Makefile that sets the known module and top; of several, the only one whose folder is logged."""
+        """Return the Makefile that sets the known module and top; several are narrowed down by folders in the log."""
         wanted = bool(evidence.modules) + bool(evidence.tops)
         if not wanted:
             return None

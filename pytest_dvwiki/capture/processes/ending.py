@@ -47,7 +47,7 @@ class Ending(Struct, frozen=True, kw_only=True):
     """Exit status; None if unknown."""
     signal: int | None = None
     interrupted: bool = False
-    """Whether the user interrupted the simulation; only tests that had failed before are failures."""
+    """Whether the user interrupted the simulation; only tests that failed before the interrupt are failures."""
     timeout: str | None = None
     """Timeout message of pytest-timeout or `subprocess`; None if there is none."""
     cut_short: bool = False

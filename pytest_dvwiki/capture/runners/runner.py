@@ -1,4 +1,4 @@
-"""The facts about one regression runner."""
+"""The interface to one regression runner."""
 
 from __future__ import annotations
 

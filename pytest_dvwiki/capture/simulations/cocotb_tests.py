@@ -183,7 +183,7 @@ def _logged_trace(text: str) -> str:
 
 
 def is_silent(case: Case | None) -> bool:
-    """Return whether there is no error on file for a test: no results file exists, or cocotb 1.9 wrote it."""
+    """Return whether no results file contains a test's error: the file is missing, or cocotb 1.9 wrote it."""
     return case is None or _OLD_MESSAGE.match(case.message) is not None
 
 

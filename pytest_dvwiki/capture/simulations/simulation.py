@@ -46,7 +46,7 @@ class Simulation(Struct, frozen=True, kw_only=True):
     results: Path | None = None
     """Results file that the run should write; it may not exist."""
     logs: tuple[LogText, ...] = ()
-    """Output of the run in any order and division: captured streams, a log file, a spool."""
+    """Output of the run in any order: captured streams, a log file, a spool."""
     regression: Regression | None = None
     """The run as the caller has already read it from a log; `logs` are then not read."""
     after_others: bool = False
