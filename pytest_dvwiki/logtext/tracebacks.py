@@ -32,7 +32,7 @@ class Raised(Struct, frozen=True):
     line: int
     """Index of the line with the exception's name."""
     head: int
-    """Index of the exception's line `Traceback (most recent call last)`."""
+    """Index of the exception's line `Traceback (most recent call last)`; if that is missing, of its first frame."""
 
     @property
     def frame(self) -> Frame | None:
@@ -62,7 +62,7 @@ class Chain(Struct, frozen=True):
 
 
 def chains(lines: Sequence[str]) -> list[Chain]:
-    """Return the exceptions of all tracebacks in a log, in order."""
+    """Return the exceptions of all tracebacks in a log, in order; a traceback may lack its first line."""
     stripped = [strip_line(line) for line in lines]
     found: list[Chain] = []
     raised: list[Raised] = []
@@ -71,8 +71,9 @@ def chains(lines: Sequence[str]) -> list[Chain]:
     at = 0
     while at < len(stripped):
         text = stripped[at].strip()
-        if _HEAD in text:
-            one, at = _traceback(stripped, at + 1)
+        announced = _HEAD in text
+        if announced or python_frame(stripped, at) is not None:
+            one, at = _traceback(stripped, at + announced)
             if one is None:
                 continue
             if raised and link:
@@ -96,7 +97,7 @@ def chains(lines: Sequence[str]) -> list[Chain]:
 def _traceback(lines: Sequence[str], at: int) -> tuple[Raised | None, int]:
     """Return the exception of the traceback with its first frame at `at`, and the index after the traceback."""
     frames: list[Frame] = []
-    head = at - 1
+    head = at - 1 if at and _HEAD in lines[at - 1] else at
     margin = indent(lines[at]) if at < len(lines) else 0
     while at < len(lines):
         line = lines[at]

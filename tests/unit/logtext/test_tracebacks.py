@@ -44,6 +44,19 @@ def test_the_named_cause_counts_and_else_the_last() -> None:
     assert [c.cause.type for c in chains((first + during + second + direct + third).split("\n"))] == ["RuntimeError"]
 
 
+@pytest.mark.parametrize("indent", [0, 56])
+def test_a_traceback_without_its_beginning_still_names_its_exception(indent: int) -> None:
+    whole = trace(
+        ("/w/tb.py", "read", "return int(bits)"),
+        ("/w/bits.py", "__int__", 'raise ValueError("no number: %s" % bits)'),
+        exception="ValueError: no number: zz1",
+        indent=indent,
+    )
+    lines = whole.split("\n")[2:]
+    (chain,) = chains(lines)
+    assert (chain.cause.text, chain.cause.head, chain.cause.line) == ("no number: zz1", 2, 5)
+
+
 @pytest.mark.parametrize(
     "text", ["Traceback (most recent call last):", 'Traceback (most recent call last):\n  File "a.py", line 1, in f']
 )
