@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki.logtext.messages import strip_line
 from pytest_dvwiki.triage.candidates import NEVER_AWAITED, Candidate, candidates_in, unbroken
 from pytest_dvwiki.triage.primary import Choice, decide, ranked
 from pytest_dvwiki.triage.texts.sections import sections_of
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
     from pytest_dvwiki.patterns.matcher import Matcher
+
+_GOOD_END = "benign.end_of_simulation"
+_STOPPED = frozenset({"ghdl.stopped", "ghdl.rollup"})
+"""Patterns of the lines with which GHDL reports that an assertion stopped the simulation."""
+_ABOVE = 3
+"""Largest distance in lines between an assertion and GHDL's report on it."""
 
 
 def choose_in_text(
@@ -42,7 +49,15 @@ def choose_in_text(
         return None
     if is_cancelled([c.pattern for c in candidates], max(c.line for c in candidates), lines):
         return None
+    if all(c.pattern.id in _STOPPED for c in candidates) and _ends_well(candidates[0].line, lines, matcher):
+        return None
     return decide(ranked(candidates))
+
+
+def _ends_well(first: int, lines: Sequence[tuple[int, str]], matcher: Matcher) -> bool:
+    """Return whether a testbench ends a good run with an assertion just before line `first`, where GHDL reports it."""
+    said = (line for number, line in lines if first - _ABOVE <= number < first)
+    return any((hit := matcher.match(strip_line(line))) is not None and hit.pattern.id == _GOOD_END for line in said)
 
 
 def _is_warning(candidate: Candidate) -> bool:

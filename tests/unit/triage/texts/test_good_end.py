@@ -79,3 +79,11 @@ def test_a_licence_in_the_place_of_another_is_enough() -> None:
     denied = "License:\n\tinvs\tImplementation System\t15.2\tDenied"
     assert is_failure(denied)
     assert not is_failure(denied, "\tfexl\tEncounter XL\t15.2\tcheckout succeeded")
+
+
+def test_ghdl_reports_the_assertion_that_ends_a_good_run() -> None:
+    stopped = ("ghdl:error: assertion failed", "in process .tb(sim).stimuli", "ghdl:error: simulation failed")
+    assert not is_failure("tb.vhd:88:5:@4us:(assertion failure): Simulation finished", *stopped)
+    assert is_failure("tb.vhd:88:5:@4us:(assertion failure): queue not empty", *stopped)
+    assert is_failure(*stopped)
+    assert is_failure("tb.vhd:88:5:@4us:(assertion failure): Simulation finished", "bound check failure", *stopped)
