@@ -113,7 +113,8 @@ def _exception_of_cut_traceback(head: Hit, lines: Sequence[str], matcher: Matche
 def _lesser_exceptions(text: str, first: int, known: Collection[int]) -> frozenset[int]:
     """Return the numbers of the traceback lines that cannot be the first cause.
 
-    These are the lines of a traceback above an exception with a pattern, and all exceptions of a chain except the first.
+    These are the lines of a traceback above an exception with a pattern, and all exceptions of a chain except the
+    first.
 
     Args:
         text: Consecutive lines.
