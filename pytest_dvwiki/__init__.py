@@ -1,6 +1,6 @@
 """Failure memory for hardware regressions.
 
-The names below load their modules at first use, because pytest imports this package in every session.
+Public names load their modules on first use, because pytest imports this package in every session.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The search backends, and their names in the setting `search_backend`.
+"""The search backends, selected by the setting `search_backend`.
 
-A package adds a backend through an entry point of the group `dvwiki.search`. The entry point has the backend's name
-and refers to a class with the interface of `pytest_dvwiki.WikiSearchIndex`. A backend is imported at its first use.
+A package can add a backend through an entry point in the group `dvwiki.search`. The entry point has the backend's name
+and refers to a class with the interface of `pytest_dvwiki.WikiSearchIndex`, which is imported on first use.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _BUILT_IN = {
 
 
 class BackendError(ValueError):
-    """A search backend that does not exist (the text lists the others) or cannot be loaded (the text says why)."""
+    """A search backend does not exist (the message lists all backends) or cannot be loaded (the message says why)."""
 
 
 def names() -> list[str]:
-    """Return the names of all backends: the built-in ones, then those of other packages."""
+    """Return the names of all backends: the built-in ones first, then those of installed packages."""
     return [*_BUILT_IN, *sorted(_of_packages().keys() - _BUILT_IN.keys())]
 
 
@@ -55,8 +55,8 @@ def load(name: str) -> Any:
         return point.load()
     except Exception as error:
         raise BackendError(
-            f"{name!r}, entry point {GROUP}: {point.value}, cannot be loaded: {type(error).__name__}: {error};"
-            " repair that package, or set another backend"
+            f"{name!r}, entry point {GROUP}: {point.value}, cannot be loaded: {type(error).__name__}: {error}; fix"
+            f" that package, or set another backend"
         ) from error
 
 

@@ -1,7 +1,7 @@
-r"""Regular expressions that people write, matched by RE2 in time linear in the length of the text.
+r"""Regular expressions written by people, matched by RE2 in time linear in the length of the text.
 
-A file in a pull request can hold any expression, and one such as `(a+)+$` takes `re` exponential time. On ASCII lines
-`re` and RE2 find the same matches, with a few exceptions:
+A file in a pull request can contain any expression, and `re` takes exponential time for some, such as `(a+)+$`. On
+ASCII lines `re` and RE2 find the same matches, with these exceptions:
 
 * `$` matches at the end of the text only; `re` also matches it before a final line feed.
 * `\d`, `\w`, `\s` and `\b` match ASCII only; `\s` does not match a vertical tab.
@@ -18,9 +18,9 @@ import msgspec
 from pytest_dvwiki.redact import two_ends
 
 LONGEST = 4096
-"""Maximum number of characters searched in a line; in a longer line, only the two ends, each half this long."""
+"""Maximum number of characters searched in a line. Only the two ends of a longer line are searched, half each."""
 _MEMORY = 16 << 20
-"""Maximum number of bytes of memory that RE2 uses for one expression."""
+"""Memory limit for one RE2 expression, in bytes."""
 _REMEDIES = (
     (r"\(\?<?[=!]", "{} (a look-around)", "match the text around it in the same expression, or in a second one"),
     (r"\\[1-9]|\(\?P=\w*\)?", "{} (a back reference)", "list the texts that can be there, as in (?:one|two)"),
@@ -32,11 +32,11 @@ _REMEDIES = (
     (r"\\Z", r"{}", "write $"),
     (r"\\[uUN]", "{} (an escape by number or name)", "write the character itself"),
 )
-"""For each construct that `re` accepts and RE2 does not: an expression that finds it, its name, and a substitute."""
+"""Constructs that `re` supports but RE2 does not: an expression that finds the construct, its name, a replacement."""
 
 
 class ExpressionError(ValueError):
-    """An expression that cannot be used; the error's text gives the reason, and says what to write instead."""
+    """An invalid expression. The message has the reason and says what to write instead."""
 
 
 class FirstMatch(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class FirstMatch(msgspec.Struct, frozen=True):
 
     start: int
     groups: dict[str, str]
-    """The named groups that took part in the match."""
+    """The named groups that matched."""
 
 
 class Expression(Protocol):
@@ -105,17 +105,17 @@ def given(source: str) -> Given:
 
 
 def glob(wanted: str) -> Given:
-    """Compile a glob; `[` is an ordinary character, as in the name of a test with parameters.
+    """Compile a glob. `[` is not special, because it occurs in names of parametrized tests.
 
     Args:
-        wanted: A text in which only `*` and `?` are special.
+        wanted: The glob; only `*` and `?` are special.
     """
     parts = (".*" if each == "*" else "." if each == "?" else re.escape(each) for each in re.sub(r"\*+", "*", wanted))
     return given(rf"(?s)\A{''.join(parts)}\z")
 
 
 def _explained(source: str, reason: str) -> str:
-    """Return what is wrong with an expression, and what to write instead."""
+    """Return the error in an expression, and what to write instead."""
     if "repetition size" in reason:
         return f"{reason}; use m <= n <= 1000 (multiplied, if repeats are nested), or * or +"
     for construct, name, remedy in _REMEDIES:

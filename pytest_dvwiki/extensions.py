@@ -1,7 +1,7 @@
-"""Packages that extend pytest-dvwiki: objects, mostly modules, under the entry-point group `dvwiki`.
+"""Packages that extend pytest-dvwiki, through objects (mostly modules) in the entry-point group `dvwiki`.
 
-Each object has functions named like the hooks of `hookspecs`. A pytest run registers it as a plugin; the command
-line, which has no plugins, calls its hooks for patterns and masks.
+Each object has functions with the names of hooks in `hookspecs`. A pytest run registers the object as a plugin. The
+command line has no plugins and calls only the hooks for patterns and masks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GROUP = "dvwiki"
 
 
 def extensions(note: Callable[[str], None]) -> Iterator[tuple[str, object]]:
-    """Yield the extensions in this environment, each with its name.
+    """Yield the installed extensions with their names.
 
     Args:
         note: Called with a message for each extension that cannot be loaded.
@@ -38,11 +38,11 @@ def extensions(note: Callable[[str], None]) -> Iterator[tuple[str, object]]:
 
 
 def further_patterns(settings: Settings, note: Callable[[str], None]) -> tuple[Path, ...]:
-    """Return the pattern files that installed packages add, for use outside pytest.
+    """Return the pattern files of installed packages, for use outside pytest.
 
     Args:
         settings: Passed to `pytest_dvwiki_patterns`.
-        note: Called with a message for each package whose hook cannot be loaded or raises.
+        note: Called with a message for each package with a hook that cannot be loaded or raises an error.
     """
     paths: list[Path] = []
     for name, extension in extensions(note):
@@ -57,7 +57,7 @@ def further_patterns(settings: Settings, note: Callable[[str], None]) -> tuple[P
 
 
 def further_masks(note: Callable[[str], None]) -> Iterator[tuple[str, Function]]:
-    """Yield the masking functions of installed packages, each with its extension's name, for use outside pytest.
+    """Yield the masking functions of installed packages with their extensions' names, for use outside pytest.
 
     Args:
         note: Called with a message for each package that cannot be loaded.
@@ -73,7 +73,7 @@ def _mask(hook: Callable[..., object], text: str) -> object:
 
 
 def files_of(given: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None) -> list[Path]:
-    """Return the result of a pattern hook as a list of paths: none, one, or several."""
+    """Return the result of a pattern hook as a list of paths."""
     if isinstance(given, (str, os.PathLike)):
         return [Path(given)]
     return [Path(path) for path in given or ()]

@@ -1,4 +1,4 @@
-"""Fixtures that let a test, or an agent run as a test, query the wiki."""
+"""Fixtures for querying the wiki from a test, or from an agent that runs as a test."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SETTINGS = pytest.StashKey[Settings]()
 
 
 def settings_of(config: pytest.Config) -> Settings:
-    """Return the session's settings; they are read once.
+    """Return the session's settings, which are read only once.
 
     Raises:
-        pytest.UsageError: A setting cannot be used.
+        pytest.UsageError: A setting is invalid.
     """
     if _SETTINGS not in config.stash:
         command_line: Mapping[str, object] = {
@@ -40,7 +40,7 @@ def settings_of(config: pytest.Config) -> Settings:
 
 
 class ContextSource(Protocol):
-    """Returns wiki knowledge as text for a prompt."""
+    """Returns wiki knowledge for use in a prompt."""
 
     def __call__(
         self,
@@ -54,13 +54,13 @@ class ContextSource(Protocol):
 
         Args:
             query: Words to search for.
-            test: Node id of a test whose failures are wanted. A node id without parameters, or without the test inside
-                the simulator, means all variants of the test.
+            test: Node id of a test, to select its failures. Without parameters or without the test inside the
+                simulator, it selects all variants of the test.
             category: `bugs`, `patterns`, `coverage`, `specs` or `topics`; None for all.
             budget: Maximum number of tokens; None for the setting `max_context_tokens`.
 
         Returns:
-            Known patterns and bugs, best first; empty if nothing is known, or if the wiki is missing or broken.
+            Known patterns and bugs, best first; empty if there are none, or if the wiki is missing or broken.
         """
         ...
 
@@ -73,14 +73,14 @@ class PromptSource(Protocol):
 
         Args:
             text: The template.
-            profile: Maps each placeholder that the wiki does not fill to its text.
+            profile: Maps all other placeholders to their values.
         """
         ...
 
 
 @pytest.fixture(scope="session")
 def dvwiki_context(pytestconfig: pytest.Config) -> ContextSource:
-    """Return a function that gives wiki knowledge about a test, a category or a query, within a token budget."""
+    """Return a function that returns wiki knowledge about a test, a category or a query, within a token budget."""
     settings = settings_of(pytestconfig)
 
     def ask(
@@ -126,7 +126,7 @@ def dvwiki(pytestconfig: pytest.Config) -> WikiQueryService:
 
 
 def _config(config: pytest.Config) -> WikiConfig:
-    """Return the session's wiki configuration, enabled even if this run archives nothing."""
+    """Return the session's wiki configuration, enabled even if this run is not archived."""
     from msgspec.structs import replace  # noqa: PLC0415
 
     from pytest_dvwiki.wiki.config import WikiConfig  # noqa: PLC0415

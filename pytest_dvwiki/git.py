@@ -1,4 +1,4 @@
-"""Runs git; no call waits for input, fetches anything, or runs longer than its time limit."""
+"""Runs git. No call waits for input, fetches anything, or exceeds its time limit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def output(
     timeout: float = TIMEOUT_S,
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> bytes | None:
-    """Return git's output in a folder; None if git is missing, times out, or exits with a status above `most`."""
+    """Return git's output in a folder, or None if git is missing, times out, or exits with a status above `most`."""
     try:
         done = subprocess.run(
             ["git", "--no-optional-locks", "--no-pager", *_SETTINGS, "-C", os.fspath(folder), *arguments],

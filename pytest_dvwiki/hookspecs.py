@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @pytest.hookspec
 def pytest_dvwiki_patterns(settings: Settings) -> Sequence[Path] | None:
-    """Return YAML files, or folders of them, with more patterns.
+    """Return additional pattern files: YAML files, or folders of them.
 
     Called once, before the first failure is classified. A pattern with the id of a built-in pattern replaces
-    it; the project's own `.agent/patterns/*.yaml` win over both. An invalid pattern is left out and reported.
-    The command line (`dvwiki patterns`) calls this hook only in packages of the entry-point group `dvwiki`, and in no
-    conftest.py.
+        it; the project's `.agent/patterns/*.yaml` take precedence over both. Invalid patterns are skipped and reported.
+    The command line (`dvwiki patterns`) calls this hook only in packages with an entry point in the group `dvwiki`, not
+    in a conftest.py.
 
     Example::
 
@@ -33,35 +33,36 @@ def pytest_dvwiki_patterns(settings: Settings) -> Sequence[Path] | None:
 
 @pytest.hookspec
 def pytest_dvwiki_evidence(report: pytest.TestReport, settings: Settings) -> Sequence[Excerpt] | None:
-    """Return more excerpts for a failed report.
+    """Return additional excerpts for the report of a failed test.
 
-    Called in the process that ran the test, when its report is made. The excerpts are shortened and redacted
-    before they are stored.
+    Called in the process that ran the test, when the report is made. The excerpts are shortened and redacted before
+    they are stored.
     """
 
 
 @pytest.hookspec(firstresult=True)
 def pytest_dvwiki_classify(failure: Failure) -> Verdict | None:
-    """Classify a failure; the first verdict wins over the pattern registry, and names the hook that gave it.
+    """Classify a failure. The first verdict takes precedence over the pattern registry and is recorded with its hook.
 
-    Called once for each failure, in the main process at the end of the run. With `--junitxml` and `--html` it is called
-    for each failed report as well, because these files show the label. With `--alluredir` it is also called in the
+    Called once for each failure, in the main process at the end of the run. With `--junitxml` and `--html` it is also
+    called for each failed report, because these files show the label. With `--alluredir` it is also called in the
     process that ran the test.
     """
 
 
 @pytest.hookspec
 def pytest_dvwiki_redact(text: str) -> str | None:
-    """Mask the secrets of this project in a text.
+    """Mask the project's secrets in a string.
 
-    Called with each text of a failure: its message, the source line of the failing check, and each line of its
-    excerpts. The built-in masks are already applied, and nothing is written to the journal, a record or a page yet.
-    Several hooks are called in turn, each with the result of the one before; the same text can come more than once.
-    Node ids and file names are not passed. If a hook raises, the text is dropped, and this is reported at the end of
-    the run. `dvwiki ingest` calls this hook only in packages of the entry-point group `dvwiki`, and in no conftest.py.
+    Called with each string of a failure: its message, the source line of the failing check, and each line of its
+        excerpts. The built-in masks have already been applied, and nothing has been written to a journal, record or
+        page. Hooks are called in turn with the result of the previous hook, and may get the same string more than once.
+        Node ids and file names are not passed. If a hook raises an exception, the string is dropped, which is reported
+        at the end of the run. `dvwiki ingest` calls this hook only in packages with an entry point in the group
+        `dvwiki`, not in a conftest.py.
 
     Returns:
-        The masked text, or None if there was nothing to mask.
+        The masked string, or None if there is nothing to mask.
 
     Example::
 
@@ -72,15 +73,14 @@ def pytest_dvwiki_redact(text: str) -> str | None:
 
 @pytest.hookspec
 def pytest_dvwiki_archived(record: RunRecord, run: Archived) -> None:
-    """Receive the result of a run that has a record.
+    """Process the result of a run that has a record.
 
-    Called once in the main process, before the summary is printed. `run.written` tells whether the record and the pages
-    are on disk; with `--dvwiki-archive=no` they are not. `run.statements(cause)` returns the statements about a cause
-    in reading order, and `pytest_dvwiki.causes.words.text` renders one as text. To add an output of your own,
-    implement this hook (docs/outputs.md).
+    Called once in the main process, before the summary is printed. `run.written` is False if the record and the pages
+    are not on disk, as with `--dvwiki-archive=no`. `run.statements(cause)` returns the statements about a cause in
+    reading order, and `pytest_dvwiki.causes.words.text` formats a statement. Implement this hook to add an output
+    (docs/outputs.md).
 
     Args:
         record: The record of the run, as stored.
-        run: The causes of the run, each with its history and whether it is new, and what passing tests show about
-            others.
+        run: The causes of the run, each with its history and state, and what passing tests show about other causes.
     """

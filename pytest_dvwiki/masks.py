@@ -1,7 +1,7 @@
-"""Masking functions of a project or package, applied to the texts of a failure after the built-in masks.
+"""Masking functions of a project or package, applied to the strings of a failure after the built-in masks.
 
-Each function gets a failure's message, the source line of its frame, and each line of its excerpts, before any of these
-texts is written.
+They mask the failure's message, the source line of its frame, and each line of its excerpts, before any of these is
+written.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 HOOK = "pytest_dvwiki_redact"
 Function = Callable[[str], object]
-"""Returns the masked text, or None if there is nothing to mask."""
+"""Returns the masked string, or None if there is nothing to mask."""
 
 
 class Masks:
-    """The masking functions of projects and packages; each gets the result of the one before.
+    """The masking functions of projects and packages, applied one after the other.
 
-    If a function fails, the whole text is dropped: nobody knows what the function would have masked.
+    If a function fails, the whole string is dropped, because it may contain secrets.
 
     Args:
-        functions: The functions, each after the name of its owner.
-        note: Called with a message for each function that fails; the message does not hold the text.
+        functions: Pairs of owner's name and function.
+        note: Called with a message for each function that fails; the message does not contain the string.
     """
 
     def __init__(self, functions: Iterable[tuple[str, Function]], note: Callable[[str], None]) -> None:
@@ -41,7 +41,7 @@ class Masks:
         return bool(self._functions)
 
     def text(self, text: str) -> str:
-        """Return a text masked by all functions."""
+        """Return a string masked by all functions."""
         for owner, function in self._functions:
             if not text:
                 break
@@ -53,7 +53,7 @@ class Masks:
             if masked is None:
                 continue
             if not isinstance(masked, str):
-                return self._nothing(owner, f"gave {type(masked).__name__} instead of text")
+                return self._nothing(owner, f"returned {type(masked).__name__} instead of str")
             text = masked
         return text
 
@@ -63,11 +63,11 @@ class Masks:
         return replace(excerpt, lines=tuple(lines))
 
     def frame(self, frame: Frame | None) -> Frame | None:
-        """Return a frame whose source line is masked."""
+        """Return a frame with its source line masked."""
         return None if frame is None else replace(frame, source=self.text(frame.source))
 
     def failure(self, failure: Failure) -> Failure:
-        """Return a failure with all its texts masked; the names of tests and files stay."""
+        """Return a failure with its strings masked, except the names of tests and files."""
         if not self:
             return failure
         return replace(
@@ -79,14 +79,14 @@ class Masks:
         )
 
     def command(self, command: Command | None) -> Command | None:
-        """Return a command whose variables are masked."""
+        """Return a command with its variables masked."""
         if command is None:
             return None
         variables = {name: value if self.text(value) == value else MASKED for name, value in command.variables.items()}
         return replace(command, variables=variables)
 
     def _nothing(self, owner: str, why: str) -> str:
-        self._note(f"{HOOK} of {owner} {why}: the texts that it could not mask were left out")
+        self._note(f"{HOOK} of {owner} {why}: the affected strings were dropped")
         return f"[left out: {HOOK} {why}]"
 
 

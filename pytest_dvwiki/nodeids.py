@@ -1,7 +1,7 @@
-"""Tests whose names hold secrets: the names that are stored, and the commands that rerun these tests.
+"""Masks secrets in test names, and adapts the commands that rerun these tests.
 
-A name is masked where it leaves the process: in the journal, and at the start of the pipeline that leads to records,
-pages, terminal and prompts. Before that the names are pytest's own, because they identify reports.
+Names are masked before they leave the process: in the journal, and at the start of the pipeline to records, pages,
+terminal and prompts. Until that, pytest's names are used, because they identify reports.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command, Failure, Result, Run
 
 UNREPRODUCIBLE = "the test cannot be selected without a secret in its name"
-UNPRINTABLE = "the path or the name of the test holds bytes that no command can show"
+UNPRINTABLE = "the path or name of the test contains bytes that cannot be printed in a command"
 _MASKED = re.compile(r"\[redacted(?:-[0-9a-f]{8})?\]|…")
 """The mask of a secret in a name or a command."""
 _STORED = re.compile(r"\[redacted-[0-9a-f]{8}\]")
@@ -28,7 +28,7 @@ _CHOOSING = ("COCOTB_TEST_FILTER", "COCOTB_TESTCASE", "TESTCASE")
 
 
 def stored_run(run: Run) -> Run:
-    """Return a run with the names of its tests and files as they are stored."""
+    """Return a run with its test and file names in stored form."""
     return replace(
         run,
         failures=tuple(map(stored_failure, run.failures)),
@@ -38,7 +38,7 @@ def stored_run(run: Run) -> Run:
 
 
 def stored_results(results: Sequence[Result]) -> tuple[Result, ...]:
-    """Return results with the names of their tests as they are stored."""
+    """Return results with their test names in stored form."""
     return tuple(
         result if (nodeid := redact_id(result.nodeid)) == result.nodeid else replace(result, nodeid=nodeid)
         for result in results
@@ -46,10 +46,10 @@ def stored_results(results: Sequence[Result]) -> tuple[Result, ...]:
 
 
 def stored_failure(failure: Failure) -> Failure:
-    """Return a failure with its test's stored name, and a command that names the test without its parameters.
+    """Return a failure with the stored form of its test name, and with a command that has no secret.
 
-    If the name without its parameters still holds a secret, or bytes that are not UTF-8, the failure has no command,
-    and `unreproducible` has the reason.
+    If that is impossible, or if the name contains bytes that are not UTF-8, the failure has no command, and
+    `unreproducible` has the reason.
     """
     nodeid = redact_id(failure.nodeid)
     place = _place(failure)
@@ -72,17 +72,17 @@ def _place(failure: Failure) -> str:
 
 
 def stored_command(command: Command | None, nodeid: str) -> Command | None:
-    """Return a command without secrets; None if it then can no longer select the test."""
+    """Return a command without secrets, or None if it could no longer select the test."""
     nodeid = redact_id(nodeid)
     return command if command is None or not _STORED.search(nodeid) else _without_secrets(command, nodeid)
 
 
 def _without_secrets(command: Command, nodeid: str) -> Command | None:
-    """Return the command with the test named without its parameters; None if it then still needs a secret.
+    """Return the command without the test's parameters, or None if it would still contain a secret.
 
     Args:
         command: The command that runs the test.
-        nodeid: Node id of the test, masked.
+        nodeid: Masked node id of the test.
     """
     arguments: list[str] = []
     before = ""
@@ -108,7 +108,7 @@ def _without_secrets(command: Command, nodeid: str) -> Command | None:
 
 
 def _bare(nodeid: str) -> str | None:
-    """Return a node id, without its parameters if they hold a secret; None if the rest still holds one."""
+    """Return a node id, without parameters if they contain a secret, or None if another part contains one."""
     if not _has_secret(nodeid):
         return nodeid
     masked = redact_id(nodeid)
@@ -118,13 +118,13 @@ def _bare(nodeid: str) -> str | None:
 
 
 def _bare_names(expression: str) -> str | None:
-    """Return an expression for `-k` whose names have no parameters with secrets."""
+    """Return a `-k` expression, with parameters that contain secrets removed from its names."""
     names = [_bare(name) for name in expression.split(" and ")]
     return None if None in names else " and ".join(name for name in names if name)
 
 
 def _filter(test: str) -> str | None:
-    """Return the filter by which cocotb finds all variants of a test; None if its own name holds a secret."""
+    """Return a cocotb filter for all variants of a test, or None if the test's own name contains a secret."""
     name = test.partition("/")[0]
     return None if _has_secret(name) else rf"\.{re.escape(name.rpartition('.')[2])}(?:/|$)"
 

@@ -1,6 +1,6 @@
-"""pytest's hooks: read the settings, choose the role of this process, and register it.
+"""pytest's hooks: read the settings, then choose and register the role of this process.
 
-Nothing else is imported here: without `--dvwiki` pytest loads only four small modules.
+Nothing else is imported here. Without `--dvwiki`, pytest loads only four small modules.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ if TYPE_CHECKING:
 
 
 class _PlainImports:
-    """Imports the modules of this package as Python does, without pytest's rewriting of assertions.
+    """Imports the modules of this package without pytest's assertion rewriting.
 
-    pytest imports all modules of a plugin's package itself, to rewrite their assertions. That takes longer than a
-    plain import. If pytest cannot store the compiled modules, because somebody else owns the installation, it compiles
-    all of them in each run.
+    pytest rewrites assertions in all modules of a plugin's package, which takes longer than a plain import. If it
+    cannot store the compiled modules, because another user owns the installation, it compiles them again in each run.
     """
 
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None, target: object = None) -> ModuleSpec | None:  # noqa: ARG004
-        """Return where a module of this package is; None for any other module."""
+        """Return the spec of a module in this package, or None for other modules."""
         return PathFinder.find_spec(name, path) if name.startswith("pytest_dvwiki.") else None
 
 
@@ -40,13 +39,13 @@ from pytest_dvwiki.settings import OPTIONS, ProjectFileError, SettingsError, is_
 __all__ = ["dvwiki", "dvwiki_context", "dvwiki_prompt"]
 
 _SIMULATOR_PLUGIN = "cocotb_regression_manager"
-"""Plugin that cocotb registers in the pytest inside a simulator, before options are read."""
+"""Plugin that cocotb registers in a pytest run inside a simulator, before options are read."""
 _MISTAKE = pytest.StashKey[str]()
-"""Why the plugin is off: an error in project.yaml, or an error while the plugin started."""
+"""Why the plugin is off: an error in project.yaml or in the start of the plugin."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add each row of the table of options to the command line and to pytest's configuration."""
+    """Add the table of options to the command line and to pytest's configuration."""
     group = parser.getgroup("dvwiki", "failure memory for hardware regressions")
     for option in OPTIONS:
         parser.addini(option.ini, option.help, type=option.ini_type, default=None)
@@ -67,7 +66,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def _is_on(config: pytest.Config) -> bool:
-    """Tell whether a setting switches the plugin on, without loading a YAML library."""
+    """Return whether a setting enables the plugin, without loading a YAML library."""
     switches = (config.option.dvwiki_enabled, os.environ.get("DVWIKI_ENABLED"), config.getini("dvwiki_enabled"))
     try:
         return (any(switches) or _is_on_by_project(config)) and settings_of(config).enabled
@@ -79,7 +78,7 @@ def _is_on(config: pytest.Config) -> bool:
 
 
 def _is_on_by_project(config: pytest.Config) -> bool:
-    """Tell whether project.yaml switches the plugin on; an error in it is reported at the end and stops no run."""
+    """Return whether project.yaml enables the plugin. Errors in the file are reported at the end and stop no run."""
     try:
         return is_switched_on_by_project(config.rootpath)
     except SettingsError as error:
@@ -89,7 +88,7 @@ def _is_on_by_project(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the role of this process; called last, after xdist and cocotb have registered their plugins."""
+    """Register the role of this process. Called last, after xdist and cocotb have registered their plugins."""
     config.addinivalue_line("markers", "dvwiki(ip_type=...): facts about a test, for the failure memory")
     if not _is_on(config):
         return
@@ -110,7 +109,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Report why the plugin is off: because of an error, or because options were given without `--dvwiki`."""
+    """Report why the plugin is off: an error, or options without `--dvwiki`."""
     config = terminalreporter.config
     # cocotb gives the pytest inside a simulator the arguments of the pytest that a person started.
     if config.pluginmanager.hasplugin(_SIMULATOR_PLUGIN):
@@ -122,6 +121,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     idle = [option.flag for option in OPTIONS if option.flag in typed and option.name != "enabled"]
     if idle and not _is_on(config):
         terminalreporter.write_line(
-            f"dvwiki is off, so nothing was captured or archived; give --dvwiki along with {', '.join(idle)}",
+            f"dvwiki is off, so nothing was captured or archived; add --dvwiki to use {', '.join(idle)}",
             yellow=True,
         )

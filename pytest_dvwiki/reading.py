@@ -1,6 +1,6 @@
-"""Reads files that come from people or git: regular files of bounded size only.
+"""Reads files that are under the control of users or git: only regular files of limited size.
 
-A pull request can replace any file by a FIFO, a device or a link to one, and reading those never ends.
+A pull request can replace a file by a FIFO, a device or a symlink to one. Reading those would never end.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
 MOST = 64 << 20
-"""Maximum number of bytes of a file that is read as a whole."""
+"""Maximum size, in bytes, of a file to read completely."""
 MOST_BY_HAND = 1 << 20
-"""Maximum number of bytes of a file that people write by hand: settings, patterns, waivers, schema.yaml."""
+"""Maximum size, in bytes, of a hand-written file: settings, patterns, waivers, schema.yaml."""
 MOST_OF_RECORDS = 256 << 20
-"""Maximum number of bytes of a monthly file of records."""
+"""Maximum size, in bytes, of a monthly file of records."""
 _KINDS = {
     stat.S_IFIFO: "a FIFO",
     stat.S_IFCHR: "a device",
@@ -28,11 +28,11 @@ _KINDS = {
     stat.S_IFSOCK: "a socket",
     stat.S_IFDIR: "a folder",
 }
-_DANGLING = "is a link to a file that is not there; restore the file, or remove the link"
+_DANGLING = "is a symlink to a missing file; restore the file, or remove the symlink"
 _REMEDIES = {
     errno.EACCES: "give yourself read permission",
     errno.EPERM: "give yourself read permission",
-    errno.ELOOP: "the link leads to itself; replace it with a file",
+    errno.ELOOP: "the symlink refers to itself; replace it with a file",
     errno.ENOENT: "check the name",
     errno.ENOTDIR: "there is a file where a folder should be; move it away",
     errno.ENAMETOOLONG: "give it a shorter name",
@@ -40,7 +40,7 @@ _REMEDIES = {
 
 
 class UnreadableError(OSError):
-    """A file that cannot be read; its text names the file, the reason and a remedy."""
+    """A file that cannot be read. The message has the file, the reason and a remedy."""
 
     def __str__(self) -> str:
         return f"{self.filename}: {self.strerror}"
@@ -50,7 +50,7 @@ def reason(error: OSError) -> str:
     """Return why a file cannot be read, and a remedy, without the file's name.
 
     Args:
-        error: The error that the system or this module raised.
+        error: An error from the system or this module.
     """
     if isinstance(error, UnreadableError):
         return str(error.strerror)
@@ -59,10 +59,10 @@ def reason(error: OSError) -> str:
 
 
 def described(error: Exception) -> str:
-    """Return an error as text: an OS error with its file and a remedy, any other error with its type.
+    """Return the message for an error: an OS error with its file and a remedy, other errors with their type.
 
     Args:
-        error: Any error; an `UnreadableError` already names file and remedy.
+        error: Any error. The message of an `UnreadableError` is complete already.
     """
     if not isinstance(error, OSError):
         return f"{type(error).__name__}: {error}"
@@ -76,7 +76,7 @@ def open_regular(path: Path | str) -> BufferedReader:
 
     Raises:
         FileNotFoundError, NotADirectoryError: There is no such file.
-        UnreadableError: The file is not a regular file, is a dangling link, or cannot be opened.
+        UnreadableError: The file is not a regular file, is a dangling symlink, or cannot be opened.
     """
     try:
         # Without O_NONBLOCK, opening a FIFO blocks until somebody opens it for writing.
@@ -92,15 +92,15 @@ def open_regular(path: Path | str) -> BufferedReader:
 
 
 def open_below(folder: Path, path: Path, *, owner: int) -> BufferedReader:
-    """Open a file whose path somebody else gave, for reading: only a regular file below a folder, and no link.
+    """Open a file with a path from an untrusted source. It must be a regular file below a folder, and not a symlink.
 
     Args:
         folder: Folder that must contain the file.
-        path: The file's absolute path; a linked folder on the way is allowed if it leads into `folder`.
+        path: The file's absolute path. It may pass through symlinked folders that stay inside `folder`.
         owner: Id of the user who must own the file.
 
     Raises:
-        UnreadableError: There is no such file, or it must not be read.
+        UnreadableError: There is no such file, or reading it is not allowed.
     """
     handle = handle_below(folder, path, os.O_RDONLY)
     if os.fstat(handle).st_uid != owner:
@@ -110,7 +110,7 @@ def open_below(folder: Path, path: Path, *, owner: int) -> BufferedReader:
 
 
 def handle_below(folder: Path, path: Path, flags: int) -> int:
-    """Open a regular file below a folder as `open_below` does, whoever owns it.
+    """Open a regular file below a folder as `open_below` does, but with any owner.
 
     Args:
         folder: Folder that must contain the file.
@@ -130,13 +130,13 @@ def handle_below(folder: Path, path: Path, flags: int) -> int:
     except UnreadableError:
         raise
     except OSError as error:
-        problem = "is a link; replace it with the file itself" if error.errno == errno.ELOOP else reason(error)
+        problem = "is a symlink; replace it with the file itself" if error.errno == errno.ELOOP else reason(error)
         raise UnreadableError(error.errno, problem, os.fspath(path)) from error
     return _regular(handle, path)
 
 
 def _descend(folder: Path, path: Path, flags: int) -> int:
-    """Open a file by opening each folder on its path, without following links, even those made in the meantime."""
+    """Open a file folder by folder without following symlinks, even symlinks created in the meantime."""
     base = os.path.realpath(folder)
     inner = Path(os.path.relpath(os.path.realpath(path.parent), base)).parts
     if os.pardir in inner[:1]:
@@ -153,7 +153,7 @@ def _descend(folder: Path, path: Path, flags: int) -> int:
 
 
 def _regular(handle: int, path: Path | str) -> int:
-    """Return the descriptor if it belongs to a regular file; otherwise close it and raise an error."""
+    """Return the descriptor if it refers to a regular file; otherwise close it and raise an error."""
     kind = stat.S_IFMT(os.fstat(handle).st_mode)
     if kind != stat.S_IFREG:
         os.close(handle)
@@ -166,7 +166,7 @@ def read_bytes(path: Path, most: int = MOST) -> bytes:
     """Return the content of a regular file.
 
     Args:
-        path: The file, or a link to a regular file.
+        path: The file, or a symlink to a regular file.
         most: Maximum number of bytes.
 
     Raises:
@@ -185,14 +185,14 @@ def read_bytes(path: Path, most: int = MOST) -> bytes:
 
 
 def start_of(path: Path | str, most: int) -> str:
-    """Return the first `most` bytes of a file as text; empty if the file cannot be read."""
+    """Return up to `most` bytes from the start of a file as text; empty if the file cannot be read."""
     with suppress(OSError), open_regular(path) as stream:
         return stream.read(most).decode("utf-8", "replace")
     return ""
 
 
 def read_records(path: Path) -> bytes:
-    """Return the content of a file of records, which may hold a whole month.
+    """Return the content of a file with one record or a month of records.
 
     Raises:
         FileNotFoundError: There is no such file.

@@ -1,6 +1,6 @@
 """Removes what must not be stored: secrets, escape sequences, control and bidirectional characters.
 
-Everything that leaves a process (journal, record, page, terminal, prompt) goes through `redact` first.
+All text that leaves a process (journal, record, page, terminal, prompt) passes through `redact` first.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ _ESCAPES = re.compile(
 # separators, lone surrogates: none of them is visible, and each can make a text appear different from what it is.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 MASK = "[redacted]"
-"""The text that replaces a secret."""
+"""The replacement for a secret."""
 MASKED = "…"
-"""Placeholder in a command for a value that is not stored."""
+"""Placeholder for a value in a command that is not stored."""
 _OPENED = MASK[:-1]
 _DIGITS = 8
 _LONGEST_KEPT = 2048
-"""Longest text, in characters, whose result is cached; messages recur within a failure and across failures."""
+"""Maximum length of strings with a cached result. Messages recur within and across failures."""
 _PART = r"[\w.+@%~,=-]+"
 _LIBRARY_PATH = re.compile(
     rf"(?<![\w./~-])/(?:{_PART}/){{1,30}}?(?:(?:site|dist)-packages/|lib/python3\.\d+/(?!site-|dist-))"
 )
 _CUT_PATH = re.compile(rf"(?<!\S)\.\.[\w+@%~,=-]+/(?=(?:{_PART}/)*{_PART}\()")
-"""Start of a path that cocotb's log cut to the width of its column: `..oject/tb/env.py(139)`."""
+"""Start of a path that cocotb truncated to its column width: `..oject/tb/env.py(139)`."""
 _FILE_PATH = re.compile(rf"(?<![\w./:~-])/(?:{_PART}/){{1,30}}({_PART}/{_PART}\.\w{{1,6}})\b")
 
 
 def strip_escapes(text: str) -> str:
-    """Remove terminal escape sequences from a text."""
+    """Remove terminal escape sequences."""
     return _ESCAPES.sub("", text) if "\x1b" in text or "\x9b" in text or "#x1B" in text else text
 
 
 def clean(text: str) -> str:
-    """Remove escape sequences and non-printing characters from a text; tab and line feed stay.
+    """Remove escape sequences and non-printing characters, except tab and line feed.
 
-    CRLF and CR become a line feed.
+    CRLF and CR are replaced by a line feed.
     """
     if text.isascii() and text.isprintable() and "#x1B" not in text:
         return text
@@ -59,16 +59,16 @@ def clean(text: str) -> str:
 
 
 def two_ends(text: str, most: int) -> str:
-    """Return a text; if it has more than `most` characters, return only its two ends, each of half that length."""
+    """Return a string, limited to `most` characters by keeping both ends, half of that each."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-(most // 2) :]}"
 
 
 def shorten_paths(text: str, root: PurePath) -> str:
-    """Shorten the paths in a text so that the same failure reads the same on every machine.
+    """Shorten the paths in a text, so that the same failure has the same text on every machine.
 
-    A path below the root becomes relative to it, a path into an installed library begins at the library, and any other
-    absolute path to a file keeps its last two parts. A path whose start was cut off in the log loses its incomplete
-    first part.
+    Paths below the root are made relative to it. Paths into an installed library start at the library. Of other
+    absolute file paths the last two parts are kept. A path that was truncated in the log loses its incomplete first
+    part.
     """
     if "/" not in text:
         return text
@@ -78,7 +78,7 @@ def shorten_paths(text: str, root: PurePath) -> str:
 
 
 def redact(text: str) -> str:
-    """Return a text cleaned, with its secrets masked: tokens, passwords, user names in URLs, licence servers."""
+    """Clean a text, and mask its secrets: tokens, passwords, user names in URLs, licence servers."""
     return _redacted(text) if len(text) <= _LONGEST_KEPT else _redacted.__wrapped__(text)
 
 
@@ -93,10 +93,10 @@ def _redacted(text: str) -> str:
 # A test's name is masked in the journal, and again in its failures and its result at the end of the session.
 @functools.lru_cache(maxsize=1 << 14)
 def redact_id(nodeid: str) -> str:
-    """Return a test's name with its secrets masked, each with a short hash, so that different names stay different.
+    """Return a test's name with its secrets masked. Masks include a short hash, so that different names stay different.
 
-    The masked name of a runner stays a prefix of the masked names of the tests that it runs. The file's path salts the
-    hash, so that a password cannot be looked up in a table of known hashes.
+    The masked name of a runner is a prefix of the masked names of its tests. The hash is salted with the file's path,
+    so that it cannot be looked up in a table of known hashes.
     """
     text = clean(nodeid)
     salt = nodeid.partition("::")[0]

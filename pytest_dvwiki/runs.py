@@ -1,4 +1,4 @@
-"""The names of runs, and the format of their times."""
+"""Names of runs, and the format of times."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import time
 from datetime import UTC, date, datetime
 
 EVER = "~"
-"""A sort key that comes after the keys of all runs; appended to a prefix, it comes after all keys with that prefix."""
+"""A sort key after the keys of all runs. Appended to a prefix, it is after all keys with that prefix."""
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _NO_NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 def utc(seconds: float) -> str:
-    """Return a time, given in seconds since the epoch, in the format of the records."""
+    """Convert seconds since the epoch to the time format of records."""
     return datetime.fromtimestamp(seconds, UTC).strftime(_TIME)
 
 
 def epoch(moment: str) -> float:
-    """Convert a time from a record to seconds since the epoch."""
+    """Convert a time in a record to seconds since the epoch."""
     if _MOMENT.fullmatch(moment):
         return datetime.fromisoformat(moment).timestamp()
     # `strptime` loads calendars and locales, which would delay a run with one failure; only unusual times need it.
@@ -28,12 +28,12 @@ def epoch(moment: str) -> float:
 
 
 def seconds_between(started: str, finished: str) -> float:
-    """Return the seconds between two times of records, rounded to a tenth."""
+    """Return the seconds between two times in records, rounded to a tenth."""
     return round(epoch(finished) - epoch(started), 1)
 
 
 def now() -> str:
-    """Return the current time in the format of the records."""
+    """Return the current time in the time format of records."""
     return utc(time.time())
 
 
@@ -43,10 +43,10 @@ def today() -> date:
 
 
 def new_task_id(name: str, started: float) -> str:
-    """Return a new name for a run: `{name}_{UTC time}_{6 hex digits}`.
+    """Return a new task id for a run: `{name}_{UTC time}_{6 hex digits}`.
 
-    Records have whole seconds. The first three hex digits are the fraction of the second, so that runs with the same
-    name that start in the same second keep their order; the others are random.
+    The time is in whole seconds. The first three hex digits are the fraction of the second, so that runs of the same
+    name keep their order; the other digits are random.
 
     Args:
         name: The user's name for the regression.

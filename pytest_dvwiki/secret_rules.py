@@ -1,7 +1,7 @@
-"""The rules of `secrets.yaml`: which parts of a text are secrets.
+"""The rules of `secrets.yaml`, which find secrets in a text.
 
-A rule is compiled when a text first holds one of its keywords; most lines hold none. The wheel contains the rules as
-JSON, which loads twenty times as fast as YAML.
+A rule is compiled when one of its keywords first occurs; most lines have none. The wheel contains the rules as JSON,
+which loads twenty times as fast as YAML.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).with_name("secrets.yaml")
 COMPILED = SOURCE.with_suffix(".json")
-"""The rules as JSON, beside the YAML file in an installed package; absent in a checkout."""
+"""The rules as JSON. The file is in an installed package, next to the YAML file, but not in a checkout."""
 
 _SEPARATOR = r"[ \t]{0,3}(?P<sep>:=|=>|[=!]?==?|:(?!:))[ \t]{0,3}"
 _VALUE = r"(?:[bru]?\\?(?P<quote>['\"])(?P<quoted>[^'\"\n]*)|(?P<plain>[^\s'\"]+))"
 _SUFFIX = r"(?:[_-]?(?:\d{1,3}|base|value|old|new|prod|test|dev|ci|staging|hash|b64|base64|plain|text|string))?"
 _BEHIND = r",;)]}>"
-"""Characters at the end of an unquoted value that do not belong to it."""
+"""Trailing characters that are not part of an unquoted value."""
 
 _NUMBER = re.compile(
     r"""(?ix) [-+]?(?: 0[xbo][0-9a-f_xz?.]+ | \d*'s?[bodh]\ ?[0-9a-f_xz?]+ | \d[\d_.,:]*(?:e[-+]?\d+)? | [01xz_]{4,}
@@ -39,7 +39,7 @@ _COMPARED = re.compile(
     r"(?i)\b(?:exp(?:ect(?:ed)?)?|act(?:ual)?|got|mismatch\w*|reg(?:ister)?s?|addr(?:ess)?|read|wrote|written|csr|crc|dump"
     r"|ref|dut|rtl|model|golden|observed)\b|[=!]=|\[\d+(?::\d+)?\]"
 )
-"""Words that a testbench prints in a line that compares numbers."""
+"""Words that testbenches print on lines that compare numbers."""
 _WORDS = frozenset(
     re.findall(
         r"\w+",
@@ -50,25 +50,25 @@ _WORDS = frozenset(
         "valid auto prompt hidden masked redacted idle busy done",
     )
 )
-"""Values that are not secrets but words of a report or of code."""
+"""Values that are ordinary words of a report or of code, not secrets."""
 _CODE = re.compile(
     r"""(?x) [A-Za-z_][\w.]*[(\[] | (?:self|cls|os|args|config|settings|env|request|dut|cfg|tb|this|super)\.\w
     | \$ | % | \{\w*\} | <[\w -]+> | [*x.•]{2,}$ | (?:Optional|Union|Literal|Secret\w*|List|Dict)\b | \[ | \(""",
 )
-"""Start of a value that is code or a placeholder."""
+"""Start of a value that is code or a placeholder, not a secret."""
 _IDENTIFIER = re.compile(r"[A-Z][A-Z0-9_]*|[a-z]+(?:[_.:-][a-z0-9]+)*_?\d{0,3}|[A-Za-z_]\w*(?:\.\w+)+")
 _IDENTIFIER_LEAST = 24
 _OPAQUE_LEAST, _RANDOM_LEAST = 6, 16
 _DIGITS_LEAST = 4
 _HEX_LEAST = 9
-"""A number with at least this many hex digits is too long to be a word on a bus."""
+"""Minimum number of hex digits that is too long for a data word on a bus."""
 _ENVIRONMENT = re.compile(r"\W*|.*(?:export|set|env|-e)\s*")
-"""Text before a variable in a line that prints or sets an environment."""
+"""Text before a variable on a line that prints or sets the environment."""
 _BEFORE_MOST = 200
-"""Maximum number of characters before a variable that are examined."""
+"""Maximum number of characters to examine before a variable."""
 _MARK = "E   "
 _LONGEST_KEPT = 512
-"""Longest line, in characters, whose rules are cached."""
+"""Maximum length of lines with cached rules."""
 _RANDOM = re.compile(r"[A-Za-z0-9+/=_-]*")
 _NAME_BEFORE = re.compile(r"[\w.-]{1,60}\Z")
 
@@ -76,18 +76,18 @@ _NAME_BEFORE = re.compile(r"[\w.-]{1,60}\Z")
 class SecretRule(Struct, frozen=True):
     """A rule that finds one kind of secret.
 
-    `parts` yields the spans of a text that are secrets, in order.
+    `parts` yields the spans of the secrets in a text, in order.
     """
 
     id: str
     keywords: tuple[str, ...]
-    """Words in lower case; a text without any of them has no secret of this kind."""
+    """Lower-case words, at least one of which is in every text with this kind of secret."""
     parts: Callable[[str], Iterator[tuple[int, int]]]
 
 
 @functools.cache
 def entries() -> list[dict[str, Any]]:
-    """Return the rules as written in the file."""
+    """Return the rules in the form of the file."""
     if COMPILED.is_file():
         shipped: list[dict[str, Any]] = json.loads(COMPILED.read_text("utf-8"))
         return shipped
@@ -98,7 +98,7 @@ def entries() -> list[dict[str, Any]]:
 
 
 def compiled() -> bytes:
-    """Return the rules as the JSON that the wheel contains, without the keys that only tests read."""
+    """Return the rules as JSON for the wheel, without the keys that only tests use."""
     kept = ("id", "prefixes", "alphabet", "length", "varied", "expression", "keywords", "numbers", "names", "values")
     return json.dumps([{key: entry[key] for key in kept if key in entry} for entry in entries()]).encode()
 
@@ -110,7 +110,7 @@ def rules() -> tuple[SecretRule, ...]:
 
 
 def rules_for(text: str) -> list[SecretRule]:
-    """Return the rules that can find something in a text, in the order of the file."""
+    """Return the rules with a keyword in a text, in the order of the file."""
     places: set[int] = set()
     for line in text.split("\n"):
         if line:
@@ -122,10 +122,10 @@ def rules_for(text: str) -> list[SecretRule]:
 
 @functools.lru_cache(maxsize=1024)
 def _places_in(line: str) -> frozenset[int]:
-    """Return the positions, in `rules`, of the rules that have a keyword in a line.
+    """Return the indexes, in `rules`, of the rules with a keyword in a line.
 
-    The result is cached, because a line of a failure is part of several texts. Two expressions cover all keywords: most
-    lines have none, and a search for each keyword would take three times as long.
+    The result is cached, because the same line is part of several texts. Two expressions cover all keywords; a search
+    for each keyword would take three times as long for the many lines without any.
     """
     lowered = line.lower()
     places: set[int] = set()
@@ -144,10 +144,10 @@ _Keywords = dict[str, list[tuple[str, list[int]]]]
 
 @functools.cache
 def _filters() -> tuple[tuple[re.Pattern[str], _Keywords], ...]:
-    """Return two pairs: an expression that finds keywords, and the keywords with the positions of their rules.
+    """Return two pairs: an expression that finds keywords, and the keywords with the indexes of their rules.
 
-    The expression finds only the keywords that do not begin with another keyword; each of these maps to all keywords
-    that begin with it. The first pair has the keywords of tokens, the second has all others.
+    The expression only finds keywords that do not begin with another keyword. Each of these maps to all keywords with
+    this prefix. The first pair is for the keywords of tokens, the second for all others.
     """
     tokens: dict[str, list[int]] = {}
     others: dict[str, list[int]] = {}
@@ -170,7 +170,7 @@ def _by_beginning(places: Mapping[str, list[int]]) -> _Keywords:
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """Return an expression that finds any of several words, built as a trie."""
+    """Return an expression that matches any of the words, built as a trie."""
     tree: dict[str, Any] = {}
     for word in words:
         node = tree
@@ -201,7 +201,7 @@ def _rule(entry: dict[str, Any]) -> SecretRule:
 
 
 class _Lazy:
-    """An expression that is compiled at first use."""
+    """An expression that is compiled on first use."""
 
     def __init__(self, make: Callable[[], re.Pattern[str]]) -> None:
         self._make = make
@@ -242,19 +242,19 @@ def _groups(expression: _Lazy, text: str, *, numbers_stay: bool) -> Iterator[tup
 
 
 class _Compared:
-    """The lines of a text that compare numbers, as a testbench does; one line can hold thousands of values."""
+    """Finds lines that compare numbers, as testbenches print them. A line can have thousands of values."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     @functools.cached_property
     def _places(self) -> tuple[list[int], list[int]]:
-        """Return the starts and the ends of the comparing words, both in order."""
+        """Return the sorted starts and the sorted ends of the comparing words."""
         spans = [found.span() for found in _COMPARED.finditer(self._text)]
         return [start for start, _ in spans], [end for _, end in spans]
 
     def beside(self, span: tuple[int, int]) -> bool:
-        """Tell whether a comparing word is in the same line as a value, before or after it."""
+        """Return whether a comparing word is on the same line as a value."""
         starts, ends = self._places
         before = bisect.bisect_right(ends, span[0]) - 1
         if before >= 0 and starts[before] > self._text.rfind("\n", 0, span[0]):
@@ -288,7 +288,7 @@ def _values(expression: _Lazy, kind: str, text: str) -> Iterator[tuple[int, int]
 
 
 class _Value:
-    """A value after a name, with the text around both."""
+    """A value with its name and the text around them."""
 
     def __init__(self, text: str, found: re.Match[str], value: str, compared: _Compared) -> None:
         self.value = value
@@ -296,17 +296,17 @@ class _Value:
         self.quoted = found["quote"] is not None
         self.sep = found["sep"]
         self.is_key = found["close"] is not None
-        """Whether the name is quoted, as a key in JSON or in a Python dictionary."""
+        """Whether the name is quoted, like a key in JSON or a Python dictionary."""
         before = _NAME_BEFORE.search(text, max(0, found.start() - 60), found.start())
         name_start = before.start() if before else found.start()
         self.prefix = before[0] if before else ""
         line_start = text.rfind("\n", 0, found.start()) + 1
         self.before = text[max(line_start, name_start - _BEFORE_MOST) : name_start]
-        """Text before the name in its line; if it is long, only its end."""
+        """Text before the name on its line; only the last part if it is long."""
         self.is_compared = compared.beside((found.start("sep"), found.end()))
         name = self.prefix + found["word"]
         self.is_variable = name == name.upper() and found.end("sep") == found.start("quote" if self.quoted else "plain")
-        """Whether name and value have the form of an environment variable: NAME=value."""
+        """Whether name and value look like an environment variable: NAME=value."""
 
     @property
     def in_environment(self) -> bool:
@@ -314,7 +314,7 @@ class _Value:
 
 
 def _stays(value: _Value, kind: str) -> bool:
-    """Tell whether a value is not a secret and therefore stays."""
+    """Return whether a value is kept because it is not a secret."""
     text = value.value
     if text.startswith("[redacted") or text.lower() in _WORDS:
         return True
@@ -363,7 +363,7 @@ def _random(value: _Value) -> bool:
 
 
 def _is_mixed(text: str) -> bool:
-    """Tell whether a text has lower-case letters, and an upper-case letter after a lower-case letter or a digit."""
+    """Return whether a text has lower-case letters, and an upper-case letter after one of these or a digit."""
     return re.search(r"[a-z]", text) is not None and re.search(r"[a-z0-9][A-Z]", text) is not None
 
 

@@ -1,8 +1,8 @@
 """The table of options, and the paths of a project.
 
-The table defines the options that can be set on the command line, in the environment, in pytest's configuration and in
-the block `wiki:` of `.agent/project.yaml`; the first of these sources that has a value wins, else the default. The
-reference page is made from the table, too.
+Options can be set on the command line, in the environment, in pytest's configuration and in the block `wiki:` of
+`.agent/project.yaml`. The first of these sources with a value takes precedence. The reference page is also made from
+the table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Archive = Literal["no", "record", "yes"]
 DEFAULT_WIKI_DIR = ".agent/wiki"
 PROJECT_FILE = ".agent/project.yaml"
 _HIGHEST = 1_000_000_000
-"""Highest value of a numeric setting."""
+"""Maximum value of a numeric setting."""
 GATES = ("none", "unwaived", "new")
 _TRUE = frozenset({"1", "yes", "y", "on", "true"})
 _FALSE = frozenset({"0", "no", "n", "off", "false"})
@@ -36,29 +36,29 @@ _NO_KEY = r"[ \t]*(?:#.*)?"
 _KEY = r"[ \t]+([a-z_]+):[ \t]+([\w.*/-]+)(?:[ \t]+#.*)?[ \t]*"
 _PLAIN_KEY = re.compile(rf"^{_KEY}$", re.MULTILINE)
 _PLAIN_BLOCK = re.compile(rf"^wiki:{_NO_KEY}\n((?:{_KEY}\n|{_NO_KEY}\n)*)(?=[^\s-]|\Z)", re.MULTILINE)
-"""The block `wiki:`, if each of its lines is a key with a word, a comment or blank."""
+"""Matches the block `wiki:` if each line is blank, a comment, or a key with a plain word."""
 
 
 class SettingsError(Exception):
-    """A setting that cannot be used; the text names where it was set and which values are allowed."""
+    """An invalid setting. The message says where it was set and which values are allowed."""
 
 
 class ProjectFileError(SettingsError):
-    """A project.yaml that cannot be used. As any branch can bring one, it switches the plugin off but stops no run."""
+    """An invalid project.yaml. It disables the plugin but does not stop the run, because any branch can contain one."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The paths of one project; records, journals, patterns and waivers are in the parent folder of `wiki`."""
+    """The paths of a project. Records, journals, patterns and waivers are in the parent folder of `wiki`."""
 
     root: Path
-    """The absolute path of the project; paths in records are relative to it."""
+    """Absolute path of the project. Paths in records are relative to it."""
     wiki: Path
-    """The absolute path of the wiki: `.agent/wiki` in the root, unless set otherwise."""
+    """Absolute path of the wiki, by default `.agent/wiki` in the root."""
 
     @property
     def agent(self) -> Path:
-        """Return the folder that holds the wiki, the records and the journal."""
+        """Return the folder with the wiki, the records and the journal."""
         return self.wiki.parent
 
     @property
@@ -68,24 +68,25 @@ class Layout:
 
     @property
     def journals(self) -> Path:
-        """Return the folder of the journals, which hold what runs know before they are archived; git ignores it."""
+        """Return the folder for the journals of runs that are not archived yet. It is ignored by git."""
         return self.agent / "journal"
 
     @property
     def journal(self) -> Path:
-        """Return the folder of this project's journals, below `journals` if other projects can share that folder."""
+        """Return the folder of this project's journals: `journals`, or a subfolder if other projects may share it."""
         return self.journals if self.is_inside else self.journals / self.key
 
     @property
     def is_inside(self) -> bool:
-        """Tell whether the wiki is in the root, with all links resolved."""
+        """Return whether the wiki is inside the root, after resolving symlinks."""
         return Path(os.path.realpath(self.agent)).is_relative_to(os.path.realpath(self.root))
 
     @property
     def key(self) -> str:
-        """Return 12 hex digits that distinguish this project's journals from those of others in a shared folder.
+        """Return 12 hex digits that identify this project in a shared folder of journals.
 
-        A path alone is not enough: containers that share a temporary folder can hold different projects at one path.
+        The path alone is not enough: containers that share a temporary folder can have different projects at the same
+        path.
         """
         import hashlib  # noqa: PLC0415  # most calls of pytest and of the command line do not need it
 
@@ -96,12 +97,12 @@ class Layout:
 
     @property
     def patterns(self) -> Path:
-        """Return the folder of the project's own patterns."""
+        """Return the folder of the project's patterns."""
         return self.agent / "patterns"
 
     @property
     def waivers(self) -> Path:
-        """Return the file of accepted failures."""
+        """Return the file of waivers."""
         return self.agent / "waivers.yaml"
 
 
@@ -115,16 +116,16 @@ class Option:
     default: object
     help: str
     flag: str | None = None
-    """Flag on the command line; an option of kind bool without a metavar is a switch."""
+    """Command-line flag. Without a metavar, a flag of kind bool is a switch."""
     metavar: str | None = None
     bare: str | None = None
-    """The value if the flag is given without one; None if the flag needs a value."""
+    """Value of the flag if none is given; None if a value is required."""
     check: Callable[[Any], None] | None = None
-    """Raises a ValueError with the reason if a value of the right kind cannot be used."""
+    """Raises a ValueError with the reason for an invalid value of the right kind."""
 
     @property
     def is_switch(self) -> bool:
-        """Tell whether the option's flag takes no value."""
+        """Return whether the option is a flag without a value."""
         return self.kind == "bool" and self.metavar is None
 
     @property
@@ -143,7 +144,7 @@ class Option:
         return f"DVWIKI_{self.name.upper()}"
 
     def parse(self, value: object, where: str) -> object:
-        """Convert a value to the option's kind and check it.
+        """Convert a value to the option's kind, and validate it.
 
         Raises:
             SettingsError: The value cannot be converted, or is out of range.
@@ -201,7 +202,7 @@ def _parse_branch(value: object) -> str:
 
 
 def _check_branch(name: str) -> None:
-    """Refuse a path: if `--dvwiki-commit` has no value, pytest takes the first path after it for the branch."""
+    """Reject a path. pytest takes the first path after `--dvwiki-commit` for the branch if the option has no value."""
     if name != "HEAD" and ("::" in name or os.path.exists(name)):  # noqa: PTH110  # the name need not be a valid path
         raise ValueError(
             f"{name!r:.60} is a path: put paths before a --dvwiki-commit without a branch; if a branch has this name, "
@@ -246,13 +247,13 @@ _KIND_NAMES: dict[Kind, str] = {
 
 
 def option(kind: Kind, *, default: object, help: str, otherwise: object = None, **more: Any) -> Any:  # noqa: A002
-    """Return a field for a data class of settings; the field is also a row of the table of options.
+    """Return a field for a settings class, which is also a row in the table of options.
 
     Args:
         kind: The kind of the values.
-        default: The value if no source has one; None if the value then follows from other settings.
+        default: The default value; None if the default depends on other settings.
         help: The help text.
-        otherwise: If `default` is None, the value in an object that is made without reading any source.
+        otherwise: If `default` is None, the value in an object created directly, not from the sources.
         more: Other fields of `Option`.
     """
     unset = otherwise if default is None else default
@@ -260,48 +261,49 @@ def option(kind: Kind, *, default: object, help: str, otherwise: object = None, 
 
 
 def options_of(settings: type[DataclassInstance]) -> tuple[Option, ...]:
-    """Return the table of options of a data class of settings: a row for each field that `option` made."""
+    """Return the table of options of a settings class: a row for each field made by `option`."""
     return tuple(Option(name=each.name, **each.metadata) for each in fields(settings) if each.metadata)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings, checked: a field for each row of the table, and values that follow from them.
+    """All settings, validated: a field for each row of the table, and values derived from them.
 
-    This class is long because each row has its help text.
+    The class is long because each row has its help text.
     """
 
     layout: Layout
-    enabled: bool = option("bool", default=False, flag="--dvwiki", help="Capture, name and archive failures.")
+    enabled: bool = option("bool", default=False, flag="--dvwiki", help="Capture, classify and archive failures.")
     wiki_dir: str = option(
         "string",
         default=DEFAULT_WIKI_DIR,
         flag="--dvwiki-dir",
         metavar="PATH",
-        help="Folder of the wiki, relative to pytest's root directory; records, journal and patterns are beside it.",
+        help="Folder of the wiki, relative to pytest's root directory; records, journal and patterns are in the"
+        " same folder.",
     )
     task: str = option(
         "string",
         default="",
         flag="--dvwiki-task",
         metavar="NAME",
-        help="Name of this regression: a named run is always recorded, with the list of its tests. "
-        'Empty: the record is called "regression".',
+        help="Name of this regression. A run with a name is always recorded, with the list of its tests. "
+        'If empty, the record is called "regression".',
     )
     tee: bool = option(
         "bool",
         default=True,
         flag="--dvwiki-tee",
         metavar="yes|no",
-        help="Also write what child processes print to a file, so that it is available as evidence under -s "
-        "and after a kill; child processes then see no terminal.",
+        help="Also write the output of child processes to a file, to keep it as evidence under -s and after a kill;"
+        " child processes then have no terminal.",
     )
     strict_logs: bool = option(
         "bool",
         default=False,
         flag="--dvwiki-strict-logs",
         help="Fail tests that pass with an error line in their log (UVM_ERROR, UVM_FATAL, $error, a logger's ERROR); "
-        "a pattern of tier benign accepts such a line for good. Needs --dvwiki.",
+        "a pattern of tier benign permanently accepts such a line. Needs --dvwiki.",
     )
     gate: Literal["none", "unwaived", "new"] = option(
         "string",
@@ -310,7 +312,7 @@ class Settings:
         metavar="none|unwaived|new",
         check=_check_gate,
         help="Turn exit status 1 into 0 if every failure is accepted: `unwaived` accepts waived failures; `new` also "
-        "accepts `wont_fix` and known causes that have not come back. Needs --dvwiki.",
+        "accepts `wont_fix` and known causes that have not regressed. Needs --dvwiki.",
     )
     gate_base: str = option(
         "string",
@@ -318,7 +320,7 @@ class Settings:
         flag="--dvwiki-gate-base",
         metavar="REF",
         help="Git revision from which the gate reads waivers, patterns, pages and records, such as the target branch "
-        "of a pull request, so that a change cannot waive its own failures. Empty: from the working tree.",
+        "of a pull request, so that a change cannot waive its own failures. If empty, from the working tree.",
     )
     ip_type: str = option(
         "string",
@@ -329,7 +331,7 @@ class Settings:
         "`ip_types` in the block `composition`: its only entry, or the entry that the test's name contains.",
     )
     ip_types: tuple[str, ...] = ()
-    """Only `ip_type` if it is set, else the list `composition.ip_types` of project.yaml."""
+    """`ip_type` if it is set, else the list `composition.ip_types` of project.yaml."""
     coverage: str = option(
         "string",
         default="",
@@ -359,16 +361,15 @@ class Settings:
         otherwise="yes",
         flag="--dvwiki-archive",
         metavar="no|record|yes",
-        help="What is written at the end of the run: nothing (failures are only named and shown), its record, as in a "
-        "shard, or record and pages. If unset, `auto_ingest` decides.",
+        help="What to write at the end of the run: nothing (failures are only classified and shown), only the"
+        " record (as in a shard), or record and pages. If unset, `auto_ingest` decides.",
     )
     auto_ingest: bool = option(
         "bool",
         default=True,
-        help="The wiki specification's name for `archive`: true is `yes`, false is `no`. If both are set, `archive` "
-        "counts.",
+        help="The wiki specification's name for `archive`: true is `yes`, false is `no`. `archive` takes precedence.",
     )
-    """True if `archive` is `yes`, so that pages are written."""
+    """Whether pages are written: True if `archive` is `yes`."""
     commit: str = option(
         "branch",
         default="",
@@ -376,17 +377,17 @@ class Settings:
         metavar="BRANCH",
         bare="yes",
         check=_check_branch,
-        help="Commit the records and pages that dvwiki wrote, and nothing else: to the branch that is checked out, "
-        "or to another branch, without touching work tree, index and HEAD.",
+        help="Commit only the records and pages written by dvwiki, to the checked-out branch or to another branch."
+        " A commit to another branch does not change work tree, index and HEAD.",
     )
-    """The branch to commit to: `HEAD` is the branch that is checked out; if empty, nothing is committed."""
+    """The branch to commit to. `HEAD` is the checked-out branch; nothing is committed if empty."""
     html: str = option(
         "string",
         default="",
         flag="--dvwiki-html",
         metavar="DIR",
-        help="Folder, relative to pytest's root directory, in which the report is written or updated as a static site "
-        "at the end of the run. Needs the extra `report`.",
+        help="Folder, relative to pytest's root directory, for the report: a static site, written or updated at the"
+        " end of the run. Needs the extra `report`.",
     )
     revision: str = option(
         "string",
@@ -394,30 +395,30 @@ class Settings:
         flag="--dvwiki-revision",
         metavar="TEXT",
         check=_check_revision,
-        help="Revision of sources that are not in git, such as a changelist: it takes the place of the commit. Numbers "
-        "are ordered by value; other names are in order only if `revision_log` lists them.",
+        help="Revision of sources that are not in git, such as a changelist; used in place of the commit. Numbers"
+        " are ordered by value, other names by their order in `revision_log`.",
     )
     revision_log: str = option(
         "string",
         default="",
         flag="--dvwiki-revision-log",
         metavar="PATH",
-        help="File with the changes between revisions, relative to the root directory: one line per change, the newest "
-        "first, with its name and then its subject, as `p4 changes` and `hg log` print them.",
+        help="File with the changes between revisions, relative to the root directory: one line per change, the"
+        " newest first, with name and subject, as printed by `p4 changes` and `hg log`.",
     )
     record_host: bool = option(
         "bool",
         default=False,
         flag="--dvwiki-record-host",
-        help="Record the name of the machine, and the job id of LSF or Slurm: an infrastructure cause then says which "
-        "hosts it hit.",
+        help="Record the host name, and the job id of LSF or Slurm, to show the affected hosts of an infrastructure"
+        " cause.",
     )
     lock_timeout: float = option(
         "float",
         default=30.0,
         flag="--dvwiki-lock-timeout",
         metavar="SECONDS",
-        help="How long to wait for another process that is writing to the wiki.",
+        help="How long to wait while another process writes to the wiki.",
     )
     max_context_tokens: int = option(
         "int", default=2000, help="Maximum number of tokens of wiki knowledge in a prompt."
@@ -449,22 +450,22 @@ class Settings:
     context_tokenizer: str = option(
         "string",
         default="",
-        help="Path of a `tokenizer.json`, relative to the root directory, for counting the tokens of a prompt exactly, "
-        "without a network (needs the extra `tokens`). If empty, the count is estimated, rather too high than too low.",
+        help="Path of a `tokenizer.json`, relative to the root directory, to count the tokens of a prompt exactly,"
+        " without network access (needs the extra `tokens`). If empty, the count is estimated conservatively.",
     )
     search_backend: str = option(
         "string",
         default="bm25",
         check=_check_backend,
-        help="How pages are searched: `bm25`, `keyword` (without an index), `none` (not at all), or a name "
-        "that another package provides.",
+        help="How pages are searched: `bm25`, `keyword` (without an index), `none` (search disabled), or the name"
+        " of a backend from another package.",
     )
     lint_on_startup: bool = option("bool", default=True, help="Run a quick check of the wiki when a session starts.")
     lint_interval_sessions: int = option("int", default=10, help="Number of sessions between full checks of the wiki.")
 
     @property
     def tokenizer(self) -> Path | None:
-        """Return the file of the tokenizer that counts tokens; None if a rule estimates them."""
+        """Return the tokenizer file, or None to estimate tokens by a rule."""
         return self.layout.root / self.context_tokenizer if self.context_tokenizer else None
 
     @property
@@ -487,12 +488,12 @@ def resolve(
 
     Args:
         root: Absolute path of the project.
-        command_line: Values by option name; None if the flag is not given.
+        command_line: Values by option name; None for flags not given.
         environ: The environment.
-        ini: pytest's configuration, by option name; None if it has no value.
+        ini: Values in pytest's configuration, by option name; None for options not set.
 
     Raises:
-        SettingsError: A value or a key cannot be used.
+        SettingsError: A value or a key is invalid.
     """
     environ = os.environ if environ is None else environ
     document, text = _document(root / PROJECT_FILE)
@@ -524,21 +525,21 @@ def resolve(
 
 
 def _ip_types(document: Any) -> tuple[str, ...]:
-    """Return the kinds of design in the block `composition`, which belongs to other tools; ignore invalid entries."""
+    """Return the kinds of design in the block `composition`, which other programs share; skip invalid entries."""
     block = document.get("composition") if isinstance(document, dict) else None
     listed = block.get("ip_types") if isinstance(block, dict) else None
     return tuple(each for each in listed if isinstance(each, str) and each) if isinstance(listed, list) else ()
 
 
 def ip_type_of(nodeid: str, ip_types: Sequence[str]) -> str | None:
-    """Return the kind of design that a test is for: the project's only kind, or the kind that its name contains."""
+    """Return a test's kind of design: the only kind of the project, or else the kind in the test's name."""
     words = set(_NO_WORD.split(nodeid.lower()))
     named = [each for each in ip_types if each.lower() in words] if len(ip_types) > 1 else ip_types
     return named[0] if len(named) == 1 else None
 
 
 def _share_budget(values: dict[str, Any]) -> None:
-    """Give each category of a prompt its share of the tokens; all shares together never exceed the total."""
+    """Give each category of a prompt its share of the tokens, so that the sum never exceeds the total."""
     names = [name for name in values if name.endswith("_context_tokens") and name != "max_context_tokens"]
     whole = values["max_context_tokens"]
     given = {name: values[name] for name in names if values[name] is not None}
@@ -553,10 +554,10 @@ def _share_budget(values: dict[str, Any]) -> None:
 
 
 def is_switched_on_by_project(root: Path) -> bool:
-    """Tell whether project.yaml switches the plugin on; a plain block is read without a YAML parser.
+    """Return whether project.yaml enables the plugin. A plain block is read without a YAML parser.
 
     Raises:
-        SettingsError: The file cannot be read, or the plugin is not switched on and the block has an unknown key.
+        SettingsError: The file cannot be read, or the plugin is not enabled and the block has an unknown key.
     """
     path = root / PROJECT_FILE
     try:
@@ -577,12 +578,12 @@ def is_switched_on_by_project(root: Path) -> bool:
 
 
 def read_project_file(path: Path, name: str = "wiki", keys: Iterable[str] = ()) -> Mapping[str, object]:
-    """Return a block of project.yaml; empty if there is no file or no block.
+    """Return a block of project.yaml, empty if it does not exist.
 
     Args:
         path: The file.
         name: Key of the block.
-        keys: The keys that the block may have; if empty, the names of the options.
+        keys: The allowed keys of the block; if empty, the names of the options.
 
     Raises:
         SettingsError: The file cannot be read, or a key in the block is unknown.
@@ -591,7 +592,7 @@ def read_project_file(path: Path, name: str = "wiki", keys: Iterable[str] = ()) 
 
 
 def _document(path: Path) -> tuple[Any, str]:
-    """Return the content of project.yaml, parsed and as text; None and an empty text if there is no file."""
+    """Return the content of project.yaml, parsed and as text; None and an empty string if there is no file."""
     try:
         text = reading.read_text(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,9 +1,8 @@
-"""Token counts: by a conservative rule, or exactly with the file of a tokeniser.
+"""Counts tokens, exactly with a tokenizer file, or else by a conservative rule.
 
-The rule needs no file. Simulator reports and wiki pages consist of names, numbers and punctuation, for which common
-vocabularies need up to twice as many tokens as for prose of the same length. The rule counts about a third more tokens
-than these vocabularies. Users who know their model can give its `tokenizer.json`, which the package `tokenizers` reads
-without network access.
+The rule needs no file. Simulator reports and wiki pages consist of names, numbers and punctuation. Common vocabularies
+need up to twice as many tokens for them as for prose of the same length, and the rule counts about a third more. Users
+who know their model can give its `tokenizer.json`, which is read by the package `tokenizers` without network access.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
 Count = Callable[[str], int]
 """A function that counts the tokens of a text."""
 _PIECE = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|[0-9]{1,2}| (?=[0-9])| {2,32}|[\x00-\x1f!-/:-@\[-`{-\x7f]")
-"""The pieces of ASCII text; a space before a word belongs to that word."""
+"""The pieces of ASCII text. A space before a word is part of the word."""
 _logger = logging.getLogger(__name__)
 
 
 def by_rule(text: str) -> int:
-    """Count tokens by the rule: one per piece of ASCII text; for any other character, one per byte after its first."""
+    """Count tokens by the rule: one per piece of ASCII text; for other characters, one per byte after the first."""
     return len(_PIECE.findall(text)) + len(text.encode("utf-8", "surrogatepass")) - len(text)
 
 
@@ -36,7 +35,7 @@ def counting(tokenizer: Path | None) -> Count:
     """Return a function that counts tokens.
 
     Args:
-        tokenizer: A `tokenizer.json`; if None, or if it cannot be used (which is logged), the rule counts.
+        tokenizer: A `tokenizer.json`. If it is None or invalid (which is logged), the rule is used.
     """
     if tokenizer is None:
         return by_rule

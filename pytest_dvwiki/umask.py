@@ -1,4 +1,4 @@
-"""Gives a folder's group the same access to new files as to the folder."""
+"""Gives the group of a folder the same access to new files as to the folder."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def as_open_as(folder: Path) -> Iterator[None]:
-    """Give the members of a folder's group the same access to new files and folders, whatever the umask is.
+    """Give the group of a folder the same access to new files and folders in it, whatever the umask is.
 
-    The umask belongs to the whole process: files that other threads make in the meantime get the same access.
+    The umask is shared by the whole process, so files created by other threads in the meantime get the same access.
 
     Args:
-        folder: The folder; if it does not exist yet, its nearest parent that exists counts.
+        folder: The folder. If it does not exist, its nearest existing parent is used.
     """
     mode = 0
     for parent in chain((folder,), folder.parents):

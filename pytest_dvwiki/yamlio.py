@@ -1,8 +1,8 @@
-"""YAML as this project reads and writes it: libyaml, safe types only, one style.
+"""Reads and writes YAML with libyaml: safe types only, and a single style.
 
-Every string that is not a plain word is quoted, because libraries read `00123456`, `3.10` or `1e5` as numbers, and not
-all as the same number. Keys keep their order. A mapping of scalars below the top level, and a list of scalars, take one
-line each; texts of several lines are literal blocks.
+Strings other than plain words are quoted, because libraries read `00123456`, `3.10` or `1e5` as numbers, and not all as
+the same number. Keys keep their order. A list of scalars, or a mapping of scalars below the top level, is written on
+one line. Multi-line strings are written as literal blocks.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[A-Za-z_]+")
 _ESCAPED = re.compile(r'["\\]')
 _UNFIT_FOR_BLOCK = re.compile("[\\r\\x85\\u2028\\u2029]|(?:\\A|\\n)\\n\\Z")
-"""Characters that libyaml takes for line ends, and a blank last line, which makes it end the document with `...`."""
+"""Characters that libyaml takes for line ends, or a blank last line, because libyaml then adds `...` at the end."""
 _PRINTED = " -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd"
 _SHOWN = re.compile(f"[{_PRINTED}]*")
-"""Texts in which libyaml escapes only quotes and backslashes."""
+"""Strings in which libyaml escapes only quotes and backslashes."""
 _BLOCK = re.compile(rf"(?![ \n])(?:[{_PRINTED}]*(?<! )(?:\n|\Z))+(?<!\n)")
-"""Texts that libyaml writes as a plain block: no line ends with a space, and the first does not begin with one."""
+"""Strings that libyaml writes as a plain block: no line ends with a space, and the first does not start with one."""
 _LONGEST_KEY = 100
-"""Longest key, in characters, that is always on one line with its value."""
+"""Maximum length of a key that is always on the same line as its value."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
-"""Code points that Python uses for bytes of file names that are not UTF-8."""
+"""Code points that Python uses for non-UTF-8 bytes in file names."""
 _QUOTED = re.compile(r"`([^`]*)`")
 _KINDS = {
     "array": "a list",
@@ -42,7 +42,7 @@ _KINDS = {
     "bool": "true or false",
     "null": "nothing",
 }
-"""Maps msgspec's names of types to the words that messages use."""
+"""Maps msgspec's type names to the words used in messages."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # Words that some YAML 1.1 or 1.2 reader takes for a boolean or null.
 _RESERVED = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
@@ -53,34 +53,34 @@ _STR, _MAP, _SEQ = (f"{_TAG}{kind}" for kind in ("str", "map", "seq"))
 _SCALARS = frozenset(f"{_TAG}{kind}" for kind in ("null", "bool", "int", "float"))
 
 MEND = "correct this line"
-"""Remedy for a text that is not YAML."""
+"""Remedy for text that is not YAML."""
 DEEPEST = 50
-"""Deepest nesting of lists and mappings."""
+"""Maximum nesting depth of lists and mappings."""
 MOST_VALUES = 500_000
-"""Maximum number of values in one document, keys included."""
+"""Maximum number of values in a document, including keys."""
 MOST_REPEATED = 10_000
-"""Maximum number of values in a document with its aliases expanded."""
+"""Maximum number of values in a document after expanding aliases."""
 LONGEST_NUMBER = 64
-"""Maximum number of characters of a number."""
+"""Maximum number of characters in a number."""
 _TOO_DEEP = f"lists or mappings are nested more than {DEEPEST} deep; flatten them"
 _TOO_DEEP_FOR_LIBRARY = "exceeded maximum nesting depth"
-"""The message of libyaml from 0.2.6 on: it reads ahead, and can reach its limit of 1,000 before ours is checked."""
+"""The message of libyaml 0.2.6 and later, which reads ahead and can reach its limit (1,000) before our check."""
 _TOO_MANY = "more than {} values in one document; split it"
 _ODD = (KeyError, IndexError, AttributeError, TypeError, ValueError, OverflowError)
-"""Errors that the library raises for a tag such as `!!bool` before a value of another type."""
+"""Errors raised by the library for a tag such as `!!bool` with a value of another type."""
 _WRONG_TAG = "a tag (!!…) does not fit its value; remove the tag"
 
 
 class YamlError(ValueError):
-    """A text that is not valid YAML; its message names file and line."""
+    """Invalid YAML. The message has the file and the line."""
 
 
 class _NotPlainError(Exception):
-    """Raised for a document with more than plain mappings, lists and scalars; PyYAML then builds its values."""
+    """Raised for a document with values other than plain mappings, lists and scalars, which PyYAML then constructs."""
 
 
 class _Loader(yaml.CSafeLoader):
-    """The safe loader; it also refuses oversized documents, and duplicate keys, of which the library keeps the last."""
+    """The safe loader, which also rejects oversized documents, and duplicate keys (libyaml keeps the last value)."""
 
     _depth = _values = 0
 
@@ -152,14 +152,14 @@ def _error(place: yaml.Node | yaml.Event, problem: str) -> yaml.MarkedYAMLError:
 
 
 def _repeated(node: yaml.Node, known: dict[int, int | None]) -> int:
-    """Return the number of values that a node stands for with its aliases expanded.
+    """Return the number of values in a node after expanding its aliases.
 
     Args:
         node: A composed node.
-        known: Counts so far by the id of the node; None while a node is being counted.
+        known: Counts by the id of the node, as far as known; None for nodes still being counted.
 
     Raises:
-        MarkedYAMLError: There are too many values, or an alias is inside the value that it stands for.
+        MarkedYAMLError: There are too many values, or an alias refers to a node that contains it.
     """
     if isinstance(node, yaml.ScalarNode):
         return 1
@@ -177,7 +177,7 @@ def _repeated(node: yaml.Node, known: dict[int, int | None]) -> int:
 
 
 def _number_of(loader: yaml.CSafeLoader, node: yaml.ScalarNode) -> int | float:
-    """Return the number that a scalar stands for; refuse a number of more than `LONGEST_NUMBER` characters."""
+    """Return the number for a scalar; reject numbers longer than `LONGEST_NUMBER`."""
     if len(str(node.value)) > LONGEST_NUMBER:
         raise _error(node, f"a number of more than {LONGEST_NUMBER} characters; quote it to make it a string")
     make = loader.construct_yaml_int if node.tag == f"{_TAG}int" else loader.construct_yaml_float
@@ -207,11 +207,11 @@ def load(text: str | bytes, name: str) -> Any:
     """Read one YAML document.
 
     Args:
-        text: The document; bytes are UTF-8 (or UTF-16 with a BOM).
-        name: Name of the text in an error, usually its file.
+        text: The document. Bytes are decoded as UTF-8, or as UTF-16 with a BOM.
+        name: Name for errors, usually the file.
 
     Raises:
-        YamlError: The text is not YAML, has a key twice, or holds more than one document.
+        YamlError: The text is not YAML, has a duplicate key, or has several documents.
     """
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 (a safe loader)
@@ -220,7 +220,7 @@ def load(text: str | bytes, name: str) -> Any:
 
 
 def events(text: str) -> list[yaml.Event]:
-    """Return the parser's events for a text, in order, within the limits of `load`.
+    """Return the parser's events for a text, with the limits of `load`.
 
     Raises:
         MarkedYAMLError: The text is not YAML, or exceeds a limit.
@@ -238,7 +238,7 @@ def events(text: str) -> list[yaml.Event]:
 
 
 def located(text: str, depth: int) -> dict[tuple[str | int, ...], int]:
-    """Return the line number, from 1, of each entry of a document, by its path of keys and indexes.
+    """Map the path of each entry in a document (keys and indexes) to its line number, from 1.
 
     Args:
         text: The document.
@@ -255,14 +255,14 @@ def located(text: str, depth: int) -> dict[tuple[str | int, ...], int]:
 
 
 def list_end(text: str, key: str) -> tuple[int, int] | None:
-    """Return how many lines a document has up to the end of the list under a key, and the column of the list's dashes.
+    """Return the number of the last line of the list under a key, and the column of its dashes.
 
     Args:
-        text: The document, which `load` can read.
+        text: The document, which must be valid for `load`.
         key: The key.
 
     Returns:
-        None if there is no such list, or if it is empty or written in brackets.
+        None if there is no such list, or if the list is empty or in brackets.
     """
     document = yaml.compose(text, Loader=_Loader)
     pairs = document.value if isinstance(document, yaml.MappingNode) else ()
@@ -279,13 +279,13 @@ def list_end(text: str, key: str) -> tuple[int, int] | None:
 
 
 def line_of(place: Sequence[str | int], lines: Mapping[tuple[str | int, ...], int]) -> int:
-    """Return the line of an entry, or of its nearest enclosing entry in the result of `located`."""
+    """Return the line of an entry, or of its nearest enclosing entry, from the result of `located`."""
     sizes = range(len(place), -1, -1)
     return next((lines[key] for size in sizes if (key := tuple(place[:size])) in lines), 1)
 
 
 def nearest(key: object, known: Iterable[str]) -> str:
-    """Return the end of a sentence that says which key to write instead of an unknown one."""
+    """Return the last part of a message about an unknown key: the key to use instead."""
     names = list(known)
     near = difflib.get_close_matches(str(key), names, n=1)
     return f"the nearest is {near[0]!r}" if near else f"choose from {', '.join(names)}"
@@ -305,7 +305,7 @@ def _places(node: yaml.Node, path: tuple[str | int, ...], depth: int) -> Iterato
 
 
 def describe(error: Exception, name: str) -> str:
-    """Return one line that says what is wrong with a YAML text, where, and how to mend it."""
+    """Return a one-line message about a YAML error: what is wrong, where, and how to fix it."""
     if isinstance(error, yaml.MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         place = f"{name}:{mark.line + 1}" if mark else name
@@ -313,15 +313,16 @@ def describe(error: Exception, name: str) -> str:
         problem = _TOO_DEEP if problem == _TOO_DEEP_FOR_LIBRARY else problem
         return f"{place}: {problem}" if ";" in problem else f"{place}: {problem}; {MEND}"
     if isinstance(error, yaml.reader.ReaderError):
-        return f"{name}: character {error.position + 1} is not allowed ({error.reason}); take it out or save as UTF-8"
+        return f"{name}: character {error.position + 1} is not allowed ({error.reason}); remove it, or save the"
+        " file as UTF-8"
     return f"{name}: {' '.join(str(error).split())}; correct the text"
 
 
 def misfit(error: Exception) -> tuple[str, str]:
-    """Return the path of a value of the wrong type, and what is wrong with it, in words.
+    """Return the path of a value of the wrong type, and a description of the error.
 
     Args:
-        error: An error of msgspec: "Expected `array`, got `null` - at `$.occurrences[0].tests`".
+        error: An error from msgspec: "Expected `array`, got `null` - at `$.occurrences[0].tests`".
     """
     text, _, place = str(error).partition(" - at `")
     text = _QUOTED.sub(lambda found: " or ".join(_KINDS.get(kind, f"`{kind}`") for kind in found[1].split(" | ")), text)
@@ -330,7 +331,7 @@ def misfit(error: Exception) -> tuple[str, str]:
 
 
 def dump(value: Any) -> str:
-    """Write a document of mappings, lists, strings, numbers, booleans and None; equal values give equal bytes.
+    """Convert mappings, lists, strings, numbers, booleans and None to YAML. Equal values give equal bytes.
 
     Raises:
         TypeError: A value has another type.
@@ -342,16 +343,16 @@ def dump(value: Any) -> str:
 
 
 class _OtherStyleError(Exception):
-    """Raised for a value in a style that records and pages never use; libyaml then writes the document."""
+    """Raised for a value in a style that records and pages never use. libyaml then writes the document."""
 
 
 def _lines(mapping: Mapping[Any, Any], indent: str, lead: str = "") -> Iterator[str]:
-    """Yield the lines of a mapping as libyaml would write them, several times as fast as libyaml.
+    """Yield the lines of a mapping as libyaml writes them, but several times faster.
 
     Args:
-        mapping: The mapping, which is not empty.
+        mapping: A mapping that is not empty.
         indent: Spaces before the keys.
-        lead: The text before the first key, instead of the spaces.
+        lead: Replacement for the spaces before the first key.
     """
     before = lead or indent
     for key, value in mapping.items():
@@ -371,7 +372,7 @@ def _lines(mapping: Mapping[Any, Any], indent: str, lead: str = "") -> Iterator[
 
 
 def _item(item: Any, indent: str) -> Iterator[str]:
-    """Yield the lines of an item of a list."""
+    """Yield the lines of a list item."""
     if isinstance(item, str):
         yield f"{indent}- {_text(item, indent)}\n"
     elif _is_line(item):
@@ -383,7 +384,7 @@ def _item(item: Any, indent: str) -> Iterator[str]:
 
 
 def _line(value: Any) -> str:
-    """Return the text of a value that is written on one line."""
+    """Return a value in one-line form."""
     if isinstance(value, str):
         return _text(value, "")
     if isinstance(value, dict):
@@ -394,7 +395,7 @@ def _line(value: Any) -> str:
 
 
 def _text(text: str, indent: str) -> str:
-    """Return a text as written after a key or a dash: as a plain word, in quotes, or as an indented block of lines."""
+    """Return a string in the form used after a key or dash: a plain word, in quotes, or an indented block."""
     style = _style(text)
     if style is None:
         return text
@@ -415,7 +416,7 @@ def _key_text(name: str) -> str:
 
 
 def flow(value: Any) -> str:
-    """Write a scalar, or a list of scalars, on one line as it follows a key.
+    """Return a scalar, or a list of scalars, in the one-line form used after a key.
 
     Raises:
         TypeError: A value has another type.
@@ -457,7 +458,7 @@ def _plain(value: Any) -> yaml.ScalarNode:
 
 
 def _bare(value: Any) -> tuple[str, str]:
-    """Return the kind of a scalar that is not a string, and how it is written."""
+    """Return the kind and the text of a scalar that is not a string."""
     if value is None:
         return "null", "null"
     if isinstance(value, bool):
@@ -491,7 +492,7 @@ def _number(number: float) -> str:
 
 
 def _is_line(value: Any) -> bool:
-    """Tell whether a value is written on one line: a string without line feeds, or a mapping or list of such values."""
+    """Return whether a value fits on one line: no string has line feeds, and no list contains mappings."""
     if isinstance(value, str):
         return "\n" not in value
     if isinstance(value, dict):

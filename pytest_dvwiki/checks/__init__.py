@@ -1,6 +1,6 @@
-"""Log checks: a `*.check.yaml` file says what the files of a flow must contain, and a check reports what they lack."""
+"""Log checks: a `*.check.yaml` file lists what output files of a flow must contain; a check reports what is missing."""
 
 SUFFIX = ".check.yaml"
-"""Suffix of the file name of a check."""
+"""File name suffix of checks."""
 DRAFT = f"{SUFFIX}.draft"
-"""Suffix of the file name of a draft; pytest does not collect a draft until a person accepts it as a check."""
+"""File name suffix of drafts. pytest collects a draft only after a person has accepted it as a check."""

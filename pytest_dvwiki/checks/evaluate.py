@@ -1,4 +1,4 @@
-"""Evaluates a check: what was found, what is missing or extra, and what is waived."""
+"""Evaluates a check, and reports what was found, missing, extra or waived."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.checks.schema import Expected
 
 _LONGEST = 1000
-"""Maximum number of characters of each text in a result."""
+"""Maximum length of each string in a result."""
 _NAMED = 3
 _TAGS = {"violation": "[WAIVED_AS_INFO]", "reason": "[WAIVED_INFO]", "unused": "[WAIVER]"}
 
@@ -32,25 +32,25 @@ class ResultLine(Struct, frozen=True, kw_only=True):
     """One line of a result."""
 
     item: str
-    """Name of the item; empty if the line shows a waiver or the reason of one."""
+    """Name of the item; empty for a line about a waiver or its reason."""
     value: str | None = None
     source_file: str | None = None
     line_number: int | None = None
     matched_content: str | None = None
     parsed_fields: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
-    """Why the item is missing or extra, such as `is missing: …`; empty for an item that was found."""
+    """Why the item is missing or extra, such as `is missing: …`; empty for other items."""
     waiver: str = ""
-    """The waiver that accepts the violation; empty if none does."""
+    """The waiver of the violation; empty if there is none."""
     tag: str = ""
 
     @property
     def place(self) -> str:
-        """Return `file:line`; the line, or both, can be missing."""
+        """Return the location as `file:line`, as far as it is known."""
         return f"{self.source_file or ''}{f':{self.line_number}' if self.line_number else ''}"
 
     def cleaned(self) -> ResultLine:
-        """Return the line with secrets masked and long texts cut, because its texts come from untrusted files."""
+        """Return the line with secrets masked and long strings cut. Its strings come from untrusted files."""
         return replace(
             self,
             **{
@@ -77,9 +77,9 @@ class CheckResult(Struct, frozen=True, kw_only=True):
     waived: tuple[ResultLine, ...]
     unused_waivers: tuple[ResultLine, ...]
     is_empty: bool
-    """True if the check names neither items nor input files."""
+    """Whether the check has neither items nor input files."""
     expected: tuple[Expected, ...] = ()
-    """The results that are accepted as right; if empty, a result is right if it has no violations."""
+    """The accepted results. If there are none, a result without violations is accepted."""
 
     @property
     def status(self) -> Literal["PASS", "FAIL"]:
@@ -88,17 +88,17 @@ class CheckResult(Struct, frozen=True, kw_only=True):
 
     @property
     def violations(self) -> tuple[ResultLine, ...]:
-        """Return what is missing or extra and not waived."""
+        """Return the missing and extra entries that are not waived."""
         return (*self.missing, *self.extra)
 
     @property
     def expectation(self) -> Expected | None:
-        """Return the first expected result that matches this result; None if none does."""
+        """Return the first expected result that matches this result, or None."""
         return next((case for case in self.expected if self._is_like(case)), None)
 
     @property
     def is_right(self) -> bool:
-        """Tell whether the result is one of the expected results or, if there are none, has no violations."""
+        """Return whether the result matches an expected result or, if there are none, has no violations."""
         return self.expectation is not None if self.expected else not self.violations
 
     def _is_like(self, case: Expected) -> bool:
@@ -106,7 +106,7 @@ class CheckResult(Struct, frozen=True, kw_only=True):
         return self.status == case.status and all(entries[name] == names for name, names in case.lists)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as plain values, with only those lists that checks of its type use."""
+        """Return the result as plain values. Lists not used by this type of check are omitted."""
         lists = ["found", "missing"]
         lists += ["extra"] if self.type in {2, 3} else []
         lists += ["waived", "unused_waivers"] if self.type in {3, 4} else []
@@ -132,8 +132,8 @@ def check(path: Path, *, root: Path, environment: Mapping[str, str]) -> CheckRes
 
     Args:
         path: The file of the check.
-        root: File names in the result and in errors are relative to this folder.
-        environment: The environment variables that the names of input files can use.
+        root: Folder that file names in the result and in errors are relative to.
+        environment: The environment variables for use in the names of input files.
 
     Raises:
         CheckError: The check cannot be run.
@@ -186,7 +186,7 @@ def _is_of_files(checked: Check) -> bool:
 def _of_files(
     inputs: Sequence[Input], items: Sequence[Expectation], root: Path
 ) -> Iterator[tuple[Expectation, ResultLine]]:
-    """Yield each entry of `input_files` as an item; it is found if one of its files can be read and is not empty."""
+    """Yield a result for each entry of `input_files`; it is found if one of its files is readable and not empty."""
     for item, each in zip(items, inputs, strict=True):
         reasons = []
         for file in each.files:
@@ -207,7 +207,7 @@ def _of_files(
 
 
 class _Extraction:
-    """Searches the files for the items; each file is read once for all items."""
+    """Searches the files for the items. Each file is read only once."""
 
     def __init__(self, checked: Check, inputs: Sequence[Input]) -> None:
         self._checked = checked
@@ -216,7 +216,7 @@ class _Extraction:
         self._unreadable: list[ResultLine] = []
 
     def entries(self) -> Iterator[tuple[Expectation | None, ResultLine]]:
-        """Yield what was extracted for each item, or why the item is missing; then the unreadable files."""
+        """Yield the result of each item, found or missing, followed by the unreadable files."""
         groups: dict[str | None, list[Expectation]] = {}
         for item in self._checked.items:
             groups.setdefault(item.source, []).append(item)
@@ -259,7 +259,7 @@ class _Extraction:
                 yield next((path for path in there if os.path.isfile(path)), folders[0] / named)  # noqa: PTH113
 
     def _read(self, file: Path, items: Sequence[Expectation]) -> bool:
-        """Search a file for items, and keep the first match of each; return whether the file can be read."""
+        """Search a file for items, keep the first match of each, and return whether the file could be read."""
         left = list(items)
         try:
             for number, line in lines_of(file):
@@ -278,7 +278,7 @@ class _Extraction:
 
 
 def _extracted(item: Expectation, line: str) -> ResultLine | None:
-    """Return what a line says about an item; None if the item's expression does not match the line."""
+    """Return the values that a line gives for an item, or None if the item's expression does not match."""
     hit = item.match.search(line) if item.match is not None else None
     if hit is None:
         return None
@@ -297,7 +297,7 @@ def _extracted(item: Expectation, line: str) -> ResultLine | None:
 def _waive(
     checked: Check, violations: Sequence[ResultLine]
 ) -> tuple[list[ResultLine], list[ResultLine], list[ResultLine]]:
-    """Return three lists: waived violations (with the reasons of a global waiver), unused waivers, other violations."""
+    """Return waived violations (with the reasons of a global waiver), unused waivers, and the remaining violations."""
     source = str(checked.path)
     waivers = checked.waivers or ()
 

@@ -1,4 +1,4 @@
-"""The files that a check reads: their names with variables and globs, and their lines, also if compressed."""
+"""The input files of a check: resolves variables and globs in their names, and reads plain and compressed files."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _MOST_FILES = 1000
 
 
 class InputError(Exception):
-    """A file cannot be read to its end; the message gives the reason."""
+    """A file cannot be read completely. The message has the reason."""
 
 
 class Input(Struct, frozen=True):
-    """An entry of `input_files`, and the files that match it."""
+    """An entry of `input_files` and its matching files."""
 
     entry: str
     files: tuple[Path, ...]
 
 
 def inputs_of(check: Check, environment: Mapping[str, str]) -> list[Input]:
-    """Return the input files of a check; their names are relative to the check's folder.
+    """Return the input files of a check. Relative names are resolved in the check's folder.
 
     Raises:
         CheckError: A variable is not set, or a glob matches too many files.
@@ -53,17 +53,19 @@ def inputs_of(check: Check, environment: Mapping[str, str]) -> list[Input]:
         matches = glob.iglob(os.path.join(glob.escape(str(check.path.parent)), "".join(parts)), recursive=True)  # noqa: PTH118, PTH207  # a glob
         files = [Path(name) for name, _ in zip(matches, range(_MOST_FILES + 1), strict=False)]
         if len(files) > _MOST_FILES:
-            raise CheckError(f"{check.path}:{line}: {entry!r} matches more than {_MOST_FILES} files; narrow it")
+            raise CheckError(
+                f"{check.path}:{line}: {entry!r} matches more than {_MOST_FILES} files; make it more specific"
+            )
         has_magic = "*" in entry or "?" in entry
         found.append(Input(entry, tuple(sorted(each for each in files if each.is_file() or not has_magic))))
     return found
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of a file, which is read as UTF-8 or else as Latin-1, and unpacked if compressed.
+    """Yield the numbered lines of a file, unpacked if compressed, and decoded as UTF-8 or else Latin-1.
 
     Raises:
-        InputError: The file cannot be read to its end.
+        InputError: The file cannot be read completely.
     """
     try:
         if archives.single_name(path.name) is None:

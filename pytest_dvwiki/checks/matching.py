@@ -18,10 +18,10 @@ _SPECIAL = frozenset("*?")
 
 
 class ValuePattern:
-    """Alternatives separated by `|`; a value must match one of them.
+    """Alternatives separated by `|`, of which a value must match at least one.
 
-    An alternative with `*` or `?` is a glob for the whole value; any other alternative is a text that the value must
-    contain. All text after `regex:` is one expression, which may match anywhere in the value.
+    An alternative with `*` or `?` is a glob for the whole value. Any other alternative must be a substring of the
+    value. After `regex:`, everything is one expression that may match anywhere in the value.
 
     Raises:
         ExpressionError: An alternative is empty, or RE2 does not accept the expression.
@@ -32,7 +32,7 @@ class ValuePattern:
         self._searches = [_search(each) for each in _alternatives(text)]
 
     def matches(self, value: str) -> bool:
-        """Tell whether a value matches an alternative."""
+        """Return whether a value matches any alternative."""
         return any(each in value if isinstance(each, str) else each.search(value) for each in self._searches)
 
 
@@ -46,7 +46,7 @@ def _alternatives(text: str) -> Iterator[str]:
 
 
 def _search(alternative: str) -> Expression | str:
-    """Return the expression for a glob or after `regex:`; for any other alternative, the text a value must contain."""
+    """Return the expression for a glob or after `regex:`, or else the substring to search for."""
     if not alternative.removeprefix(_REGEX):
         raise ExpressionError("an empty alternative matches every value; remove it")
     if alternative.startswith(_REGEX):
@@ -55,7 +55,7 @@ def _search(alternative: str) -> Expression | str:
 
 
 def search_for(waiver: str) -> Expression:
-    """Return the expression of a waiver: a glob for the whole text, or, after `regex:`, one for the text's start.
+    """Return the expression of a waiver: a glob for the whole string or, after `regex:`, a regex anchored at its start.
 
     Raises:
         ExpressionError: RE2 does not accept the expression.
@@ -74,8 +74,8 @@ class LineWaiver(Struct, frozen=True):
     line: int
     """Line of the entry in the file of the check."""
     search: Expression | None
-    """Matches the names and values that the waiver accepts; None in a global waiver, whose entries are reasons."""
+    """Matches the names and values to accept; None in a global waiver, where entries are reasons."""
 
     def accepts(self, texts: Iterable[str]) -> bool:
-        """Tell whether the waiver accepts one of the texts."""
+        """Return whether the waiver accepts any of the strings."""
         return any(text == self.text or (self.search is not None and self.search.search(text)) for text in texts)

@@ -1,4 +1,4 @@
-"""The schema of a check: the keys of a `*.check.yaml` file, and the errors of a file that cannot be used."""
+"""The schema of a check: the keys of a `*.check.yaml` file, and the errors reported for invalid files."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ NOT_APPLICABLE = "N/A"
 OUTLINE_KEYS = ("description", "input_files", "requirements", "waivers")
 KEYS = (*OUTLINE_KEYS, "items", "expected")
 LISTS = ("found", "missing", "extra", "waived", "unused_waivers")
-"""The lists of a result; an expected result can give the entries of each."""
+"""The lists of a result, each of which an expected result can specify."""
 ITEM_KEYS = ("name", "match", "required", "from", "pattern")
 _LISTS = {"requirements": "pattern_items", "waivers": "waive_items"}
 _VALUE = "value"
 _DEPTH = 4
-"""Number of keys and indexes that lead to the deepest value in a document, such as `items`, 0, `required`, 1."""
+"""Number of keys and indexes on the path to the deepest value, such as `items`, 0, `required`, 1."""
 
 CheckType = Literal[1, 2, 3, 4]
 _T = TypeVar("_T")
 
 
 class CheckError(Exception):
-    """A check cannot be run; the message names the file, the line if known, and the remedy."""
+    """A check cannot be run. The message has the file, the line if known, and the remedy."""
 
 
 class Expectation(Struct, frozen=True):
@@ -44,40 +44,40 @@ class Expectation(Struct, frozen=True):
 
     name: str
     match: Expression | None = None
-    """Extracts value and fields from a line; None for an entry of `input_files`, which must only have content."""
+    """Extracts the value and fields from a line; None for an entry of `input_files`, which must only be non-empty."""
     names: tuple[str, ...] = ()
-    """The fields that the expression extracts besides the value."""
+    """The fields extracted by the expression besides the value."""
     required: tuple[str, ...] = ()
     """The fields that must not be empty."""
     source: str | None = None
-    """The item whose field `path` (else its value) names the file to read; None if the input files are read."""
+    """The item that gives the file to read, by its field `path` or else its value; None for the input files."""
     pattern: ValuePattern | None = None
-    """The pattern that the value must match; None if the item only has to be found."""
+    """The pattern for the value; None if the item only has to be found."""
 
 
 class Outline(Struct, frozen=True, kw_only=True):
-    """What a check is for, and the rules that judge its result, without the items that it looks for."""
+    """The purpose of a check and the rules for its result, without the items."""
 
     path: Path
     description: str
     input_files: tuple[tuple[str, int], ...]
-    """The entries of `input_files`, each with its line number in the check's file."""
+    """The entries of `input_files`, each with its line number."""
     patterns: tuple[ValuePattern, ...] | None
-    """The patterns that values must match; None if the number of requirements is N/A."""
+    """The patterns for values; None if the number of requirements is N/A."""
     waivers: tuple[LineWaiver, ...] | None
     """The waivers of violations; None if the number of waivers is N/A."""
     is_global: bool
-    """True if every violation is waived; the entries of `waivers` are then the reasons."""
+    """Whether every violation is waived. If so, `waivers` has the reasons."""
 
     @property
     def type(self) -> CheckType:
-        """Return the type, which depends on whether there are requirements, and whether there are waivers."""
+        """Return the check's type, which depends on whether it has requirements and whether it has waivers."""
         kinds: tuple[CheckType, CheckType] = (1, 2) if self.waivers is None else (4, 3)
         return kinds[self.patterns is not None]
 
 
 class Expected(Struct, frozen=True):
-    """A result that a check is expected to have: the status, and the entries of some lists."""
+    """An expected result: the status, and the entries of some lists."""
 
     when: str
     status: str
@@ -85,11 +85,11 @@ class Expected(Struct, frozen=True):
 
 
 class Check(Outline, frozen=True, kw_only=True):
-    """The content of a check's file."""
+    """The parsed content of a check's file."""
 
     items: tuple[Expectation, ...]
     expected: tuple[Expected, ...] = ()
-    """The results that are accepted as right; if empty, a result is right if it has no violations."""
+    """The accepted results. If there are none, a result without violations is accepted."""
 
 
 def load_check(path: Path) -> Check:
@@ -107,7 +107,7 @@ def parse_check(text: str, path: Path) -> Check:
 
     Args:
         text: The text.
-        path: The file that has the text, or that it will be written to.
+        path: The file of the check, existing or to be written.
 
     Raises:
         CheckError: The text is not a check.
@@ -117,7 +117,7 @@ def parse_check(text: str, path: Path) -> Check:
 
 
 def load_outline(path: Path) -> Outline:
-    """Read a file that says what to check, but not yet how: a check without `items`.
+    """Read an outline, which describes what to check but not how: a check without `items`.
 
     Raises:
         CheckError: The file cannot be read, or is not an outline.
@@ -143,7 +143,7 @@ def _parsed(text: str, path: Path) -> tuple[Any, _CheckReader]:
 
 
 class _CheckReader:
-    """Turns a document into a check."""
+    """Converts a YAML document into a check."""
 
     def __init__(self, path: Path, lines: Mapping[Location, int]) -> None:
         self._path = path
@@ -154,7 +154,7 @@ class _CheckReader:
             self._refuse((), "the file is empty; write at least `description:`, what the check is for")
         if not isinstance(document, dict):
             kind = "a list" if isinstance(document, list) else "a single value"
-            self._refuse((), f"the file holds {kind} instead of keys with values; begin with `description:`")
+            self._refuse((), f"the file has {kind} instead of keys with values; begin with `description:`")
         self._known((), document, keys)
         description = self._text(("description",), document.get("description"), "what the check is for")
         input_files = self._texts(("input_files",), document.get("input_files"))
@@ -201,7 +201,7 @@ class _CheckReader:
             yield Expected(str(case.get("when", "")), case["status"], tuple(lists))
 
     def _counted(self, key: str, block: Any) -> tuple[int | None, Sequence[str]]:
-        """Return the number and the entries of `requirements` or `waivers`; the number is None for N/A."""
+        """Return the number and the entries of `requirements` or `waivers`, with None as the number for N/A."""
         name = _LISTS[key]
         if block is None:
             return None, ()
@@ -238,8 +238,8 @@ class _CheckReader:
         if patterns and needing != len(patterns):
             self._refuse(
                 ("requirements", "pattern_items"),
-                f"there are {len(patterns)} patterns for {needing} items that need one; give each item its pattern, in"
-                " the same order, and write `pattern: false` for an item that only has to be found",
+                f"there are {len(patterns)} patterns for {needing} items that need one; list one pattern per item"
+                f" in the same order, and write `pattern: false` for items that only have to be found",
             )
         left = iter(patterns)
         return tuple(
@@ -250,7 +250,7 @@ class _CheckReader:
         )
 
     def _item(self, place: Location, entry: Any, above: Sequence[str]) -> tuple[Expectation, bool]:
-        """Return an item without its pattern, and whether the item needs a pattern."""
+        """Return an item without its pattern, and whether it needs a pattern."""
         if not isinstance(entry, dict):
             self._refuse(place, f"an item needs keys: {', '.join(ITEM_KEYS)}; write at least name and match")
         self._known(place, entry, ITEM_KEYS)

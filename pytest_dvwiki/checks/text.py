@@ -1,4 +1,4 @@
-"""The result of a check as text, for the terminal and for failure reports."""
+"""Formats the result of a check as text, for the terminal and for failure reports."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.checks.evaluate import CheckResult, ResultLine
 
-_NOTHING = "the check names neither items nor input_files, so nothing was checked"
+_NOTHING = "the check has neither items nor input_files, so nothing was checked"
 
 
 def lines(result: CheckResult) -> Iterator[str]:
-    """Yield the violations first, each with the log line that it is about, then the found and waived items.
+    """Yield the violations with their log lines, followed by the found and waived items.
 
-    The first line names the failure. The other lines add no word, such as `error`, that would look like another
-    failure.
+    The first line is the failure message. The other lines contain no word such as `error` that could be taken for
+    another failure.
     """
     if result.expected and not result.is_right:
         number = len(result.expected)
-        yield f"check violated in {result.file}: 'expected': the result is none of the {number} that are expected"
+        yield f"check violated in {result.file}: 'expected': the result matches none of the {number} expected results"
     for entry in result.violations:
         yield f"check violated in {result.file}: '{entry.item}': {_words(entry)}"
         if entry.matched_content:
@@ -35,13 +35,13 @@ def lines(result: CheckResult) -> Iterator[str]:
 
 
 def notes(result: CheckResult) -> Iterator[str]:
-    """Yield what a person should know even if a check passes: unused waivers, waivers' reasons, an empty check."""
+    """Yield remarks for people, also about a passing check: unused waivers, waivers' reasons, an empty check."""
     if result.is_empty:
         yield f"[CHECK] {result.file}: {_NOTHING}"
     if result.expectation is not None:
         yield f"[CHECK] {result.file}: {result.status} as expected: {result.expectation.when}"
     for entry in result.unused_waivers:
-        yield f"{entry.tag} {entry.place}: {entry.value!r} waived nothing; remove it"
+        yield f"{entry.tag} {entry.place}: {entry.value!r} matches no violation; remove it"
     for entry in result.waived:
         if not entry.item:
             yield f"{entry.tag} {entry.place}: {entry.value}"

@@ -1,7 +1,7 @@
-"""The `dvwiki` command; one module per sub-command, imported when it is called.
+"""The `dvwiki` command. Each sub-command is a module, which is imported only when the command is called.
 
-Each module has `add_arguments(parser)` and `run(args)`, which returns the exit status. For a mistake of the user it
-raises a `UsageError`, which is printed as one line.
+Each module has `add_arguments(parser)` and `run(args)`; `run` returns the exit status. User errors raise `UsageError`,
+which is printed as one line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COMMANDS = {
     "append": "add text to a section of a page, or a line to the log",
     "build": "regenerate all derived content of the wiki from records and pages",
     "check": "run log checks (*.check.yaml)",
-    "classify": "name the failure in a log",
+    "classify": "identify the failure in a log",
     "commit": "replace a page or part of a page, or create a page",
     "compact": "roll old records up into one file per month",
     "compile": "shorten topics: merge lessons that say the same thing, and retire lessons that no longer hold",
@@ -36,33 +36,33 @@ COMMANDS = {
     "get": "print a page or part of a page, with its version",
     "handoff": "pass work on to the next role, with a summary",
     "import": "import a wiki in the layout of the specification",
-    "ingest": "archive what earlier runs left behind: results files, logs, coverage reports, folders, archives",
+    "ingest": "archive the output of earlier runs: results files, logs, coverage reports, folders, archives",
     "init": "make the wiki's folders and files, and install the skill for agents",
     "link": "put the URL of a ticket on a bug page",
     "lint": "check the wiki: pages, links, sources, history, derived content",
     "list": "list the pages of the wiki, without their text",
-    "maintain": "do the upkeep of the wiki, in one commit on its own branch; for cron",
+    "maintain": "run all maintenance of the wiki, as one commit on a separate branch; for cron",
     "mcp": "serve the wiki to agents over the Model Context Protocol",
     "merge": "merge two bug pages that describe the same cause",
     "patterns": "list, explain, check and propose the patterns that name failures",
     "report": "make a report: a static site, or the morning summary",
     "rerun": "print the commands that rerun the shortest failing test of each cause",
-    "review": "list what waits for review, and accept, edit or reject it",
+    "review": "list the entries that wait for review; accept, edit or reject them",
     "scan": "scan logs of any size and report what failed in them",
     "search": "search the pages of the wiki",
-    "sections": "list which role may write what, and propose a section",
+    "sections": "list the sections that each role may write, and propose a section",
     "serve": "show the report in a browser on this machine, and keep it up to date",
-    "status": "show on one screen what is open, new and expiring, and who should look at it",
+    "status": "show open causes, new causes and expiring waivers on one screen, and who should look at them",
     "spec": "have a model write specifications of checks, and record clarifications",
     "waive": "accept the failures of a cause for a while",
-    "waivers": "list the waivers: what each matched last, and when it expires",
+    "waivers": "list the waivers, with their last matches and their expiry dates",
 }
 EXIT_USAGE = 2
 _GARBAGE = 50_000
 
 
 class UsageError(Exception):
-    """A mistake that the user has to correct; the error's text names the mistake, the place and the remedy."""
+    """A user error. The message says what is wrong, where, and how to correct it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -89,7 +89,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def module_of(command: str) -> str:
-    """Return the name of a command's module: `import` is a keyword of Python, so its module is `import_wiki`."""
+    """Return the name of a command's module. `import` is a Python keyword, so its module is `import_wiki`."""
     return f"{__name__}.{'import_wiki' if command == 'import' else command}"
 
 

@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reclassify",
         action="store_true",
-        help="first reclassify causes that were named by other patterns or another fingerprint version; records stay as"
-        " they are",
+        help="first reclassify causes recorded with other patterns or another fingerprint version; records are not"
+        " changed",
     )
     parser.add_argument("--reindex", action="store_true", help="also rebuild the search index, from all pages")
     parser.add_argument("--restore", action="store_true", help="recreate pages that were deleted")
@@ -86,7 +86,7 @@ def _reclassify(settings: Settings) -> Reclassified:
     """Reclassify the causes on record, and print the outcome.
 
     Raises:
-        UsageError: A pattern of the project is invalid; without it, causes would lose their names.
+        UsageError: A pattern of the project is invalid; continuing without it would leave causes unclassified.
     """
     from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
     from pytest_dvwiki.upkeep.reclassify import reclassify_all  # noqa: PLC0415
@@ -98,10 +98,13 @@ def _reclassify(settings: Settings) -> Reclassified:
     if done.file is not None:
         print(f"{done.summary()}; see {done.file}")
     elif not done.kept:
-        print("every cause already has the name that the current patterns give it")
+        print("no cause to reclassify: all match the current patterns")
     if done.kept:
         shown = ", ".join(done.kept[:_SHOWN]) + (" …" if len(done.kept) > _SHOWN else "")
-        print(f"verdict kept, as the excerpts give no clear new one: {count(len(done.kept), 'cause')} ({shown})")
+        print(
+            f"verdict kept, because the stored excerpts give no clear new verdict:"
+            f" {count(len(done.kept), 'cause')} ({shown})"
+        )
     return done
 
 

@@ -1,4 +1,4 @@
-"""Finds the cause that a user means by a page, a fingerprint, or the first digits of a fingerprint."""
+"""Resolves a page name, a fingerprint or a fingerprint's first digits to a cause."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 def add_cause(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that names a cause."""
+    """Add the argument that identifies a cause."""
     parser.add_argument(
         "cause",
         metavar="CAUSE",
-        help="name or path of the cause's page, or its id (the fingerprint, or its first digits)",
+        help="the cause: the name or path of its page, its fingerprint, or the fingerprint's first digits",
     )
 
 
 def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
-    """Return the fingerprint of the cause that a user named, and the path of its page.
+    """Return the fingerprint of the cause given by the user, and the path of its page.
 
     Args:
         layout: Where the wiki is.
         name: A fingerprint or its first digits, or a page's path, current name or former name.
 
     Raises:
-        UsageError: No cause has this name, or several have.
+        UsageError: No cause matches the name, or several do.
     """
     from pytest_dvwiki.records import aggregate  # noqa: PLC0415
     from pytest_dvwiki.upkeep.lookup import SHORTEST, SHOWN, pages_called  # noqa: PLC0415
@@ -49,7 +49,7 @@ def cause_called(layout: Layout, name: str) -> tuple[str, str | None]:
         if len(found) > 1:
             listed = few([_describe(history, each) for each in found], SHOWN)
             raise UsageError(
-                f"{name}: the ids of several causes begin with this: {listed}; give more digits, or the page's name"
+                f"{name}: several fingerprints begin with this: {listed}; give more digits, or the page's name"
             )
         cause = history.cause(found[0] if found else asked)
         if cause is None:
@@ -69,7 +69,7 @@ def _unknown(history: WikiHistory, name: str, known: Sequence[str]) -> str:
         if causes
         else "give the name of its page, or the fingerprint in the page's frontmatter"
     )
-    return f"{name!r:.80}: no record has this cause; {hint}"
+    return f"{name!r:.80}: no such cause on record; {hint}"
 
 
 def _describe(history: WikiHistory, fingerprint: str) -> str:

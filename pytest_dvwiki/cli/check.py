@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the checks, and print their results.
 
     Returns:
-        0 if all pass, 1 if one is violated, 2 if one cannot be run.
+        0 if all checks pass, 1 if any check fails, 2 if any check cannot be run.
     """
     from pytest_dvwiki.checks import text  # noqa: PLC0415
     from pytest_dvwiki.checks.evaluate import check  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`dvwiki classify`: names the failure in a log, with the line, the pattern and the reasons."""
+"""`dvwiki classify`: identifies the failure in a log, and prints its line, its pattern and the reasons."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what failed in each text."""
+    """Print what failed in each log."""
     if bool(args.files) == bool(args.jsonl):
         raise UsageError("give either files or --jsonl FILE; a single - reads standard input")
     classifier = classifier_of(args)
@@ -66,7 +66,7 @@ def _as_json(value: object, *, indent: int | None = None) -> str:
 
 
 def classifier_of(args: argparse.Namespace) -> TextClassifier:
-    """Return a classifier with the patterns in force in the project; patterns given by options come first.
+    """Return a classifier with the patterns in force in the project, preceded by those given as options.
 
     Args:
         args: Parsed options, including those of `add_sources`.
@@ -78,7 +78,7 @@ def classifier_of(args: argparse.Namespace) -> TextClassifier:
 
 
 def _verdict(name: str, classifier: TextClassifier) -> Verdict | None:
-    """Return the verdict on a log, read the way `dvwiki scan` reads it."""
+    """Return the verdict on a log, which is read as `dvwiki scan` reads it."""
     from pytest_dvwiki.logtext.logs import blocks  # noqa: PLC0415
 
     require_bare_name(name)
@@ -131,7 +131,7 @@ def _paragraph(name: str, verdict: Verdict | None, *, verbose: bool) -> str:
         ("id", verdict.fingerprint),
     ]
     if (like := verdict.like) is not None:
-        similar = f"{like.similarity:.0%} {like.example} ({like.pattern}: {like.label}); similar, but no verdict"
+        similar = f"{like.similarity:.0%} {like.example} ({like.pattern}: {like.label}); similar, but not a match"
         rows.insert(1, ("like", similar))
     if verbose:
         rows += [("also", f"{other.line}: {other.text} ({other.pattern})") for other in verdict.runners_up]

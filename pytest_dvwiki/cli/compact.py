@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """Roll up old records, and print what was done.
 
     Returns:
-        1 if a file had to stay as it is.
+        1 if a file was left unchanged.
 
     Raises:
         UsageError: The age is negative, or a file cannot be written.
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     for month, records in done.months.items():
         print(f"tasks/{month}.yaml: {count(records, 'record')} rolled up")
     for reason in done.left:
-        print(f"left as it is: {reason}", file=sys.stderr)
+        print(f"left unchanged: {reason}", file=sys.stderr)
     if not (done.months or done.left):
         print(f"no month ended more than {args.older_than} days ago")
     return 1 if done.left else 0

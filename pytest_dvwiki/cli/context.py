@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--test",
         metavar="NODEID",
-        help="print what is known about this test; a name without parameters, or without the cocotb test, "
-        "selects all that match",
+        help="print what is known about this test; without parameters or without the cocotb test, the name matches"
+        " all of them",
     )
     parser.add_argument("--category", choices=CATEGORIES, help="only pages of this category")
     parser.add_argument("--log", metavar="FILE", help="name the failure in this log (- reads standard input)")
@@ -60,7 +60,7 @@ def _budget(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the context, or nothing if nothing is known."""
+    """Print the context, or nothing if nothing is known about the subject."""
     settings = settings_of(args)
     if not settings.layout.wiki.is_dir():
         # Only a warning, because scripts need a prompt even without a wiki; but the folder may be the wrong one.
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     kinds = {"--template": args.template, "--log": args.log, "--newest": args.newest}
     chosen = [name for name, value in kinds.items() if value]
     if chosen and (len(chosen) > 1 or args.query or args.test or args.category):
-        raise UsageError(f"{chosen[0]} already selects what to print; give no query, and no other option that selects")
+        raise UsageError(f"{chosen[0]} already selects what to print; remove the query and the other selecting options")
     if args.log or args.newest:
         print(_failures(args.log, settings, args.budget))
         return 0
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _failures(log: str | None, settings: Settings, budget: int | None) -> str:
-    """Return what failed in a log, or in the newest run if there is no log, and what is known about it."""
+    """Return the failures of a log, or of the newest run if no log is given, and what is known about them."""
     from pytest_dvwiki.mcp.answers import fitted  # noqa: PLC0415
     from pytest_dvwiki.mcp.causes import in_log, in_newest_run  # noqa: PLC0415
     from pytest_dvwiki.tokens import counting  # noqa: PLC0415

@@ -21,18 +21,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--semantic",
         action="store_true",
-        help="also ask the model of the block `librarian:` whether old pages still match the source that they cite; "
-        "what it finds goes to the review queue",
+        help="also ask the model set in the block `librarian:` whether old pages still match the sources they cite;"
+        " findings go to the review queue",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the number of tokens and the cost; call no model")
     add_place(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the citations whose code is gone, and what a model finds.
+    """Print the citations whose code is gone, and the findings of the model.
 
     Returns:
-        1 if code is gone, or no model answered.
+        1 if cited code is gone, or if no model answered.
     """
     settings = librarian_settings(settings_of(args))
     require_wiki(settings.layout)
@@ -72,6 +72,9 @@ def _semantic(settings: LibrarianSettings, *, dry_run: bool) -> int:
             if page is None:
                 print("no page is due")
     except ModelError as error:
-        print(f"dvwiki drift: {error}; earlier comparisons are kept; repeat the call for the others", file=sys.stderr)
+        print(
+            f"dvwiki drift: {error}; finished comparisons are kept; run the command again for the remaining pages",
+            file=sys.stderr,
+        )
         return 1
     return 0

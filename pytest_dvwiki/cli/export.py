@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def export(layout: Layout, name: str, path: Path, base: str = "") -> None:
-    """Export the wiki in the format with this name.
+    """Export the wiki in the given format.
 
     Raises:
         WikiError: A file cannot be written.

@@ -1,4 +1,4 @@
-"""Options for reading many files: how many processes read them, and where."""
+"""Options that set how many processes read files, and where they run."""
 
 from __future__ import annotations
 

@@ -32,13 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--result",
         choices=("open", "held", "failed"),
-        help="outcome of the fix; open (the default) lets later runs decide",
+        help="outcome of the fix; open (default): decided by later runs",
     )
     add_place(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Archive a record with the fix, or with its withdrawal, and print which page shows it."""
+    """Archive a record with the fix, or with its withdrawal, and print the page that shows it."""
     from pytest_dvwiki.capture.git.repository import Repository  # noqa: PLC0415
     from pytest_dvwiki.wiki.writing.build import archive  # noqa: PLC0415
 
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         fingerprint, page = cause_called(layout, args.cause)
         row, message = _taken_back(layout, fingerprint, _display_name(fingerprint, page))
     else:
-        text = required_text(args.text, "--text", "say what was done")
+        text = required_text(args.text, "--text", "describe what was done")
         fingerprint, page = cause_called(layout, args.cause)
         row = FixRow(fingerprint=fingerprint, text=text, by="person", commits=(), result=args.result or "open")
         row = replace(row, **_commits(repository, args.commit))
@@ -65,15 +65,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _display_name(fingerprint: str, page: str | None) -> str:
-    """Return the name that people use for a cause: its page's name, or its fingerprint if it has no page."""
+    """Return the name of a cause's page, or the cause's fingerprint if it has no page."""
     return page_name(page) if page else fingerprint
 
 
 def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, str]:
-    """Return a row that withdraws the last fix that was stated for a cause, and the message about it.
+    """Return a row that withdraws the cause's last stated fix, and the message about it.
 
     Raises:
-        UsageError: No such statement is in force.
+        UsageError: No stated fix is in force.
     """
     from pytest_dvwiki.records import aggregate  # noqa: PLC0415
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415
@@ -84,7 +84,7 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, 
         found = aggregate.statements(history.archive, names)
     if not found:
         raise UsageError(
-            f"no statement of a fix for {called} is on record; a fix that dvwiki found in the runs cannot be taken back"
+            f"no stated fix of {called} is on record; a fix that dvwiki found in the runs cannot be taken back"
         )
     fix, task_id = found[-1]
     row = FixRow(fingerprint=fingerprint, by="person", takes_back=task_id)

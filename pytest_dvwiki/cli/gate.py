@@ -33,10 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what the gate lets through, or why it is closed.
+    """Print which failures the gate lets through, or why it is closed.
 
     Returns:
-        0 if every run's gate lets all failures of the run through, else 1.
+        0 if the gate of each run lets all its failures through, else 1.
     """
     from pytest_dvwiki.causes.words import gate_text  # noqa: PLC0415
 
@@ -60,7 +60,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def joined(records: Sequence[RunRecord]) -> Gate:
-    """Combine the gates of several runs: closed if one is closed or missing, or if their modes or bases differ."""
+    """Combine the gates of several runs.
+
+    The result is closed if any gate is closed or missing, or if the modes or bases differ.
+    """
     gates = [record.gate for record in records if record.gate is not None]
     refused = next((f"{each.task_id} was made without --dvwiki-gate" for each in records if each.gate is None), "")
     if not refused and len({(gate.mode, gate.base) for gate in gates}) > 1:

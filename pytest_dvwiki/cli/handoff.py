@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("target", help="the role that takes over; it has to come later in the pipeline of schema.yaml")
-    parser.add_argument("summary", help="what this role has to know")
+    parser.add_argument("summary", help="summary for the next role")
     parser.add_argument(
         "--task",
         default="",
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Record the handoff, and name the role that has the work now; return 1 if the handoff was refused."""
+    """Record the handoff, and print which role has the work now; return 1 if the handoff was refused."""
     with writing():
         outcome = store_of(args).handoff(args.target, args.summary, args.task)
     return answer(args, outcome, f"{outcome.by} -> {outcome.to}, handoff {outcome.step} of at most {outcome.max_steps}")

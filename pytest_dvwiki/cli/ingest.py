@@ -1,4 +1,4 @@
-"""`dvwiki ingest`: archives files of runs outside pytest, and of runs from before the plugin was installed."""
+"""`dvwiki ingest`: archives results of runs outside pytest, and of runs from before the plugin was installed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 _NAMED = 3
-"""Maximum number of runs named in a message."""
+"""Maximum number of runs listed in a message."""
 _OUTCOMES = ("archived", "archived before", "not archived")
 
 
@@ -57,9 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "paths",
         nargs="*",
         metavar="PATH",
-        help="results files of cocotb, JUnit XML, what regression runners leave behind (dvsim, VUnit, SVUnit, FuseSoC, "
-        "riscv-dv), simulator logs, coverage reports (cocotb-coverage, UCIS XML), records and journals "
-        "of other machines, reports about a session (Markdown, JSON), folders, archives (.tar, .tar.gz, .zip, .gz), "
+        help="results files of cocotb, JUnit XML, output of regression runners (dvsim, VUnit, SVUnit, FuseSoC, "
+        "riscv-dv), simulator logs, coverage reports (cocotb-coverage, UCIS XML), records and journals from other"
+        " machines, reports of a session (Markdown, JSON), folders, archives (.tar, .tar.gz, .zip, .gz), "
         "globs, URLs",
     )
     parser.add_argument(
@@ -67,12 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="log for results files that have none beside them; may be repeated",
+        help="log for results files without a log of their own; may be repeated",
     )
     parser.add_argument(
         "--task",
         metavar="NAME",
-        help="name of the regression; all files are then archived as one run, instead of one run per folder",
+        help="name of the regression; archives all files as one run instead of one run per folder",
     )
     parser.add_argument(
         "--commit",
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--revision",
         metavar="TEXT",
-        help="revision of the sources that the files come from, such as a changelist, if the sources are not in git",
+        help="source revision that the files come from, such as a changelist, if the sources are not in git",
     )
     parser.add_argument(
         "--revision-log",
@@ -92,8 +92,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--run-id",
         metavar="ID",
-        help="id of the run, for artefacts without a start time: the same files with another id count "
-        "as another run (default: the run number of the CI system, else the job id of LSF or Slurm, else --commit)",
+        help="id of the run, for files without a start time; the same files with another id are archived as another"
+        " run (default: the run number of the CI system, else the job id of LSF or Slurm, else --commit)",
     )
     parser.add_argument(
         "--summary",
@@ -104,9 +104,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--transcript",
         metavar="FILE",
-        help="the full session of an agent, as text or with a JSON object on each line (- reads standard input): "
-        "the model of the block `librarian:` takes lessons from it; without a model, only the lessons that the session "
-        "itself lists are taken",
+        help="an agent's full session, as text or as one JSON object per line (- reads standard input); the model"
+        " set in the block `librarian:` extracts lessons; without a model, only lessons that the session itself"
+        " lists are taken",
     )
     parser.add_argument(
         "--dry-run",
@@ -154,8 +154,7 @@ def _ingest(args: argparse.Namespace) -> int:
 class _Ingest:
     """One call of `dvwiki ingest`.
 
-    This class is long because each kind of artefact is archived in its own way, and all add to the same counts, causes
-    and problems.
+    Each kind of artefact is archived by its own method; all of them update the same counts, causes and problems.
     """
 
     def __init__(self, args: argparse.Namespace, scratch: Path) -> None:
@@ -170,7 +169,7 @@ class _Ingest:
         self._templates = _templates(self._settings)
         self._problems = 0
         self._several = False
-        """Whether the call reads several runs; a cause that occurs in more than one is then shown once."""
+        """Whether the call reads several runs. A cause that occurs in several of them is then shown once."""
         self._shown: set[str] = set()
         """Fingerprints of the causes that this call has shown."""
         self._causes: dict[str, Cause] = {}
@@ -243,7 +242,7 @@ class _Ingest:
         return f"{text}\n**Incomplete**: {problems} while reading; there may be more causes.\n"
 
     def _collect(self, causes: Iterable[Cause]) -> None:
-        """Collect causes for the summary; a cause of several runs is kept once, with its tests from all of them."""
+        """Collect causes for the summary, with the tests of each cause merged across runs."""
         for cause in causes:
             first = self._causes.setdefault(cause.name, cause)
             if first is not cause:
@@ -263,7 +262,10 @@ class _Ingest:
         print(redact(f"dvwiki ingest: {text}"), file=sys.stderr)
 
     def _ingest_run(self, group: Group, logs: Sequence[Artefact]) -> None:
-        """Archive one run; skip it if a file cannot be read, because the complete run would later be counted again."""
+        """Archive one run.
+
+        A run with an unreadable file is skipped: archived in part, it would be counted twice once it is complete.
+        """
         # Empty files are all equal, so they cannot identify a run. Logs that were only found beside results identify
         # a run only if there is nothing else.
         filled = [artefact for artefact in (*group.artefacts, *logs) if artefact.path.stat().st_size]
@@ -279,11 +281,11 @@ class _Ingest:
             print(redact(f"dvwiki ingest: {note}"), file=sys.stderr)
         if leftovers.problems:
             self._outcomes["not archived"] += 1
-            _say(f"{group.name}: not archived, since parts of it cannot be read")
+            _say(f"{group.name}: not archived, because parts of it cannot be read")
             return
         if not (leftovers.results or leftovers.failures):
             self._outcomes["not archived"] += 1
-            _say(f"{group.name}: not archived, since it reports no test")
+            _say(f"{group.name}: not archived, because it reports no test")
             return
         if known:
             _say(f"{group.name}: {count(len(known), 'file')} skipped, already archived as {_named(known.values())}")
@@ -292,7 +294,7 @@ class _Ingest:
             self._show_known_causes(self._run_of(self._read(group, logs)), known.values(), beside_new=True)
 
     def _read(self, group: Group, logs: Sequence[Artefact], known: Iterable[Path] = ()) -> Leftovers:
-        """Read the artefacts of a run, except those that are archived already."""
+        """Read the artefacts of a run, except those already archived."""
         from pytest_dvwiki.capture.interrupted.places import places_of  # noqa: PLC0415
         from pytest_dvwiki.capture.leftovers.reader import read_leftovers  # noqa: PLC0415
         from pytest_dvwiki.capture.simulations.builds import Builds  # noqa: PLC0415
@@ -315,7 +317,7 @@ class _Ingest:
     def _elsewhere(
         self, files: Sequence[Artefact]
     ) -> Callable[[Sequence[Artefact]], Iterator[ReadLog | OSError]] | None:
-        """Return a function that reads logs in other processes; None if this process reads them."""
+        """Return a function that reads logs in other processes, or None if this process reads them."""
         from pytest_dvwiki.pipeline.read_logs import read_logs  # noqa: PLC0415
 
         logs = [file for file in files if file.kind == "log"]
@@ -326,12 +328,12 @@ class _Ingest:
         return lambda some: read_logs(some, self._services.registry, self._templates, farm)
 
     def _class_of(self, text: str) -> str | None:
-        """Return the error class of the failure in a text; None if there is no failure."""
+        """Return the error class of the failure in a log, or None if there is no failure."""
         verdict = self._services.text_classifier.classify_text(text)
         return verdict.error_class if verdict is not None else None
 
     def _take_records(self, group: Group) -> None:
-        """Archive the records of runs that were archived elsewhere; the records stay as they are."""
+        """Archive, unchanged, records that were made elsewhere."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.records import store  # noqa: PLC0415
 
@@ -359,7 +361,8 @@ class _Ingest:
         known = pipeline.on_record(record.task_id, self._settings)
         if known is not None and known != record:
             self._complain(
-                f"{file.shown}: not archived, since another record is called {record.task_id}; a record never changes"
+                f"{file.shown}: not archived, because a different record with the id {record.task_id} exists;"
+                " records are never changed"
             )
             return "not archived"
         # The lists of tests are two folders above a record, and one folder above a monthly file.
@@ -397,7 +400,10 @@ class _Ingest:
             self._archive(group, run)
 
     def _take_coverage(self, group: Group) -> None:
-        """Archive the coverage reports of one run together; if one cannot be read, no new hole is reported."""
+        """Archive the coverage reports of one run together.
+
+        If any of them cannot be read, no new hole is reported.
+        """
         from pytest_dvwiki.capture.files.coverage import read_reports  # noqa: PLC0415
 
         before = self._known_files.run_of_reports(group.artefacts)
@@ -409,13 +415,13 @@ class _Ingest:
             self._complain(problem)
         if not coverage.bins:
             self._outcomes["not archived"] += 1
-            _say(f"{group.name}: not archived, since it contains no bins")
+            _say(f"{group.name}: not archived, because it contains no bins")
             return
         run = self._run(group.artefacts, [report.modified for report in group.artefacts])
         self._archive(group, replace(run, coverage=coverage.bins, whole=not coverage.problems))
 
     def _take_report(self, group: Group) -> None:
-        """Archive the failures and coverage holes that the report of a session mentions."""
+        """Archive the failures and coverage holes mentioned in a session report."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.cli.session_reports import ReportError  # noqa: PLC0415
 
@@ -428,7 +434,7 @@ class _Ingest:
             return
         if done is None:
             self._outcomes["not archived"] += 1
-            _say(f"{file.shown}: not archived, since no failure was found in it")
+            _say(f"{file.shown}: not archived, because no failure was found in it")
             return
         self._outcomes["archived before" if done.was_known else "archived"] += 1
         if done.was_known:
@@ -450,7 +456,7 @@ class _Ingest:
         return SessionReports(self._settings)
 
     def _report_known(self, group: Group, task_ids: Iterable[str], run: Run | None = None) -> None:
-        """Report that runs are archived already, show what failed, and make pages that a killed call did not write.
+        """Report runs that are already archived, show their failures, and write pages that a killed call left out.
 
         Args:
             group: The files of the runs.
@@ -474,13 +480,13 @@ class _Ingest:
             self._show_known_causes(run, names)
 
     def _show_known_causes(self, run: Run, task_ids: Iterable[str], *, beside_new: bool = False) -> None:
-        """Show the causes of runs that are archived already, except those shown by this call.
+        """Show causes of runs that are already archived, unless this call has shown them before.
 
         Args:
             run: The runs as read from the files.
             task_ids: Their task ids.
-            beside_new: Whether new files were read with them, such as the log of a later run beside old results. Then
-                only causes that are in the records are shown.
+            beside_new: Whether new files were read too, such as the log of a later run next to old results. If so,
+                only recorded causes are shown.
         """
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
@@ -512,7 +518,7 @@ class _Ingest:
         )
 
     def _run(self, files: Sequence[Artefact], times: Sequence[float]) -> Run:
-        """Return the run that left these files, still without results; its start and end come from `times`."""
+        """Return the run that produced these files, without results; its start and end come from `times`."""
         from pytest_dvwiki.capture.run_ids import in_order  # noqa: PLC0415
 
         started = min(times)
@@ -535,7 +541,7 @@ class _Ingest:
         Args:
             group: The files of the run.
             run: The run as read from the files.
-            without_tests: Number of logs with neither a test name nor a failure; each was given a stand-in test.
+            without_tests: Number of logs with neither a test name nor a failure; each counts as one placeholder test.
         """
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
@@ -575,7 +581,7 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 
 def _templates(settings: Settings) -> list[PathTemplate]:
-    """Return the templates for log paths: `ingest: {path: …}` in project.yaml holds one, or a list.
+    """Return the templates for log paths: the string or list `ingest: {path: …}` in project.yaml.
 
     Raises:
         UsageError: The block or a template cannot be used.
@@ -593,7 +599,7 @@ def _templates(settings: Settings) -> list[PathTemplate]:
 
 
 def _vcs(settings: Settings, commit: str | None) -> Vcs:
-    """Return the state of the repository in which the files were made, as far as the user gave it.
+    """Return the repository state that the user gave for the files.
 
     Raises:
         UsageError: git does not know the commit.
@@ -612,7 +618,7 @@ def _vcs(settings: Settings, commit: str | None) -> Vcs:
 
 
 def _digest(files: Sequence[Artefact], run_id: str) -> str:
-    """Return six hex digits made from a run's id and its files' contents; order and names of files do not matter."""
+    """Return six hex digits that depend only on a run's id and on the contents of its files."""
     return hashlib.sha256("".join((*sorted(file.sha256 for file in files), run_id)).encode()).hexdigest()[:6]
 
 

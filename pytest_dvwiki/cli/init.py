@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make missing files and folders, and leave the existing ones alone."""
+    """Create missing files and folders; existing ones are not changed."""
     from pytest_dvwiki.wiki.writing.build import init  # noqa: PLC0415 (YAML and the caches load with it)
 
     settings = settings_of(args)

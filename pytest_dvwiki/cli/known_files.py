@@ -1,4 +1,4 @@
-"""Files that are archived already, and the runs that they belong to."""
+"""Finds the runs that already archived files came from."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class KnownFiles:
-    """Finds the archived runs that files belong to.
+    """Finds the archived runs that files came from.
 
     Args:
         settings: Where the wiki is.
-        run_id: The id of the run that left the files, for files that do not give one.
+        run_id: The id of the run, for files without one.
         commit: The commit that the files come from, if known.
     """
 
@@ -28,7 +28,7 @@ class KnownFiles:
         self._commit = commit
 
     def run_of_reports(self, reports: Sequence[Artefact]) -> str | None:
-        """Return the archived run with exactly these coverage reports: only together do they show what is a hole."""
+        """Return the archived run with exactly this set of coverage reports: holes depend on all reports of a run."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.model import WRITTEN  # noqa: PLC0415
 
@@ -41,13 +41,13 @@ class KnownFiles:
         return None
 
     def on_record(self, files: Iterable[Artefact]) -> dict[str, list[SourceRun]]:
-        """Return the archived runs of each file on record, by the file's SHA-256; file names do not matter."""
+        """Return the archived runs of each file, keyed by the file's SHA-256."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
 
         return pipeline.known_artefacts({file.sha256 for file in files}, self._settings)
 
     def runs_of(self, files: Sequence[Artefact]) -> dict[Path, str]:
-        """Map files to the archived runs that they belong to; a mere copy of another run's file counts as new."""
+        """Map files to the archived runs they came from; a file that only equals a file of another run is left out."""
         found = self.on_record(files)
         known = {file.path: runs[0] for file in files if (runs := self._runs(file, found))}
         # A file that was archived with one of these runs, and is given together with that run's files, belongs to it.
@@ -59,7 +59,7 @@ class KnownFiles:
         return known
 
     def _runs(self, file: Artefact, found: Mapping[str, list[SourceRun]]) -> list[str]:
-        """Return the task ids of the archived runs that a file belongs to."""
+        """Return the task ids of the archived runs that a file came from."""
         from pytest_dvwiki.capture.run_ids import may_be_one, names_itself  # noqa: PLC0415
 
         runs = found.get(file.sha256, [])

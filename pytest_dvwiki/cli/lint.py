@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=_DEPTHS,
         default="full",
         help="quick: the index and the frontmatter of pages; full: also text, links, sources, cited code,"
-        " git's history, derived content, and whether verdicts prove right as often as their confidence says"
+        " git's history, derived content, and how often verdicts of each confidence were right"
         " (default: full)",
     )
     parser.add_argument(

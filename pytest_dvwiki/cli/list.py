@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the pages, each with enough about it to choose what to read; return 1 if there are none."""
+    """Print the pages with a short description of each; return 1 if there are none."""
     entries = store_of(args).list(args.folder)
     if args.format == "json":
         print_json([to_builtins(entry) for entry in entries])

@@ -1,4 +1,4 @@
-"""`dvwiki maintain`: does the upkeep of a wiki, in one commit on its own branch."""
+"""`dvwiki maintain`: runs all maintenance of a wiki, as one commit on a separate branch."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do the upkeep, and commit what it changed.
+    """Run the maintenance, and commit its changes.
 
     Returns:
-        1 if another process is doing the upkeep, or if git refused the commit.
+        1 if another process is maintaining the wiki, or if git refused the commit.
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415
 
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _steps(settings: Settings) -> Iterator[str]:
-    """Do each step, and yield what it did; a step that changed nothing yields nothing."""
+    """Run each step, and yield what it changed, if anything."""
     from pytest_dvwiki.patterns.schema import PatternError  # noqa: PLC0415
     from pytest_dvwiki.upkeep.compact import compact  # noqa: PLC0415
     from pytest_dvwiki.upkeep.drift import mark  # noqa: PLC0415
@@ -98,14 +98,14 @@ def _steps(settings: Settings) -> Iterator[str]:
             yield f"reclassify: {reclassified.summary()}"
     except PatternError as error:
         reclassified = None
-        yield f"reclassify: skipped, since a pattern is invalid: {error}"
+        yield f"reclassify: skipped, because a pattern is invalid: {error}"
     built = build(layout, reclassified=reclassified, lock_timeout=timeout)
     if built.changed:
         yield f"build: {count(len(built.changed), 'file')}"
     if left := leave_out(layout, _STALE_DAYS, lock_timeout=timeout):
         yield f"stale for {_STALE_DAYS} days, left out of index and prompts: {', '.join(_pages(left))}"
     if marked := mark(layout, lock_timeout=timeout):
-        yield f"drift: {', '.join(_pages(marked))}: warning of missing code was set or removed"
+        yield f"drift: {', '.join(_pages(marked))}: warning about missing code set or removed"
     yield from _compiled(settings)
     compacted = compact(layout, lock_timeout=timeout)
     if compacted.months:

@@ -1,4 +1,4 @@
-"""Statements that a person makes on the command line, each archived as a record of its own."""
+"""Statements made by a person on the command line, each archived as a separate record."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def record_of_now(name: str, repository: Repository, **parts: Any) -> RunRecord:
-    """Return a record that is made now and belongs to no run.
+    """Return a record of the current time, without a run.
 
     Args:
-        name: The command's name, the first part of the task id.
-        repository: Gives the current commit and state.
-        parts: The statement, as fields of the record.
+        name: Name of the command, used as the first part of the task id.
+        repository: The repository, for its current commit and state.
+        parts: Fields of the record that make up the statement.
     """
     from pytest_dvwiki.model import RunRecord  # noqa: PLC0415
     from pytest_dvwiki.runs import new_task_id, utc  # noqa: PLC0415
@@ -35,7 +35,7 @@ def required_text(text: str, where: str, advice: str) -> str:
 
     Args:
         text: The text as given.
-        where: The argument that gave it.
+        where: The name of the argument, for the message.
         advice: What to write there.
 
     Raises:

@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--role",
         default=_READ_ONLY,
-        help="role of schema.yaml that decides what every client may write, such as agent, or read-only (default); no"
-        " call can change the role",
+        help="role in schema.yaml that sets what clients may write, such as agent, or read-only (default); clients"
+        " cannot change it",
     )
     parser.add_argument(
         "--allow",
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until the client is gone or the process is interrupted."""
+    """Serve until the client disconnects or the process is interrupted."""
     if args.http is not None and not 0 <= args.http < 1 << 16:
         raise UsageError(f"--http {args.http}: no such port; give one from 0 to 65535")
     if args.wiki_dir is not None and len(args.root or ()) > 1:
@@ -116,7 +116,7 @@ def _folder(folder: Path) -> Path:
 
 
 def _named(found: Iterable[Settings]) -> Iterable[tuple[str, Settings]]:
-    """Yield the projects, each with its name for clients: the name of its folder, numbered if it is taken."""
+    """Yield the projects with unique names for clients: the folder's name, with a number if it is already used."""
     taken: set[str] = set()
     for settings in found:
         name = base = settings.layout.root.name or "project"

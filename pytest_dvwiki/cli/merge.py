@@ -105,9 +105,9 @@ def _undo(args: argparse.Namespace, settings: Settings, reason: str | None) -> i
 
 
 def _counted(kept: PageSummary, other: PageSummary, page: PageSummary) -> str:
-    """Return the number of runs of the page that stays, and how it adds up; a run that had both causes counts once."""
+    """Return the number of runs of the remaining page and how it adds up; a run with both causes counts once."""
     runs = [each.metadata.get("hit_count") for each in (kept, other, page)]
     before, taken_in, now = (number if isinstance(number, int) else 0 for number in runs)
     both = max(0, before + taken_in - now)
-    shared = f", {both} of them with both causes" if both else ""
+    shared = f", both causes in {both}" if both else ""
     return f"{count(now, 'run')} now ({before} + {taken_in}{shared})"

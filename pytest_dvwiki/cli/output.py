@@ -1,4 +1,4 @@
-"""Output of commands: control characters from files, pages and logs never reach the terminal."""
+"""Removes control characters of files, pages and logs from the output of commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LINE_START = "\r\x1b[K"
-"""Starts a progress line, which overwrites the previous one."""
+"""Starts a progress line that overwrites the previous one."""
 
 
 class _Cleaned:

@@ -1,4 +1,4 @@
-"""The options --root and --wiki-dir and what they select; also turns write errors into usage errors."""
+"""The options --root and --wiki-dir. Also turns write errors into usage errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def add_place(parser: argparse.ArgumentParser, default: str | None = None) -> None:
-    """Add the options that locate the wiki; pass `argparse.SUPPRESS` for an action whose command has them already."""
+    """Add the options that locate the wiki.
+
+    For an action whose command already has these options, pass `argparse.SUPPRESS` as the default.
+    """
     parser.add_argument(
         "--root",
         type=Path,
@@ -36,7 +39,7 @@ def add_place(parser: argparse.ArgumentParser, default: str | None = None) -> No
 
 
 def layout_of(args: argparse.Namespace) -> Layout:
-    """Return the folders given by the options and the project's settings.
+    """Return the project's folders, from the options and settings.
 
     Raises:
         UsageError: The root is not a folder, or a setting is invalid.
@@ -72,7 +75,7 @@ def require_wiki(layout: Layout) -> None:
 
 
 def require_content(layout: Layout) -> None:
-    """Check that there is a wiki, or records from which one can be made.
+    """Check that there is a wiki, or at least records to build it from.
 
     Raises:
         UsageError: There is neither a wiki nor a record.
@@ -82,10 +85,10 @@ def require_content(layout: Layout) -> None:
 
 
 def without_wiki(layout: Layout) -> str:
-    """Return the message for a missing wiki: the folder that was checked, and the remedy."""
+    """Return the message for a missing wiki."""
     return (
-        f"no wiki in {layout.wiki}; name the project with --root, or create a wiki with `dvwiki init`"
-        " (`pytest --dvwiki` creates it at the first failure)"
+        f"no wiki in {layout.wiki}; give the project with --root, or create a wiki with `dvwiki init` (`pytest"
+        f" --dvwiki` creates it at the first failure)"
     )
 
 

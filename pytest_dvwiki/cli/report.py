@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument(
         "--summary",
         action="store_true",
-        help="print what is new, regressed, fixed and expiring, and who should look at it",
+        help="print new, regressed and fixed causes and expiring waivers, and who should look at them",
     )
     parser.add_argument(
         "--format", choices=("markdown", "html"), default="markdown", help="format of the summary; html is for mail"

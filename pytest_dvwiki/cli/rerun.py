@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("cause", nargs="?", metavar="PAGE", help="name or path of a page, or the fingerprint of a cause")
     what.add_argument("--new", action="store_true", help="all new causes")
-    what.add_argument("--regressed", action="store_true", help="all causes that came back")
+    what.add_argument("--regressed", action="store_true", help="all regressed causes")
     parser.add_argument(
         "--per-cause", type=int, default=1, metavar="N", help="number of tests for each cause (default: 1)"
     )
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the commands; causes without a command are named on standard error.
+    """Print the commands; causes without a command are reported on standard error.
 
     Returns:
         1 if a cause has no command that can be run as recorded.

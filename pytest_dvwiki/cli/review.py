@@ -1,4 +1,4 @@
-"""`dvwiki review`: lists what waits for review, and records decisions."""
+"""`dvwiki review`: lists the entries that wait for review, and records decisions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show = actions.add_parser("show", help="print a proposal; a change to a page is shown as a diff")
     edit = actions.add_parser("edit", help="change the text of a proposal, with the editor of $VISUAL or $EDITOR")
     edit.add_argument("--file", metavar="FILE", help="file with the new text (- reads standard input)")
-    accept = actions.add_parser("accept", help="carry out a proposal, confirm an RTL bug, or accept an agent's text")
+    accept = actions.add_parser("accept", help="apply a proposal, confirm an RTL bug, or accept an agent's text")
     reject = actions.add_parser("reject", help="reject a proposal")
     for action in (show, edit, accept, reject):
         several = "+" if action in {accept, reject} else None
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List what waits for review, or record a decision.
+    """List the entries that wait for review, or record a decision.
 
     Returns:
         1 if a proposal cannot be read.
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
                 proposal = queue.get(args.id)
                 text = text_of(args.file) if args.file is not None else _edited(proposal)
                 queue.edit(proposal.id, text, by=by)
-                print(f"{proposal.id} was edited; `dvwiki review accept {proposal.id}` carries it out")
+                print(f"{proposal.id} was edited; `dvwiki review accept {proposal.id}` applies it")
                 return 0
             for name in args.id:
                 print(_decided(args, settings.layout, queue, name, by))
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _decided(args: argparse.Namespace, layout: Layout, queue: ReviewQueue, name: str, by: str) -> str:
-    """Carry out a decision, and return what was done."""
+    """Apply a decision, and return what was done."""
     from pytest_dvwiki.upkeep.accept import accept, confirm, reject  # noqa: PLC0415
 
     is_proposal = any(each.id.startswith(name) for each in queue.all())
@@ -109,11 +109,11 @@ def _listed(args: argparse.Namespace, layout: Layout, queue: ReviewQueue) -> int
         state = f", {each.decision} by {each.decided_by} on {each.decided_on[:10]}" if each.decision else ""
         print(f"{each.id}  {each.kind} {each.target}, by {each.by} on {each.made_on[:10]}{state}: {each.reason}")
     if written:
-        print("texts that agents wrote on pages; accept each one that is right, or replace it:")
+        print("texts by agents on pages; accept what is right, replace what is not:")
     for address, role in written.items():
         print(f"{address}  by {role}")
     if bugs:
-        print(f"{count(len(bugs), 'RTL bug')} that nobody has judged; accept those that are right:")
+        print(f"{count(len(bugs), 'RTL bug')} not reviewed yet; accept those that are right:")
     for page in bugs:
         runs, last = page.metadata.get("hit_count"), page.text("last_updated")
         print(f"{page.name}  {plain(page.title)}, seen in {runs} run{'' if runs == 1 else 's'}, last on {last}")
@@ -123,7 +123,7 @@ def _listed(args: argparse.Namespace, layout: Layout, queue: ReviewQueue) -> int
 
 
 def _edited(proposal: Proposal) -> str:
-    """Return the text of a proposal after a person changed it in an editor."""
+    """Let a person edit the text of a proposal, and return the result."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor:
         raise UsageError("set EDITOR to your editor, or give the new text with --file")

@@ -35,7 +35,7 @@ _WIDEST = 160
 _INDENT = " " * 6
 _SLOWEST = "python"
 _LARGE = 50_000_000
-"""If more bytes than this were read by the slowest engine, a remark suggests a faster one."""
+"""If the slowest engine reads more bytes than this, a remark suggests a faster engine."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,12 +73,12 @@ class _Cause(Struct):
     hits: int = 0
     logs: int = 0
     failed: int = 0
-    """Number of logs whose first cause is this one."""
+    """Number of logs with this first cause."""
 
 
 class _ScannedLogs(Struct):
     engine: str
-    """Name of the engine that finds the lines of interest."""
+    """Name of the search engine."""
     logs: list[ScannedLog] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -99,11 +99,11 @@ def run(args: argparse.Namespace) -> int:
     """Read the logs, and print what failed.
 
     Returns:
-        1 if a file could not be read; else the status of `--ingest`, if that is not 0; else 3 with `--exit-code` if a
-        log shows a failure.
+        1 if a file could not be read; else the status of `--ingest`, if not 0; else 3 with `--exit-code` if a log shows
+        a failure.
     """
     if args.task and not args.ingest:
-        raise UsageError("--task names the run that --ingest archives; give --ingest as well")
+        raise UsageError("--task is the name of the run for --ingest; add --ingest")
     check_farm(args)
     from pytest_dvwiki.capture.files.sources import find_sources  # noqa: PLC0415
     from pytest_dvwiki.pipeline.farm import FarmError  # noqa: PLC0415
@@ -127,10 +127,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check_engine() -> str:
-    """Return the name of the engine that finds the lines of interest in a large log.
+    """Return the name of the engine that searches large logs.
 
     Raises:
-        UsageError: The environment asks for an engine that is not available; the message has the reason and the remedy.
+        UsageError: The engine set in the environment is not available; the message has the reason and the remedy.
     """
     from pytest_dvwiki.patterns.engines import VARIABLE, EngineError, load  # noqa: PLC0415
 
@@ -190,12 +190,12 @@ class _Bar:
         self._next = 0.0
 
     def start(self, source: Source) -> None:
-        """Begin the next file."""
+        """Start the next file."""
         self._before += self._source.size if self._source is not None else 0
         self._source = source
 
     def at(self, position: int) -> None:
-        """Show how many bytes of the file have been read."""
+        """Show the number of bytes read from the file."""
         if not self._shown or self._source is None or time.monotonic() < self._next:
             return
         self._next = time.monotonic() + 0.1
@@ -216,7 +216,7 @@ class _Bar:
 
 
 def _causes(scan: _ScannedLogs) -> list[_Cause]:
-    """Return the causes of all logs: those that failed the most logs first, then those with the most messages."""
+    """Return the causes of all logs, sorted by the number of failed logs, then by the number of messages."""
     causes: dict[str, _Cause] = {}
     for log in scan.logs:
         for place, sighting in enumerate(log.reading.causes):
@@ -307,7 +307,7 @@ def _remarks(scan: _ScannedLogs, causes: Sequence[_Cause], shown: Sequence[_Caus
         remarks.append(f"messages counted but not examined, because there are too many: {left_out}")
     slow = scan.engine == _SLOWEST and scan.size > _LARGE
     if verbose or slow:
-        faster = "; `pip install hyperscan` makes such a scan many times faster" if slow else ""
+        faster = "; `pip install hyperscan` makes scans of this size many times faster" if slow else ""
         remarks.append(f"engine: {scan.engine}{faster}")
     return ["", *remarks] if remarks else []
 

@@ -27,7 +27,7 @@ _CHOSEN_BY: dict[str, Callable[[Facets], str]] = {
     "label": lambda page: " / ".join(filter(None, (page.error_class, page.failure_subtype))),
     "ip_type": lambda page: page.ip_type,
 }
-"""Maps the name of each filter to a function that returns the page property it looks at."""
+"""Maps each filter to a function that returns the page property to compare."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     require_wiki(settings.layout)
     if settings.search_backend == "none":
-        raise UsageError("search_backend is none, which switches searching off; set it to bm25 or keyword")
+        raise UsageError("search is switched off by search_backend: none; set it to bm25 or keyword")
     try:
         filters = Filters(
             category=args.category,
@@ -110,7 +110,7 @@ def index_of(settings: Settings) -> WikiSearchIndex:
 
 
 def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
-    """Explain why nothing was found: no page has the words, or none has a filter's value (and which values exist)."""
+    """Explain an empty result: the query's words are on no page, or a filter's value is not in use (and which are)."""
     from pytest_dvwiki.wiki.review import FOLDER  # noqa: PLC0415
     from pytest_dvwiki.wiki.text.notes import UNREVIEWED  # noqa: PLC0415
 
@@ -128,7 +128,7 @@ def _nothing(index: WikiSearchIndex, filters: Filters) -> str:
 
 
 def _status(result: SearchResult) -> list[str]:
-    """Return what a reader first needs to know about a page, such as its type, status and age."""
+    """Return the key facts about a page, such as its type, status and age."""
     from pytest_dvwiki.runs import today  # noqa: PLC0415
     from pytest_dvwiki.wiki.age import tag  # noqa: PLC0415
     from pytest_dvwiki.wiki.finding.search import shown_status  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`dvwiki sections`: lists which role may write what, and proposes a new section."""
+"""`dvwiki sections`: lists the sections that each role may write, and proposes a new section."""
 
 from __future__ import annotations
 

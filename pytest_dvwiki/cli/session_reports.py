@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class ReportError(Exception):
-    """A report that was not archived; its message is printed after the name of the file."""
+    """An error in a report, which is then not archived. The message is printed after the file name."""
 
 
 class SessionReports:
-    """Archives session reports; rules read them, and also the project's model if there is one."""
+    """Archives session reports, read by rules and, if the project has one, by a model."""
 
     def __init__(self, settings: Settings) -> None:
         # Warnings of the readers begin with the name of the command, like all other problems.
@@ -54,7 +54,7 @@ class SessionReports:
             return self._service.archive_session((text, None, None, None), task)
         except ModelError as error:
             raise ReportError(
-                f": not archived yet, since {error}; it is kept, and the next ingest reads it again"
+                f": not archived yet, because {error}; the report is kept, and the next ingest reads it again"
             ) from error
         except (OSError, WikiError) as error:
             raise ReportError(f": {reading.described(error)}") from error

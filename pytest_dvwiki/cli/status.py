@@ -1,4 +1,4 @@
-"""`dvwiki status`: shows on one screen what is open, new and expiring, and who should look at it."""
+"""`dvwiki status`: shows open and new causes and expiring waivers on one screen, and who should look at them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what needs attention, on one screen."""
+    """Print the causes and waivers that need attention."""
     from pytest_dvwiki import runs  # noqa: PLC0415
     from pytest_dvwiki.report import status  # noqa: PLC0415 (git and YAML load with it)
     from pytest_dvwiki.report.attention import ProjectData  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Shared by the commands that read and write single pages: the store of a role, input texts, and answers."""
+"""Helpers for the commands that read and write single pages: the store of a role, input, and output of results."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.store_protocol import HandedOff, PageEntry, Written
 
 REFUSED = 1
-ADDRESS = "category/page, or category/page#Heading for a part of it, or a section such as log"
+ADDRESS = "category/page, category/page#Heading for a part of a page, or a section such as log"
 
 
 def add_store(parser: argparse.ArgumentParser, *, writes: bool = True) -> None:
-    """Add the options that all commands for single pages have."""
+    """Add the options that are common to all commands for single pages."""
     if writes:
         parser.add_argument(
             "--role", default="agent", help="the role that writes, as defined in schema.yaml (default: %(default)s)"
@@ -68,7 +68,7 @@ def print_json(value: object) -> None:
 
 
 def entry_line(entry: PageEntry) -> str:
-    """Return one line about a page, for a list."""
+    """Return the line for a page in a list."""
     if entry.pages:
         return f"{entry.address}  {entry.summary}"
     facts = (entry.status, f"{entry.words} words", entry.last_author and f"by {entry.last_author}", entry.version)
@@ -76,10 +76,10 @@ def entry_line(entry: PageEntry) -> str:
 
 
 def answer(args: argparse.Namespace, outcome: Written | HandedOff, done: str) -> int:
-    """Print the outcome of a write; after a conflict the current content goes to standard output.
+    """Print the outcome of a write and, after a conflict, the current content.
 
     Returns:
-        0 if the write was done or waits for review, 1 if it was refused.
+        0 if the write was made or waits for review, 1 if it was refused.
     """
     is_refused = outcome.status in {"conflict", "denied"}
     if args.format == "json":

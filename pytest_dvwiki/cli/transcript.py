@@ -26,7 +26,7 @@ def ingest_transcript(args: argparse.Namespace) -> int:
     """Archive a session and its lessons.
 
     Returns:
-        1 if a model was needed and none answered; repeat the call to try again.
+        1 if a model was needed and did not answer; the command can be repeated.
     """
     from pytest_dvwiki.intake.service import WikiIngestService  # noqa: PLC0415  # only for this option
     from pytest_dvwiki.librarian.lessons import planned  # noqa: PLC0415
@@ -75,7 +75,7 @@ def print_event(event: Event) -> None:
 
 
 def print_plan(settings: LibrarianSettings, pages: Iterable[tuple[str, int, int]]) -> None:
-    """Print what a model would be asked: the tokens of each page, and the cost if the settings give a price."""
+    """Print what a model would be asked: the tokens of each page, and the cost if the settings have a price."""
     backend = next(iter(settings.backends), None)
     if backend is None:
         print("no model is set up; set `backends` in the block `librarian:` of .agent/project.yaml", file=sys.stderr)

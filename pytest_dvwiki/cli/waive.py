@@ -15,7 +15,7 @@ from pytest_dvwiki.wiki.page_summary import page_name
 if TYPE_CHECKING:
     import argparse
 
-_ADVICE = "give a value: whoever reads the waiver later needs it"
+_ADVICE = "give a value; readers of the waiver need it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,11 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_cause(parser)
     parser.add_argument("--reason", required=True, help="why the failures are accepted, in one sentence")
     parser.add_argument("--owner", required=True, help="the person or team that has to fix the cause")
-    parser.add_argument(
-        "--expires", required=True, metavar="DAY", help="the last day on which the waiver holds, YYYY-MM-DD"
-    )
+    parser.add_argument("--expires", required=True, metavar="DAY", help="the last day of the waiver, YYYY-MM-DD")
     parser.add_argument("--approved-by", metavar="NAME", help="who agreed")
-    parser.add_argument("--ticket", help="where the work is tracked: a URL or an id")
+    parser.add_argument("--ticket", help="the ticket: a URL or an id")
     add_place(parser)
 
 

@@ -1,4 +1,4 @@
-"""`dvwiki waivers`: lists the waivers, with what each matched last and when it expires."""
+"""`dvwiki waivers`: lists the waivers, with their last matches and their expiry dates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     """Print each waiver.
 
     Returns:
-        1 if the file has an entry that cannot be used, or one that has expired.
+        1 if an entry of the file is invalid or has expired.
     """
     from pytest_dvwiki.records import aggregate  # noqa: PLC0415
     from pytest_dvwiki.triage.waivers import load_waivers  # noqa: PLC0415
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _lines(waiver: Waiver, caught: Caught | None, day: str) -> Iterator[str]:
-    yield f"{waiver_text(waiver)}{'; EXPIRED, so it waives nothing' if waiver.is_expired(day) else ''}"
+    yield f"{waiver_text(waiver)}{'; EXPIRED, no longer in effect' if waiver.is_expired(day) else ''}"
     yield f"  match   {', '.join(f'{key} {value}' for key, value in waiver.match.items()) or 'nothing'}"
     if caught is None:
         yield "  caught  nothing on record"

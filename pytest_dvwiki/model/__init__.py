@@ -1,7 +1,7 @@
 """Frozen data classes for failures, runs and history, and the protocol between capture and patterns.
 
-The classes import nothing heavy, and `msgspec` converts them to JSON and back.
-Paths are relative to the root with `/`; times are UTC in the form `2026-11-21T20:27:30Z`; durations are seconds.
+The modules are quick to import, and `msgspec` converts the classes to JSON and back. Paths are relative to the root and
+use `/`; times are UTC strings such as `2026-11-21T20:27:30Z`; durations are in seconds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A run, and the record that the archive keeps of it."""
+"""A run, and its record in the archive."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ News = Literal["NEW", "REGRESSED", "KNOWN"]
 Change = Literal["commit", "uncommitted", "unrecorded", "seed", "nothing", "older", "branch", "configuration"]
 """The difference between a test's failure and its later pass.
 
-These count as a fix: `commit` (other sources at another commit), `uncommitted` (other sources in the working tree),
-`unrecorded` (one of the two runs has no commit on record). These do not: `seed` (only the seed), `nothing` (no known
-difference), `older` (sources from before the failure), `branch` (a branch that never had the failing commit),
-`configuration` (the build configuration of one of the two runs is not on record).
+Evidence of a fix: `commit` (other sources, committed), `uncommitted` (other sources in the working tree), `unrecorded`
+(one of the runs has no recorded commit). No evidence: `seed` (only the seed differs), `nothing` (no known difference),
+`older` (sources from before the failure), `branch` (a branch that never had the failing commit), `configuration` (the
+build configuration of one of the runs is not recorded).
 """
 
 WRITTEN = "written"
-"""`SourceRow.kind` of a file that the run itself wrote; the run was read from all other files."""
+"""`SourceRow.kind` of a file written by the run itself. Runs are ingested from the other files."""
 
 
 class CoverBin(Struct, frozen=True, kw_only=True):
-    """One bin of functional coverage, and how often it was hit."""
+    """One functional coverage bin with its number of hits."""
 
     covergroup: str
-    """Path of the coverage point or cross that the bin belongs to: `fifo.level`."""
+    """Path of the bin's coverage point or cross: `fifo.level`."""
     bin: str
     hits: int
     goal: int = 1
-    """Number of hits at which the bin counts as covered."""
+    """Number of hits required to cover the bin."""
     weight: int = 1
-    """Weight of the coverage point that the bin belongs to."""
+    """Weight of the bin's coverage point."""
 
     @property
     def filled(self) -> bool:
-        """Tell whether the bin is covered."""
+        """Return whether the bin is covered."""
         return self.hits >= self.goal
 
 
@@ -65,7 +65,7 @@ class FailedTest(Struct, frozen=True, kw_only=True):
     attempts: int = 1
     seed: str | None = None
     seed_unknown: bool = False
-    """Whether the stimulus has a seed that is not on record. If False and `seed` is None, no seed matters."""
+    """Whether the stimulus depends on an unrecorded seed. If False and `seed` is None, it depends on no seed."""
     sim_time: str | None = None
     simulator: str | None = None
     duration_s: float = 0.0
@@ -89,20 +89,20 @@ class Occurrence(Struct, frozen=True, kw_only=True):
     """Command that reruns the failing test, as text; only in a record of schema 1."""
     ip_type: str | None = None
     fingerprint_v1: str | None = None
-    """The cause's fingerprint of version 1, by which older records and pages name it."""
+    """Fingerprint of the cause in version 1, as used by older records and pages."""
     command: Command | None = None
     unreproducible: str = ""
     """Why no command can reproduce the failure."""
     quickest: Command | None = None
-    """Command of the failing test that took the least time; None if `command` runs that test."""
+    """Command of the fastest failing test; None if it is `command`."""
     reads: tuple[str, ...] = ()
     """HDL and Python files that the failing simulation read, relative to the repository's top; empty if unknown."""
     place: Place | None = None
     """The statement that reported the cause; None if unknown."""
     unseeded: str | None = None
-    """File that draws random stimulus without using the seed, so that a rerun with the same seed may differ."""
+    """File that draws random stimulus without the seed; a rerun with the same seed may therefore differ."""
     title: str | None = None
-    """Title that a reporter gave the cause."""
+    """Title of the cause, as reported."""
     spec_section: str | None = None
     """Section of the specification that the cause violates, as reported."""
     owner: str | None = None
@@ -122,16 +122,16 @@ class Vcs(Struct, frozen=True, kw_only=True):
 
 
 class RunId(Struct, frozen=True, kw_only=True):
-    """Ids that tell apart runs with the same files; the commit is in `Vcs`."""
+    """Ids that distinguish runs with the same files; the commit is in `Vcs`."""
 
     given: str | None = None
-    """Id that the caller of `dvwiki ingest` gave the run with `--run-id`."""
+    """Value of the option `--run-id` of `dvwiki ingest`."""
     ci: str | None = None
-    """Number that a CI system gave the run: `github 9041 17`."""
+    """Run number in a CI system: `github 9041 17`."""
     job: str | None = None
     """Id of the LSF or Slurm job: `slurm 8812`."""
     host: str | None = None
-    """The machine, if the setting `record_host` puts it on record."""
+    """Host name, if the setting `record_host` is on."""
 
 
 class Simulator(Struct, frozen=True, kw_only=True):
@@ -145,18 +145,18 @@ class Suite(Struct, frozen=True, kw_only=True):
     """The tests that ran on one simulator in one build configuration."""
 
     suite: str
-    """Id of the list of tests, which is the file `tasks/suites/{suite}.txt`."""
+    """Id of the list of tests, stored in `tasks/suites/{suite}.txt`."""
     simulator: str | None = None
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
     seed: str | None = None
-    """The seed of all tests in the list; None if they have no seed, or several."""
+    """Seed of all tests in the list; None if they have no seed or different ones."""
     seeds: str | None = None
-    """Three digits of a hash of each test's seeds, in the order of the list; None unless the tests differ in seeds."""
+    """Three hash digits for the seeds of each test, in the order of the list; None unless the tests' seeds differ."""
 
 
 class Axes(Struct, frozen=True, kw_only=True):
-    """Versions of Python and cocotb, and the operating system: with the simulators, the axes of a matrix of runs."""
+    """The Python and cocotb versions and the operating system: with the simulators, the axes of a matrix of runs."""
 
     python: str | None = None
     cocotb: str | None = None
@@ -164,7 +164,7 @@ class Axes(Struct, frozen=True, kw_only=True):
 
 
 class Totals(Struct, frozen=True, kw_only=True):
-    """Numbers of tests by outcome in a run, counting the tests inside a runner one by one."""
+    """Number of tests by outcome in a run. Tests inside a runner are counted individually."""
 
     passed: int = 0
     failed: int = 0
@@ -174,34 +174,34 @@ class Totals(Struct, frozen=True, kw_only=True):
     flaky: int = 0
     waived: int = 0
     infrastructure: int = 0
-    """How many of `failed` and `errors` are due to infrastructure alone: a licence, a limit, a host, a file system."""
+    """How many of `failed` and `errors` have an infrastructure cause only: licence, limit, host or file system."""
     noise_errors: int = 0
 
 
 class PassedAgain(Struct, frozen=True, kw_only=True):
-    """A test's first pass after it failed with a cause, or a later pass that proves more than all before it."""
+    """A test's first pass after it failed with a cause, or a later pass that is stronger evidence."""
 
     nodeid: str
     fingerprint: str
     seed: str | None = None
     changed: Change = "unrecorded"
     failed_seed: str | None = None
-    """Seed of the failure; None if there is no seed, no seed can change the failure, or the seed is not on record."""
+    """Seed of the failure; None if it is not recorded, does not exist, or cannot matter."""
     seed_unknown: bool = False
-    """Whether the test failed with a seed that is not on record."""
+    """Whether the seed of the failure is not recorded."""
     simulator: str | None = None
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
     new_stimulus: bool = False
-    """Whether the stimulus may differ even with the same seed, because what draws it changed since the failure."""
+    """Whether the code that draws stimulus changed after the failure, so that a seed may give other stimulus."""
 
 
 FOR_ALL = "global"
-"""Name of the mode in which a project accepts every failure, and the id of the waiver that this mode implies."""
+"""The mode in which a project accepts every failure, and the id of its implied waiver."""
 
 
 class Waived(Struct, frozen=True, kw_only=True):
-    """Failures of one cause that people accept."""
+    """Failures of one cause that are waived."""
 
     id: str
     """Id of the waiver."""
@@ -210,14 +210,14 @@ class Waived(Struct, frozen=True, kw_only=True):
     reason: str
     owner: str = ""
     expires: str | None = None
-    """The last day on which the waiver holds; None if it does not expire."""
+    """Last day of the waiver; None if it does not expire."""
 
 
 GateMode = Literal["unwaived", "new"]
 GateReason = Literal["waived", "wont_fix", "known", "new", "regressed", "unnamed"]
-"""Why the gate lets failures through or stops them: a waiver covers them, or the state of their cause decides.
+"""Why the gate lets failures through or not: a waiver, or the state of their cause.
 
-`unnamed` is a failure of error class `unknown` whose own fingerprint is not on record.
+`unnamed` is a failure of error class `unknown` with a fingerprint that is not on record.
 """
 
 
@@ -232,27 +232,27 @@ class Gated(Struct, frozen=True, kw_only=True):
 
 
 class Gate(Struct, frozen=True, kw_only=True):
-    """The gate's decision on a run, made before the run is on record."""
+    """The gate's decision on a run, made before the run is archived."""
 
     mode: GateMode
     base: str | None = None
-    """The commit whose waivers, patterns, pages and records the gate read; None if it read the working tree."""
+    """The commit from which the gate read waivers, patterns, pages and records; None for the working tree."""
     refused: str = ""
-    """Why the gate leaves the exit status alone, whatever the failures are; empty if it may act."""
+    """Why the gate cannot change the exit status, whatever the failures; empty if it can."""
     failures: tuple[Gated, ...] = ()
 
     @property
     def is_open(self) -> bool:
-        """Tell whether the gate lets every failure through."""
+        """Return whether the gate lets every failure through."""
         return not self.refused and all(each.passes for each in self.failures)
 
 
 PassSeed = Literal["same", "other", "unknown"]
-"""Whether a test passed with the seed of its failure; also `same` if the pass is proof enough without that seed."""
+"""Whether a test passed with the seed of its failure; `same` also if the pass proves enough without the seed."""
 
 
 class ListedCommits:
-    """The commits of a range; commits that change no code the failing simulation is known to have read come last."""
+    """The commits in a range. Commits that touch no code known to be read by the failing simulation come last."""
 
     __slots__ = ()
     log: tuple[str, ...]
@@ -261,69 +261,69 @@ class ListedCommits:
 
     @property
     def likely(self) -> tuple[str, ...]:
-        """Return the commits in `log` that may matter to the failing simulation."""
+        """Return the commits in `log` that may affect the failing simulation."""
         return self.log[: self.likely_count]
 
     @property
     def likely_count(self) -> int:
-        """Return the number of commits in the range that may matter to the failing simulation."""
+        """Return the number of commits in the range that may affect the failing simulation."""
         return self.log_count - self.unread_count
 
 
 class FirstBad(Struct, ListedCommits, frozen=True, kw_only=True):
-    """The range of commits that introduced a cause: after a run that passed, up to the first run that failed."""
+    """The range of commits that introduced a cause: after a passing run, up to the first failing run."""
 
     fingerprint: str
     nodeid: str
-    """The test that passed and failed."""
+    """The test that passed before and fails now."""
     good: str
-    """Commit of the pass; if that commit changed no sources, the last one before it that did."""
+    """Commit of the pass, or the last earlier commit that changed sources, if this one did not."""
     bad: str
-    """Commit of the failure, or the last one before it that changed sources; `good` if no commit lies between."""
+    """Commit of the failure, or the last earlier commit that changed sources; `good` if there is none between."""
     dirty: bool = False
-    """Whether the failing run had uncommitted changes; if so, no commit is said to have introduced the cause."""
+    """Whether the failing run had uncommitted changes. If so, no commit is reported to have introduced the cause."""
     passed_with: PassSeed = "same"
-    """Whether the pass had the failing seed; if not `same`, the cause may be older, and no commit is named."""
+    """Whether the pass used the failing seed. If not `same`, the cause may be older, and no commit is reported."""
     log: tuple[str, ...] = ()
-    """The commits of the range, as `git log --oneline` shows them; only some if there are many."""
+    """The commits in the range, as printed by `git log --oneline`; truncated if there are many."""
     log_count: int = 0
-    """Number of all commits in the range."""
+    """Total number of commits in the range."""
     unread_count: int = 0
-    """Number of commits that touch no code the failing simulation is known to have read; `log` lists them last."""
+    """Number of commits that touch no code known to be read by the failing simulation; they come last in `log`."""
     files: tuple[str, ...] = ()
-    """Files that differ between `good` and `bad`; only some if there are many."""
+    """Files that differ between `good` and `bad`; truncated if there are many."""
     file_count: int = 0
     owners: tuple[str, ...] = ()
-    """Owners of the files that differ, from CODEOWNERS."""
+    """Owners of the differing files according to CODEOWNERS."""
     passed_after: tuple[str, ...] = ()
-    """Tests with this cause that still passed, with the seed that fails, after the range: a later change broke them."""
+    """Tests with this cause that passed with the failing seed after the range, so a later change broke them."""
 
     @property
     def is_certain(self) -> bool:
-        """Tell whether it is certain that one of the commits introduced the cause."""
+        """Return whether one of the commits certainly introduced the cause."""
         return self.passed_with == "same" and not self.dirty
 
     @property
     def only_commit(self) -> str:
-        """Return the commit that introduced the cause, as in `log`; empty if it may be one of several."""
+        """Return the commit that introduced the cause, as in `log`, or an empty string if several may have."""
         return self.log[0] if self.is_certain and self.log_count == len(self.log) == 1 else ""
 
 
 class SinceFix(Struct, frozen=True, kw_only=True):
-    """What changed and what passed since a fix, as seen by a run in which the fixed check fails again."""
+    """What changed and what passed since a fix, recorded by a run that fails again at the fixed check."""
 
     fingerprint: str
     since: str
-    """Task id of the first run without uncommitted changes that passed with the fix."""
+    """Task id of the first run with the fix that passed and had no uncommitted changes."""
     files: tuple[str, ...] = ()
-    """Files that differ between the run `since` and this run; only some if there are many."""
+    """Files that differ between the run `since` and this run; truncated if there are many."""
     file_count: int = 0
     passed: tuple[str, ...] = ()
-    """Tests that had failed before the fix and pass in this run."""
+    """Tests that failed before the fix and pass in this run."""
     in_place: bool | None = None
-    """Whether the sources of this run have the changes of the fix; False if they were undone, None if unknown."""
+    """Whether this run's sources contain the changes of the fix; False if they were undone, None if unknown."""
     same_stimulus: bool = False
-    """Whether none of the changed files can change the stimulus that a seed draws; False if that is unknown."""
+    """Whether the changed files certainly leave the stimulus of a seed unchanged; False if unknown."""
 
 
 class OtherTest(Struct, frozen=True, kw_only=True):
@@ -335,31 +335,31 @@ class OtherTest(Struct, frozen=True, kw_only=True):
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
     attempts: tuple[Attempt, ...] = ()
-    """Attempts of a flaky test: the failed ones in order, then the one that passed."""
+    """Attempts of a flaky test: the failed ones in order, followed by the passing one."""
 
     @property
     def is_flaky(self) -> bool:
-        """Tell whether the test is flaky: before it passed, it failed for a reason other than infrastructure."""
+        """Return whether the test is flaky: it passed after it had failed for a reason other than infrastructure."""
         return self.outcome == "flaky" and not is_by_infrastructure(self.attempts)
 
 
 def is_by_infrastructure(attempts: tuple[Attempt, ...]) -> bool:
-    """Tell whether infrastructure made every failed attempt fail."""
+    """Return whether infrastructure caused every failed attempt."""
     failed = [each for each in attempts if each.outcome != "passed"]
     return bool(failed) and all(each.infrastructure for each in failed)
 
 
 class SourceRow(Struct, frozen=True, kw_only=True):
-    """A row of `sources` in a record: a file that the run wrote, or from which it was read."""
+    """A row of `sources` in a record: a file that the run was read from, or that the run wrote."""
 
     path: str = ""
     sha256: str = ""
     kind: str | None = None
-    """`WRITTEN` for a file that the run itself wrote."""
+    """`WRITTEN` for a file written by the run itself."""
 
 
 class FixRow(Struct, frozen=True, kw_only=True):
-    """A row of `fixes` in a record: a statement by git, an agent or a person; a field is None if its key is missing."""
+    """A row of `fixes` in a record: a statement by git, an agent or a person. Fields without a key are None."""
 
     fingerprint: str | None = None
     """The cause; None for a statement about a whole failure subtype."""
@@ -374,7 +374,7 @@ class FixRow(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] | None = None
     file_count: int | None = None
     restored: tuple[str, ...] | None = None
-    """Those of `files` that the fix restored to their state before the cause came in."""
+    """The subset of `files` that the fix restored to their state before the cause appeared."""
     note: str | None = None
     owners: tuple[str, ...] | None = None
     authors: tuple[str, ...] | None = None
@@ -383,15 +383,15 @@ class FixRow(Struct, frozen=True, kw_only=True):
 
 
 MOST_OF_A_POINT = 32
-"""Maximum number of holes of one coverage point that get a row each; if there are more, they share one row."""
+"""Maximum number of holes of one coverage point with separate rows; if there are more, they share one row."""
 ALL_BINS = "all bins"
-"""The name of the row that stands for all bins of a coverage point, some of which may be covered."""
+"""Name of the row for a whole coverage point, which may include covered bins."""
 MANY_BINS = f"more than {MOST_OF_A_POINT} bins"
-"""What pages and lists print for the row `ALL_BINS`."""
+"""Text shown for the row `ALL_BINS`."""
 
 
 class BinRow(Struct, frozen=True, kw_only=True):
-    """A row of `coverage` in a record: the state of one bin of a covergroup; a field is None if its key is missing."""
+    """A row of `coverage` in a record: the state of one bin of a covergroup. Fields without a key are None."""
 
     covergroup: str = ""
     bin: str = ""
@@ -405,7 +405,7 @@ class BinRow(Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """Return the name of the bin; for the row of a whole point, how many of its bins are covered."""
+        """Return the name of the bin or, for the row of a whole point, the number of covered bins."""
         return f"{self.hits} of {self.goal} bins covered" if self.bin == ALL_BINS else self.bin
 
 
@@ -423,7 +423,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     simulators: tuple[Simulator, ...] = ()
     sources: tuple[SourceRow, ...] = ()
     run_id: RunId = field(default_factory=RunId)
-    """Identity of a run that was read from artefacts."""
+    """Identity of an ingested run."""
     suite: str | None = None
     """Id of the list of all tests that ran; only in a record of schema 1."""
     suites: tuple[Suite, ...] = ()
@@ -436,27 +436,27 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     passed_again: tuple[PassedAgain, ...] = ()
     fixes: tuple[FixRow, ...] = ()
     without_fix: tuple[str, ...] = ()
-    """Causes of this run whose newest fix is missing from the run's commit; such a cause has not returned."""
+    """Causes of this run with their newest fix missing from the run's commit. They are not regressed."""
     regressed: tuple[str, ...] = ()
-    """Causes of this run that returned: their page was closed, or their newest fix had held."""
+    """Regressed causes of this run: their page was closed, or their newest fix had held."""
     first_bad: tuple[FirstBad, ...] = ()
     since_fix: tuple[SinceFix, ...] = ()
-    """Evidence about checks that were fixed and fail again, which shows whether their cause is the same."""
+    """Evidence about checks that were fixed and fail again, used to decide whether the cause is the same."""
     coverage: tuple[BinRow, ...] = ()
     evidence: tuple[str, ...] = ()
     gate: Gate | None = None
-    """What `--dvwiki-gate` decided; None without that option."""
+    """Decision of `--dvwiki-gate`; None without that option."""
     caller_task: str | None = None
     schema: int = 2
 
     @classmethod
     def stated(cls, task_id: str, moment: str, **parts: Any) -> Self:
-        """Return a record that belongs to no run: the statement of a person, a report or another wiki.
+        """Return a record without a run: a statement of a person, a report or another wiki.
 
         Args:
             task_id: The name of the record.
             moment: The time of the statement.
-            parts: The statement, as fields of the record.
+            parts: Fields of the record that make up the statement.
         """
         return cls(
             task_id=task_id,
@@ -471,31 +471,31 @@ class RunRecord(Struct, frozen=True, kw_only=True):
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """The data of a run that a session, an ingest or a takeover passes to the pipeline."""
+    """The data of a run, as passed to the pipeline by a session, an ingest or a takeover."""
 
     task_id: str
     started: str
     finished: str
     failures: tuple[Failure, ...] = ()
     results: tuple[Result, ...] = ()
-    """Results of all tests that ended, including those that failed."""
+    """Results of all finished tests, including failed ones."""
     collected: tuple[str, ...] = ()
-    """Modules that were collected without an error."""
+    """Modules collected without an error."""
     simulators: tuple[Simulator, ...] = ()
     axes: Axes = field(default_factory=Axes)
     sources: tuple[SourceRow, ...] = ()
     run_id: RunId = field(default_factory=RunId)
     keep_suite: bool = False
-    """Whether the list of tests is kept, as in CI or if a task name was given."""
+    """Whether to keep the list of tests, as in CI or for a run with a task name."""
     always_record: bool = False
-    """Whether a record is written even if nothing failed."""
+    """Whether to write a record even if nothing failed."""
     vcs: Vcs | None = None
-    """State of the repository during the run; None if that is the current state."""
+    """State of the repository during the run; None for the current state."""
     coverage: tuple[CoverBin, ...] = ()
-    """The bins of all coverage reports of the run, merged: each bin once."""
+    """Bins from all coverage reports of the run, merged by name."""
     whole: bool = True
-    """Whether all tests ran; if not, an uncovered bin proves nothing."""
+    """Whether all tests ran. If not, uncovered bins prove nothing."""
     part: bool = False
-    """True if this run is one of several, or if it ran only some of the tests; unused waivers then prove nothing."""
+    """Whether this run is one of several, or ran only some tests. If so, unused waivers prove nothing."""
     gate_refused: str | None = None
-    """Why the session allows no gate; empty if it allows one, None for a run without a gate."""
+    """Why the session cannot use the gate; empty if it can, None for a run without a gate."""

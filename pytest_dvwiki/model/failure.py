@@ -1,4 +1,4 @@
-"""A failure with its evidence, and the verdict on it."""
+"""A failure, its evidence and its verdict."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ OriginType = Literal["RTL_BUG", "TB_BUG", "TOOL", "UNKNOWN"]
 Tier = Literal["cause", "symptom", "rollup"]
 Canceller = Literal["run", "test"]
 Source = Literal["run", "results", "log", "stdout", "stderr", "report"]
-"""Where a text comes from.
+"""Origin of a text.
 
-`run`: the plugin's sentences about the processes, one per line ("simulator vvp was killed by signal 9 (SIGKILL) …").
-`results`: the entry of a results file: `Type: message`, then the traceback.
-`log`: the log of simulator and testbench for this one test (for a build failure, of the whole build).
-`stdout`, `stderr`: the output of a plain test as captured by pytest. `report`: pytest's own report of the failure.
+`run`: sentences by the plugin about the processes, one per line ("simulator vvp was killed by signal 9 (SIGKILL) …").
+`results`: the entry in a results file: `Type: message`, followed by the traceback. `log`: the log of the simulator and
+testbench for this test only, or of the whole build for a build failure. `stdout`, `stderr`: the output of a plain test
+as captured by pytest. `report`: pytest's report of the failure.
 """
 
 
 class Excerpt(Struct, frozen=True, kw_only=True):
-    """A part of a failure's text, limited in size: its head, the lines around each possible cause, its tail."""
+    """A size-limited excerpt of a failure's text: its head, the lines around each possible cause, and its tail."""
 
     source: Source
     lines: tuple[tuple[int, str], ...]
-    """Pairs of line number and line; numbers count from 1 in the whole text and skip the lines that were left out."""
+    """Pairs of line number and line. Numbers start at 1 and refer to the complete text."""
     path: str | None = None
     sha256: str | None = None
 
@@ -37,39 +37,39 @@ class Excerpt(Struct, frozen=True, kw_only=True):
 
 
 class Frame(Struct, frozen=True, kw_only=True):
-    """The innermost frame of a traceback that is in the user's code, not in a library."""
+    """The innermost traceback frame in user code, as opposed to library code."""
 
     file: str
     line: int
     function: str
     source: str = ""
-    """The source line as the traceback shows it."""
+    """The source line as shown in the traceback."""
     callers: tuple[str, ...] = ()
-    """`file:line` of the user's frames that led to this frame, innermost first."""
+    """`file:line` of the calling frames in user code, innermost first."""
     call: str = ""
-    """The statement in another file that called into this file, as the traceback shows it."""
+    """The statement in another file that called this file, as shown in the traceback."""
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """The statement that reported a cause; comparing two shows whether the same check reported both messages."""
+    """The source statement that reported a cause. Two messages from the same statement come from the same check."""
 
     report: str
     """Severity or exception type of the report."""
     words: str
-    """The text of the report with its values masked; empty if it is too long to be compared."""
+    """The text of the report with values masked; empty if it is too long to compare."""
     file: str
     line: int | None = None
     id: str | None = None
-    """Id in the report, such as the ID of a UVM report."""
+    """Id of the report, such as a UVM report ID."""
     function: str = ""
     source: str = ""
     """The source line, if a traceback shows it."""
     callers: tuple[str, ...] = ()
-    """`file:line` of the user's frames that led to the statement, innermost first."""
+    """`file:line` of the calling frames in user code, innermost first."""
 
 
 class LogReference(Struct, frozen=True, kw_only=True):
-    """A reference to a line of a log file; the file is not copied."""
+    """A reference to a line of a log file, which is not copied."""
 
     path: str
     line: int | None = None
@@ -77,18 +77,18 @@ class LogReference(Struct, frozen=True, kw_only=True):
 
 
 class Command(Struct, frozen=True, kw_only=True):
-    """A command that reruns a failing test, as data from which its text is rendered."""
+    """A command that reruns a failing test, in structured form."""
 
     arguments: tuple[str, ...]
-    """The words of the command, unquoted."""
+    """The unquoted arguments, including the program."""
     variables: dict[str, str] = field(default_factory=dict)
-    """Environment variables in the order of printing; `$PWD` in a value stands for `folder`."""
+    """Environment variables in the order of printing. `$PWD` in a value refers to `folder`."""
     folder: str = "."
-    """Folder in which the command runs, with `/`, relative to the top of the git repository or the workspace root."""
+    """Working directory with `/` separators, relative to the top of the git repository or to the workspace root."""
     in_repository: bool = True
-    """Whether `folder` is relative to the top of the git repository; if not, it is relative to the workspace root."""
+    """Whether `folder` is relative to the top of the git repository (True) or to the workspace root (False)."""
     test: str = ""
-    """Node id of the test that the command runs."""
+    """Node id of the test run by the command."""
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
@@ -96,35 +96,35 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
     outcome: Literal["passed", "failed", "error"]
     fingerprint: str | None = None
-    """Fingerprint of the cause that made the attempt fail."""
+    """Fingerprint of the cause of the failed attempt."""
     seed: str | None = None
     error_class: str = ""
     failure_subtype: str = ""
     primary: str = ""
-    """The first cause; empty for an attempt that passed."""
+    """The first cause; empty for a passing attempt."""
     infrastructure: bool = False
-    """Whether the attempt failed because of a licence, a limit, a host or a file system."""
+    """Whether a licence, limit, host or file system caused the failure of the attempt."""
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """One test that failed, with its evidence, before it is classified."""
+    """One failed test with its evidence, before classification."""
 
     nodeid: str
-    """pytest's node id; for a test inside a runner, the runner's node id, `::` and the test's name."""
+    """pytest's node id. For a test inside a runner: the runner's node id, `::` and the test's name."""
     phase: Phase = "call"
     outcome: Literal["failed", "error"] = "failed"
     exception: str | None = None
-    """Type name, without module, of the exception that ended the test (not its runner)."""
+    """Type name, without module, of the exception that ended the test (not the runner)."""
     message: str = ""
     frame: Frame | None = None
     excerpts: tuple[Excerpt, ...] = ()
     in_simulator: bool = False
-    """Whether the test ran (or was to run) in an HDL simulator."""
+    """Whether the test was run, or was to be run, by an HDL simulator."""
     started: bool = True
-    """False if the simulation ended before the test began: the failure then follows from another test's cause."""
+    """False if the simulation ended before the test began; another test's cause then explains the failure."""
     seed: str | None = None
     seeded: bool = False
-    """Whether the test's stimulus may depend on a seed, known or not."""
+    """Whether the stimulus may depend on a seed, even an unknown one."""
     sim_time: str | None = None
     simulator: str | None = None
     log: LogReference | None = None
@@ -139,25 +139,25 @@ class Failure(Struct, frozen=True, kw_only=True):
     unreproducible: str = ""
     """Why no command can reproduce the failure."""
     unseeded: str = ""
-    """File, named as in `reads`, that draws stimulus without using the seed: a rerun with the same seed may differ."""
+    """File (as in `reads`) that draws stimulus without the seed; reruns with the same seed may therefore differ."""
     by_strict_logs: bool = False
-    """Whether the test passed, and `--dvwiki-strict-logs` made it fail because of an error line in its log."""
+    """Whether the test passed, but `--dvwiki-strict-logs` failed it because of an error line in its log."""
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """The result of one test, for the totals and the list of tests."""
+    """The result of one test, used for the totals and the list of tests."""
 
     nodeid: str
     outcome: Outcome
     duration_s: float = 0.0
     seed: str | None = None
     noise_errors: int = 0
-    """Number of error lines in a test that passed."""
+    """Number of error lines in a passing test."""
     simulator: str | None = None
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
     earlier: tuple[Failure, ...] = ()
-    """Failures of a flaky test before it passed, in order."""
+    """Failed attempts of a flaky test before it passed, in order."""
 
 
 class Origin(Struct, frozen=True, kw_only=True):
@@ -169,7 +169,7 @@ class Origin(Struct, frozen=True, kw_only=True):
 
     @property
     def in_words(self) -> str:
-        """Return the type with its confidence; an unknown origin has no confidence."""
+        """Return the type and, unless it is unknown, its confidence."""
         return self.type if self.type == "UNKNOWN" else f"{self.type}, {self.confidence:.0%}"
 
 
@@ -179,15 +179,15 @@ class Clue(Struct, frozen=True):
     kind: str
     """Kind of evidence; each kind has a fitted weight."""
     side: OriginType
-    """Origin that the evidence supports."""
+    """Origin supported by the evidence."""
     text: str
-    """A short sentence."""
+    """The evidence in one short sentence."""
     weight: float | None = None
-    """Weight in log-odds; None means the fitted weight of the kind."""
+    """Weight in log-odds; None for the fitted weight of the kind."""
 
 
 class RunnerUp(Struct, frozen=True, kw_only=True):
-    """A line that was not chosen as the first cause."""
+    """A line that was considered as the first cause, but not chosen."""
 
     pattern: str | None
     line: int
@@ -195,47 +195,47 @@ class RunnerUp(Struct, frozen=True, kw_only=True):
 
 
 class Like(Struct, frozen=True, kw_only=True):
-    """The example of a pattern that is most similar to a message."""
+    """The pattern example most similar to a message."""
 
     example: str
     label: str
-    """`error_class/failure_subtype` of the pattern that the example belongs to."""
+    """`error_class/failure_subtype` of the example's pattern."""
     pattern: str
     similarity: float
-    """Similarity of the words of example and message, from 0 to 1."""
+    """Word similarity of the example and the message, from 0 to 1."""
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """The classification of a failure, with the reasons for it."""
+    """The classification of a failure and the reasons for it."""
 
     error_class: str
     failure_subtype: str
     fingerprint: str
     primary: str
-    """The first cause: one message, redacted and joined into one line."""
+    """The first cause: one message on one line, with secrets removed."""
     pattern: str | None = None
     line: int | None = None
     source: Source | None = None
     path: str | None = None
-    """File that holds the first cause, if the file stays after the run."""
+    """File with the first cause, if it is kept after the run."""
     rule: str = ""
-    """The rule that chose the first cause, as a short sentence."""
+    """A short sentence on the rule that selected the first cause."""
     origin: Origin = field(default_factory=lambda: Origin(type="UNKNOWN", confidence=0.0))
     clues: tuple[Clue, ...] = ()
-    """The evidence for the origin; empty if a hook gave the origin."""
+    """The evidence for the origin; empty if a hook set the origin."""
     fix: str | None = None
     runners_up: tuple[RunnerUp, ...] = ()
     excerpt: str = ""
-    """At most 40 lines around the cause."""
+    """Up to 40 lines around the first cause."""
     follower: bool = False
-    """True if the failure only follows from another failure of the same run and has no cause of its own."""
+    """Whether the failure is only a consequence of another failure in the same run."""
     decided_by: str | None = None
-    """Name of the hook that gave the verdict, if one did."""
+    """Name of the hook that provided the verdict, if any."""
     like: Like | None = None
-    """Most similar example of a pattern, if no pattern matches the message."""
+    """The most similar pattern example, if no pattern matches the message."""
     frame: Frame | None = None
-    """Innermost frame of the user's code, if the cause is an exception and not a report with a place of its own."""
+    """Innermost frame in user code, if the cause is an exception and not a report that has its own location."""
     fingerprint_v1: str | None = None
     """Fingerprint of the cause as computed by version 1."""
     place: Place | None = None
-    """Statement that reported the cause, if known."""
+    """Statement that reported the cause; None if unknown."""

@@ -1,4 +1,4 @@
-"""The protocol through which capture uses the patterns without importing them."""
+"""The protocol for the use of patterns in the capture code, which does not import them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 class Interest(Protocol):
-    """Decides which lines of a huge text are worth keeping; implemented by the patterns."""
+    """Selects the lines of a very large log that are worth keeping. Implemented by the patterns."""
 
     def find(self, text: str) -> Iterable[tuple[int, Tier]]:
-        """Yield the offset of each line worth keeping, in ascending order, with the tier of the pattern it matches."""
+        """Yield the offsets of lines worth keeping, in ascending order, each with the tier of the matching pattern."""
         ...
 
     def is_benign(self, message: str) -> bool:
-        """Tell whether a message, given as one line, looks like a failure but is not."""
+        """Return whether a one-line message looks like a failure but is not."""
         ...
 
     def is_accepted(self, message: str) -> bool:
-        """Tell whether people accept a message, given as one line, although it is an error."""
+        """Return whether a one-line message is an error that people accept."""
         ...

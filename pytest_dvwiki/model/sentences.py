@@ -1,4 +1,4 @@
-"""The plugin's own sentences on how a simulation ended, and functions that put counts and short lists into words."""
+"""The plugin's own messages about the end of a simulation, and functions that format counts and short lists."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LOGGED = ", last logged time "
-"""Words before the newest simulation time that a log shows; the simulation may have ended much later."""
+"""Text before the newest simulation time in a log; the simulation may have ended much later."""
 
 CUT_LOG = "the log ends before its run: it has neither a UVM report summary nor the simulator's end"
-"""Message for a UVM run whose log shows no failure, but does not show that the run ended either."""
+"""Message for a UVM run with a log that shows neither a failure nor the end of the run."""
 
 _ENDED = re.compile(
     r"^(?P<end>(?:no results: )?(?:the )?simulator\b.{0,300}? (?:was killed by|ended with) .+?|run was killed)"
@@ -30,7 +30,7 @@ _OTHERS = re.compile(
 
 
 def reported_end(message: str) -> str | None:
-    """Return how a simulation ended, without test and time; None if the message is not a sentence about an end.
+    """Return how a simulation ended, without test and time, or None if the message is not about that.
 
     Args:
         message: Any message.
@@ -41,7 +41,7 @@ def reported_end(message: str) -> str | None:
 
 
 def is_own(message: str) -> bool:
-    """Tell whether a message is one of the plugin's own sentences."""
+    """Return whether a message is one of the plugin's own."""
     return reported_end(message) is not None or _OTHERS.match(message) is not None
 
 
@@ -51,18 +51,18 @@ def count(number: int, noun: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text cut to at most `most` characters; a text that was cut ends with `…`."""
+    """Return a string cut to at most `most` characters; a cut string ends with `…`."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def few(names: Sequence[str], most: int, *, of: int = 0, separator: str = ", ") -> str:
-    """Return the first few names, and how many more there are: `a, b and 3 more`.
+    """Return the first few names and the number of omitted ones: `a, b and 3 more`.
 
     Args:
-        names: The names, perhaps only the first ones.
-        most: Maximum number of names that are shown.
-        of: The number of all names, if `names` has only the first ones.
-        separator: Text between two names.
+        names: All names, or only the first ones.
+        most: Maximum number of names to show.
+        of: Total number of names, if `names` has only the first ones.
+        separator: String between two names.
     """
     more = max(len(names), of) - len(names[:most])
     return separator.join(names[:most]) + (f" and {more} more" if more else "")

@@ -1,4 +1,4 @@
-"""Output for people."""
+"""Outputs that are written for people: the terminal, CI services, report files and the site."""
 
 OUTPUT_FILES = ("codequality",)
-"""The modules here whose `render(briefs, folder)` returns a file; the setting of the same name has the file's path."""
+"""Modules with a function `render` that returns a file's text; the setting of the same name has the file's path."""

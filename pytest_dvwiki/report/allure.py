@@ -1,4 +1,4 @@
-"""Output for Allure: the cause of a failed test in its result."""
+"""Allure output: adds the causes of a failed test to its result."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def completed(text: str, causes_of: Callable[[str], Sequence[Brief]]) -> str:
-    """Return the text of a result file, with the test's causes added to its description and its labels.
+    """Return the text of a result file, with the test's causes added to its description and labels.
 
-    A label from the time of the failure is replaced by the label that the cause has after the whole run.
+    A label written when the test failed is replaced by the cause's label after the whole run.
 
     Args:
         text: The file as allure-pytest wrote it.
-        causes_of: Returns the causes that a test was archived with, given the fingerprint in its labels.
+        causes_of: Returns the archived causes of a test, given the fingerprint in its labels.
     """
     if FINGERPRINT not in text:
         return text

@@ -1,7 +1,7 @@
-"""What needs attention: causes that are open, or new, regressed or fixed since a given day; expiring waivers.
+"""Collects what needs attention: open causes, causes new, regressed or fixed since a given day, and expiring waivers.
 
-Each cause comes with who should look at it. All of this comes from the records, the pages and the waivers; `dvwiki
-status`, the summary and the site format it.
+Each cause is listed with the people who should look at it. The data come from the records, the pages and the waivers.
+`dvwiki status`, the morning summary and the site format them.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class AttentionItem(Struct, frozen=True, kw_only=True):
     since: str
     """The first day of this state, `YYYY-MM-DD`."""
     title: str
-    """The title of the cause's page, else its message without the values that differ from run to run."""
+    """The title of the cause's page; without a page, its message with variable values removed."""
     lookers: tuple[Looker, ...]
 
     @property
@@ -95,7 +95,7 @@ class AttentionItem(Struct, frozen=True, kw_only=True):
 
     @property
     def is_failing(self) -> bool:
-        """Tell whether tests failed because of the cause and do not pass again."""
+        """Return whether tests fail because of the cause and have not passed since."""
         return self.word not in {"FIXED", "MAYBE FIXED"}
 
     @property
@@ -109,7 +109,7 @@ class AttentionItem(Struct, frozen=True, kw_only=True):
         return from_anywhere(self.cause.command) if self.cause.command is not None else ""
 
     def sentences(self, style: Style, kinds: tuple[type, ...] = _SHOWN) -> list[str]:
-        """Return the sentences about the cause, in reading order, without the command."""
+        """Return the sentences about the cause in reading order, without the command to reproduce it."""
         stated = (text(each, style) for each in statements(self.cause) if isinstance(each, kinds))
         return [sentence(words) for words in stated if words]
 
@@ -126,17 +126,17 @@ class Attention(Struct, frozen=True, kw_only=True):
     runs: int
     """Number of runs from `since` on."""
     news: tuple[AttentionItem, ...]
-    """The causes that failed, or passed again, from `since` on; the one with the most failing tests first."""
+    """The causes that failed or passed again from `since` on, sorted by number of failing tests, highest first."""
     open: tuple[PageSummary, ...]
-    """The pages of open causes whose tests do not pass, the most recently seen first."""
+    """The pages of open causes whose tests still fail, the most recently seen first."""
     expiring: tuple[Waiver, ...]
-    """The waivers that end within a week, the first to end first."""
+    """The waivers that expire within a week, in order of expiry."""
     expired: tuple[Waiver, ...]
     problems: tuple[str, ...]
-    """The entries of the waiver file that cannot be used."""
+    """The invalid entries of the waiver file."""
 
     def of(self, *words: Word) -> list[AttentionItem]:
-        """Return the causes in one of these states, in the order of the states."""
+        """Return the causes in any of these states, in the order of the states given."""
         return [each for word in words for each in self.news if each.word == word]
 
     @property
@@ -167,7 +167,7 @@ class ProjectData:
 
     @cached_property
     def people(self) -> People:
-        """Return the owners and authors in the repository; all queries to git share a limit of a few seconds."""
+        """Return the owners and authors in the repository. All git queries for them share a limit of a few seconds."""
         return People(Git(self.layout.root))
 
     def attention(self, day: date, since: date | None = None) -> Attention:
@@ -210,7 +210,7 @@ class ProjectData:
         yield from sorted(found.values(), key=lambda each: (-each.tests, each.cause.name))
 
     def item(self, cause: Cause, since: str) -> AttentionItem | None:
-        """Return a cause with its state and lookers; None if it neither failed nor passed again from `since` on."""
+        """Return a cause with its state and lookers, or None if it neither failed nor passed again since then."""
         found = state_of(cause, self.history.archive, since)
         if found is None:
             return None
@@ -229,10 +229,12 @@ class ProjectData:
     def lookers(self, cause: Cause) -> tuple[Looker, ...]:
         """Return who should look at a cause.
 
-        This is the owner on the cause's page. If the page has none, it is the author of the commit that introduced the
-        cause, if only one commit can have done so, and the owners of the files that changed then. If none of these is
-        known, it is the owners of the file that reports the cause, else of the file of a failing test, else the last
-        author of one of these files.
+        The first of these that is known:
+
+        1. The owner on the cause's page.
+        2. If only one commit can have introduced the cause, its author and the owners of the files changed then.
+        3. The owners of the file that reports the cause, or of the file of a failing test.
+        4. The last author of one of these files.
         """
         pages = self.history.bug_pages(cause.name) if cause.page is not None else []
         owner = next((page.text("owner") for page in pages if page.text("owner")), "")
@@ -249,12 +251,13 @@ class ProjectData:
         if commit and (author := self.people.author(commit)):
             yield Looker(author, f"wrote {short(commit)}, the commit that introduced the cause")
         for owner in came.owners:
-            yield Looker(owner, "owner, in CODEOWNERS, of files that changed when the cause came in")
+            yield Looker(owner, "owner, in CODEOWNERS, of files that changed when the cause appeared")
 
     def owners(self, cause: Cause, page: PageSummary | None) -> tuple[str, ...]:
         """Return who owns a cause.
 
-        This is the owner on its page, else the owners of the file that reports it, else those of a failing test's file.
+        The first of these that is known: the owner on its page, the owners of the file that reports it, the owners of a
+        failing test's file.
         """
         if page is not None and page.text("owner"):
             return (page.text("owner"),)
@@ -275,7 +278,7 @@ class ProjectData:
 
 
 def _files(cause: Cause) -> list[str]:
-    """Return the file that reports a cause, if known, and a failing test's file, preferably of the test to rerun."""
+    """Return the file that reports a cause, if known, and the file of a failing test, preferably the test to rerun."""
     place = cause.occurrence.place
     chosen = (
         (cause.command.test,) if cause.command is not None and cause.command.test in cause.tests else cause.tests[:1]
@@ -285,12 +288,12 @@ def _files(cause: Cause) -> list[str]:
 
 
 def state_of(cause: Cause, archive: Archive, since: str) -> tuple[Word, str] | None:
-    """Return the state of a cause, and the time at which the state began.
+    """Return the state of a cause, and the time of the run that began this state.
 
     Args:
         cause: A cause on record.
         archive: The records.
-        since: A day; a cause that neither failed nor passed again since that day has no state (None).
+        since: First day of the period. The result is None if the cause neither failed nor passed again in it.
     """
     history = cause.history
     if history is None:
@@ -315,13 +318,13 @@ def _failing(cause: Cause, history: CauseHistory, since: str) -> tuple[Word, str
 
 
 def title_of(cause: Cause, page: PageSummary | None) -> str:
-    """Return the title of the page of a cause, else its message without the values that differ from run to run."""
+    """Return the title of a cause's page; without a page, the cause's message with variable values removed."""
     title = plain(bug.words_of_title(page)) if page is not None else ""
     return title or in_words(cause.occurrence.primary) or cause.label
 
 
 def is_open(page: PageSummary) -> bool:
-    """Tell whether the cause of a page is open and its tests do not pass."""
+    """Return whether the cause of a page is open and its tests still fail."""
     is_over = page.problem or bug.is_pointer(page) or page.status in ENDED or page.metadata.get("stale") is True
     return not (is_over or page.text("passes_since"))
 

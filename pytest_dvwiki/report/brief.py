@@ -1,4 +1,4 @@
-"""What outputs for other tools show of a cause: the choice is made here, and each output formats it."""
+"""The causes as outputs for other programs need them. The facts are selected here, and each output formats them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Brief(Struct, frozen=True, kw_only=True):
     page: str = ""
     """Path of the cause's page, relative to the root; empty if no page is on disk."""
     file: str = ""
-    """File that reported the cause, else a failing test's file, relative to the root; empty if neither is inside."""
+    """File that reported the cause, else a failing test's file, relative to the root; empty if both are outside."""
     line: int | None = None
 
 
@@ -66,7 +66,7 @@ def news_of(words: Iterable[str]) -> str:
 
 
 def tests_of(brief: Brief) -> str:
-    """Return the number of tests and the names of some; empty if there are no tests."""
+    """Return the number of tests and some of their names; empty without tests."""
     if not brief.tests:
         return ""
     more = f", +{len(brief.tests) - _MOST_TESTS}" if len(brief.tests) > _MOST_TESTS else ""

@@ -1,4 +1,4 @@
-"""Output for GitLab: a code quality report, one entry for each cause."""
+"""GitLab output: a code quality report with one entry for each cause."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ _SEVERITIES = {"NEW": "major", "REGRESSED": "critical", "KNOWN": "minor", "WAIVE
 
 
 def render(briefs: Iterable[Brief], folder: str) -> str:
-    """Return the report; without causes the report is an empty list, which tells GitLab that earlier entries are gone.
+    """Return the report.
+
+    Without causes it is an empty list, so that GitLab marks earlier entries as resolved.
 
     Args:
         briefs: The causes.
-        folder: Folder of the project in the repository, with `/` at its end; empty for the top.
+        folder: Path of the project in the repository, ending with `/`; empty if the project is the repository.
     """
     entries = [
         {

@@ -1,4 +1,4 @@
-"""The wiki for other tools: a bundle in the Open Knowledge Format, and llms.txt."""
+"""Exports the wiki as a bundle in the Open Knowledge Format, or as llms.txt."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ VERSION = "0.2"
 """The version of the Open Knowledge Format."""
 _MANIFEST = ".dvwiki-export.json"
 _SUMMARIES = ("Symptom", "Description", "Scenario", "Clarifications")
-"""Sections whose first line says what a page is about."""
+"""Sections whose first line summarizes a page."""
 _LONGEST = 200
 _EVENT = re.compile(r"## \[(\d{4}-\d\d-\d\d)\] (.+)")
 _DONE = frozenset({"closed", "wont_fix", "rejected"})
@@ -51,7 +51,7 @@ class _Exported(Struct, frozen=True):
     body: str
     description: str
     is_draft: bool
-    """Whether the page holds text by a model or an agent that nobody has accepted."""
+    """Whether the page has text from a model or an agent that nobody has accepted yet."""
 
     @property
     def title(self) -> str:
@@ -60,14 +60,14 @@ class _Exported(Struct, frozen=True):
 
     @property
     def is_over(self) -> bool:
-        """Tell whether the page is kept only for its history: replaced, out of date, closed or filled."""
+        """Return whether the page is kept only for its history: replaced, out of date, closed or filled."""
         page = self.page
         over = page.metadata.get("stale") is True or page.metadata.get("filled") is True
         return over or bool(page.leads_to) or is_pointer(page) or page.status in _DONE
 
     @property
     def facts(self) -> str:
-        """Return the page's type and status, the number of runs in which it was seen, and its last date."""
+        """Return the page's type and status, its number of runs, and the date it was last seen."""
         page = self.page
         kind = effective_type(page) if page.category == "bugs" else ""
         status = "filled" if page.metadata.get("filled") is True else page.status or page.text("action_class")
@@ -87,7 +87,7 @@ def okf(layout: Layout, folder: Path) -> MadeFiles:
         The files that were made.
 
     Raises:
-        WikiError: The folder holds something else, or cannot be written.
+        WikiError: The folder contains other files, or cannot be written.
     """
     with disk.explained(folder):
         files = MadeFiles(folder, _MANIFEST)
@@ -109,12 +109,12 @@ def okf(layout: Layout, folder: Path) -> MadeFiles:
 
 
 def llms(layout: Layout, file: Path, base: str = "") -> int:
-    """Write llms.txt: the pages of the wiki by category; pages kept only for their history are listed as optional.
+    """Write llms.txt, a list of the wiki's pages by category. Pages kept only for their history are listed as optional.
 
     Args:
         layout: The project.
         file: The file.
-        base: The address that links begin with; if empty, they begin with the path from the file to the wiki.
+        base: URL prefix of the links; if empty, links are relative to the file.
 
     Returns:
         The number of pages.
@@ -148,7 +148,7 @@ def llms(layout: Layout, file: Path, base: str = "") -> int:
 
 
 def _exported(layout: Layout) -> Iterator[tuple[str, Iterator[_Exported]]]:
-    """Yield the categories, each with its readable pages; pages seen in the most runs come first."""
+    """Yield each category with its readable pages, sorted by number of runs, highest first."""
     with PageCache(layout.wiki, layout.wiki / ".cache" / "pages.sqlite") as cache:
         cache.refresh()
         found = {
@@ -179,7 +179,7 @@ def _hits(page: PageSummary) -> int:
 
 
 def _concept(each: _Exported) -> str:
-    """Return a page as a concept: the keys of the format, then the page's own keys, then its text."""
+    """Return a page as a concept of the format: the format's keys, the page's other keys, and its text."""
     page = each.page
     own = {key: value for key, value in page.metadata.items() if value is not None}
     seen = page.text("last_updated") or page.text("last_seen")
@@ -225,7 +225,7 @@ def _section(title: str, entries: Sequence[str], level: str = "#") -> str:
 
 
 def _log(layout: Layout) -> str:
-    """Return log.md in the order that the format asks for, the newest day first."""
+    """Return log.md with the newest day first, as the format requires."""
     days: dict[str, list[str]] = {}
     try:
         lines = reading.read_bytes(layout.wiki / "log.md").decode("utf-8", "replace").splitlines()

@@ -1,4 +1,4 @@
-"""Output for GitHub Actions: annotations, one for each cause, and the job summary."""
+"""GitHub Actions output: an annotation for each cause, and the job summary."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from pytest_dvwiki.report.brief import Brief
 
 SUMMARY_LIMIT = 1 << 20
-"""Maximum number of bytes that a step can add to the job summary."""
+"""Maximum size of the job summary of one step, in bytes."""
 _MOST = 10
-"""Maximum number of annotations of each level that GitHub shows for a step."""
+"""Maximum number of annotations per level that GitHub shows for one step."""
 _LONGEST = 3000
 _LEVELS = {"NEW": "error", "REGRESSED": "error", "KNOWN": "warning", "WAIVED": "notice"}
 
 
 def workflow_commands(briefs: Sequence[Brief], folder: str) -> Iterator[str]:
-    """Yield the workflow commands that annotate the causes, as many as GitHub shows.
+    """Yield workflow commands that annotate the causes, up to the number that GitHub shows.
 
     Args:
         briefs: The causes.
-        folder: Folder of the project in the repository, with `/` at its end; empty for the top.
+        folder: Path of the project in the repository, ending with `/`; empty if the project is the repository.
     """
     left = dict.fromkeys(_LEVELS.values(), _MOST)
     for brief in briefs:
@@ -54,7 +54,7 @@ def summary(briefs: Sequence[Brief], room: int = SUMMARY_LIMIT) -> str:
 
     Args:
         briefs: The causes.
-        room: Maximum number of bytes; causes that do not fit are only counted.
+        room: Maximum size in bytes; causes that do not fit are counted but not shown.
     """
     parts = [f"### dvwiki: {headline(briefs)}\n"]
     room -= len(parts[0]) + 100  # for the line about what is left out

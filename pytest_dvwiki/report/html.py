@@ -1,4 +1,4 @@
-"""Output for pytest-html: the causes above the table of tests."""
+"""pytest-html output: the causes, shown above the table of tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def anchor(fingerprint: str) -> str:
-    """Return the anchor of a cause in the page."""
+    """Return the HTML id of a cause's section."""
     return f"dvwiki-{fingerprint}"
 
 
@@ -23,7 +23,7 @@ def summary(briefs: Sequence[Brief], anchors: Callable[[Brief], Sequence[str]], 
 
     Args:
         briefs: The causes.
-        anchors: Returns the fingerprints by which the tests of a cause link to the cause.
+        anchors: Returns the fingerprints that a cause's tests have in their links to it.
         link: Returns the address of a wiki page.
     """
     return f"<h3>dvwiki: {headline(briefs)}</h3><ul>{''.join(_item(each, anchors(each), link) for each in briefs)}</ul>"

@@ -1,4 +1,4 @@
-"""Output for readers of JUnit XML: the properties of a failed test, completed after pytest has written its file."""
+"""JUnit XML output: completes the properties of failed tests after pytest has written the file."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _PAIR = re.compile(
 
 
 def completed(xml: str, causes_of: Callable[[str], Sequence[Brief]]) -> str:
-    """Return the text of a JUnit file, with the page of each cause added.
+    """Return the text of a JUnit file with each cause updated and its page added.
 
-    The cause that was named when the report was made is replaced by the cause that the whole run shows. The two can
-    differ, for example if the failure is only a consequence of another test's failure.
+    The cause written when the test failed is replaced by the cause after the whole run. They differ, for example, if
+    the failure turned out to be a consequence of another test's failure.
 
     Args:
         xml: The file as pytest wrote it.
-        causes_of: Returns the causes that a test was archived with, given the fingerprint in its report.
+        causes_of: Returns the archived causes of a test, given the fingerprint in its report.
     """
     return _PAIR.sub(lambda found: "".join(map(_properties, causes_of(found[1]))) or found[0], xml)
 

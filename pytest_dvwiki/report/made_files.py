@@ -1,4 +1,4 @@
-"""Keeps folders of generated files: a file is written if it differs, and removed if it is no longer generated."""
+"""Keeps folders of generated files up to date: writes files that differ, and removes those no longer generated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MadeFiles:
         manifest: Name of the file that lists what was generated.
 
     Raises:
-        WikiError: The folder holds something else.
+        WikiError: The folder contains other files.
     """
 
     def __init__(self, folder: Path, manifest: str) -> None:
@@ -32,7 +32,7 @@ class MadeFiles:
         self.written = 0
         folder.mkdir(parents=True, exist_ok=True)
         if not self._manifest_file.exists() and any(folder.iterdir()):
-            raise WikiError(f"{folder} holds something else; name a new or empty folder")
+            raise WikiError(f"{folder} contains other files; give a new or empty folder")
         self._before = self._manifest()
 
     def _manifest(self) -> dict[str, str]:
@@ -44,7 +44,7 @@ class MadeFiles:
         return found if isinstance(found, dict) else {}
 
     def is_current(self, path: str, key: str) -> bool:
-        """Tell whether an earlier call made a page with this key; if so, keep the page."""
+        """Return whether an earlier call made this page with the same key; if so, keep the page."""
         if self._before.get(path) != key or not (self.folder / path).is_file():
             return False
         self.keys[path] = key
@@ -60,21 +60,21 @@ class MadeFiles:
         self.keys[path] = key
 
     def _replace(self, file: Path, data: bytes) -> None:
-        """Replace a file as a whole; a link is replaced, and its target stays.
+        """Replace a file atomically. A symlink is replaced; its target is not changed.
 
         Raises:
-            WikiError: The file's folder is a link that leads out of this folder.
+            WikiError: The file's folder is a symlink to a location outside this folder.
         """
         file.parent.mkdir(parents=True, exist_ok=True)
         if outside.leads_out(self.folder, file.parent):
-            raise WikiError(f"{file.parent} is a link that leads out of the folder; remove it")
+            raise WikiError(f"{file.parent} is a symlink to a location outside the folder; remove it")
         # Unlike a record, the file is not synced to the disk: it can be made again.
         temporary = file.with_name(f".{secrets.token_hex(8)}.tmp")
         temporary.write_bytes(data)
         temporary.replace(file)
 
     def finish(self) -> None:
-        """Remove the files that an earlier call generated and this one did not, and write the manifest."""
+        """Remove files that only earlier calls generated, and write the manifest."""
         for path in self._before.keys() - self.keys.keys():
             file = self.folder / path
             # Somebody else may have changed the manifest.

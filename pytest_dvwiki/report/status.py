@@ -70,7 +70,7 @@ def _cause(item: AttentionItem) -> str:
 
 
 def newest(found: Attention) -> Iterator[str]:
-    """Yield a line about the newest run, and one about the previous run of the same name."""
+    """Yield lines about the newest run and about the previous run of the same name."""
     record = found.newest
     if record is None:
         yield "No run is on record"
@@ -82,7 +82,7 @@ def newest(found: Attention) -> Iterator[str]:
 
 
 def totals(of: Totals) -> str:
-    """Return in words how many tests of a run failed, passed, and so on."""
+    """Return the test counts of a run in words: failed, passed and so on."""
     named = (
         (of.failed, "failed"),
         (of.errors, "with errors"),

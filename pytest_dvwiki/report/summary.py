@@ -1,4 +1,4 @@
-"""Render the morning summary as Markdown or as HTML for mail: new, regressed, fixed, expiring, who should look."""
+"""Renders the morning summary as Markdown or HTML: changed causes, expiring waivers, and who should look at them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.report.attention import Attention, AttentionItem, Word
 
 MOST = 20
-"""Maximum number of causes that a section shows."""
+"""Maximum number of causes in a section."""
 _SECTIONS: tuple[tuple[str, tuple[Word, ...]], ...] = (
     ("Regressed", ("REGRESSED",)),
     ("New", ("NEW",)),
@@ -31,13 +31,13 @@ _STYLE = Style(name=code, quote=lambda words: escape(one_line(words)), link=lamb
 
 
 def headline(found: Attention) -> str:
-    """Return a line about the newest run, and how many causes are new, regressed, fixed, and so on."""
+    """Return a line about the newest run and the number of new, regressed and fixed causes."""
     news = f"{count(found.runs, 'run')} since {found.since}, causes: {found.headline or 'no news'}"
     return ". ".join([*newest(found), f"{news}; {count(len(found.open), 'bug page')} open."])
 
 
 def sections(found: Attention) -> Iterator[tuple[str, list[AttentionItem]]]:
-    """Yield the headings of the summary, each with its causes; headings without causes are left out."""
+    """Yield the headings of the summary with their causes; empty headings are left out."""
     for heading, words in _SECTIONS:
         items = found.of(*words)
         if items:
@@ -48,7 +48,7 @@ def notes(found: Attention) -> list[str]:
     """Return a line for each waiver that expires soon or has expired, and for each invalid entry of the waiver file."""
     return [
         *(f"{waiver_text(each)}" for each in found.expiring),
-        *(f"expired, so it waives nothing: {waiver_text(each)}" for each in found.expired),
+        *(f"expired and no longer in effect: {waiver_text(each)}" for each in found.expired),
         *found.problems,
     ]
 
@@ -80,7 +80,7 @@ def _item(item: AttentionItem) -> list[str]:
 
 
 def html(found: Attention) -> str:
-    """Return the summary as HTML for mail: tables, with styles in the elements, no script, and nothing to load.
+    """Return the summary as HTML for mail: tables with inline styles, without scripts or external resources.
 
     Raises:
         MissingError: Jinja2 is not installed.

@@ -15,7 +15,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 class MissingError(Exception):
-    """A package of the extra `report` is not installed; the text has the command that installs it."""
+    """A package of the extra `report` is not installed; the message has the command to install it."""
 
     def __init__(self, package: str | None) -> None:
         super().__init__(f"{package} is not installed: `pip install 'pytest-dvwiki[report]'` installs it")
@@ -23,7 +23,7 @@ class MissingError(Exception):
 
 @functools.cache
 def environment() -> Environment:
-    """Return the Jinja2 environment that has the report's templates.
+    """Return the Jinja2 environment with the report's templates.
 
     Raises:
         MissingError: Jinja2 is not installed.
@@ -45,6 +45,6 @@ def environment() -> Environment:
 
 
 def _cleaned(value: object) -> object:
-    """Return a value that a template shows, without escape sequences and invisible characters."""
+    """Remove escape sequences and invisible characters from a value that a template shows."""
     # Markup is a string, too, and stays markup.
     return type(value)(clean(value)) if isinstance(value, str) else value

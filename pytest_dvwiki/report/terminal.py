@@ -1,7 +1,7 @@
-"""Render the section at the end of a run: which failures are known and how they were fixed, and which are new.
+"""Renders the section at the end of a run: the known failures with their earlier fixes, and the new failures.
 
-The lines hold text and markup names; the caller writes them. Every line makes sense on its own, as
-`grep` prints it.
+Each line has a text and the names of its markup, and makes sense on its own, for example in the output of `grep`. The
+caller writes the lines.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _EXCERPT_LINES = 14
 _RIGHT = 80
 """Column at which the origin ends, if the terminal is that wide."""
 _BARE_CHECKS = ("AssertionError ", "AssertionError: assert ")
-"""Prefixes of an assertion's message if the assertion has no text of its own: it does not say what was compared."""
+"""Prefixes of the message of an assertion without a text; the message then does not show the compared expressions."""
 _ORIGINS: dict[OriginType, str] = {
     "RTL_BUG": "RTL bug",
     "TB_BUG": "testbench bug",
@@ -92,15 +92,15 @@ class Session(Struct, frozen=True, kw_only=True):
     root: Path
     wiki: Path
     here: Path | None = None
-    """The user's current folder; the root if None."""
+    """The user's current folder; None for the root."""
     notes: tuple[str, ...] = ()
     journal: Path | None = None
-    """The path of the journal, shown if the wiki could not be written."""
+    """Path of the journal, to show if the wiki could not be written."""
     noise: tuple[Result, ...] = ()
     hidden: tuple[Result, ...] = ()
-    """The cocotb tests that failed inside pytest tests that passed."""
+    """cocotb tests that failed inside passing pytest tests."""
     committed: str = ""
-    """The commit, with its branch, that contains what was written; empty if nothing was committed."""
+    """The commit with the written files, and its branch; empty if nothing was committed."""
 
 
 def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
@@ -108,7 +108,7 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 
     Args:
         session: The data to show.
-        verbosity: pytest's: below 0 gives one line, above 0 adds excerpts and reasons.
+        verbosity: pytest's verbosity: one line if negative; with excerpts and reasons if positive.
         width: Columns of the terminal.
     """
     lines = _parts(session, verbosity=verbosity, width=max(40, width))
@@ -119,7 +119,7 @@ def render(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 
 
 def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
-    """Yield the causes, the tests that pass again, coverage, noise and the footer."""
+    """Yield the lines about causes, tests that pass again, coverage and noise, and the footer."""
     everything = sorted(session.archived.causes, key=lambda cause: NEWS.index(cause.word))
     causes = [cause for cause in everything if not cause.is_infrastructure]
     apart = [cause for cause in everything if cause.is_infrastructure]
@@ -153,7 +153,7 @@ def _parts(session: Session, *, verbosity: int, width: int) -> Iterator[Line]:
 
 
 def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width: int) -> Iterator[Line]:
-    """Yield the lines of the first causes; causes introduced by the same commits are shown together."""
+    """Yield the lines of the first causes, grouped by the commits that introduced them."""
     groups = {onset: number for onset, number in Counter(map(_onset, causes)).items() if onset and number > 1}
     causes = _grouped(causes, groups)
     for cause in causes[:_MOST_CAUSES]:
@@ -170,7 +170,7 @@ def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width:
 
 
 def _onset(cause: Cause) -> tuple[str, ...]:
-    """Return, in two parts, the heading above causes introduced by the same commits; empty without an earlier pass."""
+    """Return the heading, in two parts, for causes introduced by the same commits; empty without an earlier pass."""
     found = cause.first_bad
     if found is None:
         return ()
@@ -188,7 +188,7 @@ def _onset(cause: Cause) -> tuple[str, ...]:
 
 
 def _grouped(causes: Sequence[Cause], groups: Mapping[tuple[str, ...], int]) -> list[Cause]:
-    """Return the causes in order, but with all causes of a group right after the group's first cause."""
+    """Return the causes with the members of each group placed right after the first of them."""
     first: dict[tuple[str, ...], int] = {}
     for place, cause in enumerate(causes):
         first.setdefault(_onset(cause), place)
@@ -222,7 +222,7 @@ def _cause(session: Session, cause: Cause, *, verbosity: int, width: int) -> Ite
 def _next_steps(
     session: Session, cause: Cause, stated: Sequence[Statement], *, verbosity: int, width: int
 ) -> Iterator[Line]:
-    """Yield what helps to repair a cause: its place, the commits that introduced it, the fix, the command."""
+    """Yield what helps to repair a cause: source line, introducing commits, fix, command."""
     most = 3 if verbosity < 1 else 12
     frame = cause.verdict.frame if cause.verdict is not None else None
     if frame is not None and frame.file.rpartition("/")[2] not in cause.occurrence.primary:
@@ -254,14 +254,14 @@ def _next_steps(
 
 
 def _pages(cause: Cause) -> Iterator[Line]:
-    """Yield lines for the page to read (and the fingerprint, unless it is a bug page), and for a similar page."""
+    """Yield the lines for the page to read (with the fingerprint, unless it is a bug page) and for a similar page."""
     page = cause.page_to_read
     if page is not None:
         yield Line(f"  page   {page}")
     if page is not None and "/bugs/" not in page:
         yield Line(f"  id     {cause.occurrence.fingerprint}")
     if cause.like is not None:
-        yield Line(f"  like   {cause.like[0]}; if the two are one cause:")
+        yield Line(f"  like   {cause.like[0]}; if both have the same cause:")
         yield Line(f"         dvwiki merge {' '.join(cause.like)}")
 
 
@@ -283,7 +283,7 @@ def _tests(tests: Sequence[FailedTest]) -> str:
 
 
 def _short(nodeid: str) -> str:
-    """Return a node id without its file; the whole id if it names only a file."""
+    """Return a node id without its file; a node id without `::` is returned as it is."""
     return nodeid.partition("::")[2] or nodeid
 
 
@@ -310,7 +310,7 @@ def _detail(cause: Cause, width: int) -> Iterator[Line]:
 
 
 def _passes(session: Session, width: int) -> Iterator[Line]:
-    """Yield the known causes whose tests pass in this run, and why they may pass."""
+    """Yield the known causes whose tests pass in this run, and possible reasons."""
     for each in session.archived.passed:
         yield Line("")
         yield Line(f"{each.word:<10} {each.cause.label if each.cause is not None else each.name}", _MARKUP[each.word])
@@ -342,7 +342,7 @@ def _passes(session: Session, width: int) -> Iterator[Line]:
 
 
 def _flaky(session: Session, width: int) -> Iterator[Line]:
-    """Yield the tests that failed and then passed in this run; none of them is a failure."""
+    """Yield the tests that failed and passed when rerun; they are not failures."""
     tests = session.archived.flaky
     if not tests:
         return
@@ -364,7 +364,7 @@ def _label(attempt: Attempt) -> str:
 
 
 def _coverage(session: Session, width: int) -> Iterator[Line]:
-    """Yield the coverage of the run, and which holes are new, open again or filled."""
+    """Yield the coverage of the run, and the new, reopened and filled holes."""
     news = session.archived.coverage
     if news is None:
         return
@@ -427,7 +427,7 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
     notes += (f"{page} was left alone: {reason}" for page, reason in archived.refused)
     if archived.problem is not None:
         journal = session.journal
-        kept = f"; the failures are kept in {journal}, and the next run archives them" if journal else ""
+        kept = f"; the failures are saved in {journal}; the next run archives them" if journal else ""
         notes.append(f"the wiki was not written: {archived.problem}{kept}")
     if (
         (archived.causes or archived.passed or archived.flaky or archived.coverage)
@@ -446,7 +446,7 @@ def _footer(session: Session, *, quiet: bool) -> Iterator[Line]:
 
 
 def _command(session: Session, command: Command, width: int, *, label: str = "run") -> Iterator[Line]:
-    """Yield a command over several lines, each but the last ending with a backslash, so that all can be pasted."""
+    """Yield a command on several lines joined by backslashes, so that all lines can be pasted together."""
     left = width - 11
     lines = [""]
     for word in from_here(command, root=session.root, here=session.here or session.root):
@@ -461,7 +461,7 @@ def _command(session: Session, command: Command, width: int, *, label: str = "ru
 
 
 def _wrapped(text: str, width: int, *, label: str = "", most: int = 3) -> Iterator[Line]:
-    """Yield a text, indented and wrapped, on at most `most` lines."""
+    """Yield a text, wrapped and indented, in at most `most` lines."""
     if not text.strip():
         return
     indent = " " * 9 if label else "  "

@@ -1,9 +1,9 @@
-"""Ranks documents by BM25; the only module that uses the library `bm25s`, and numpy with it.
+"""Ranks documents by BM25. This is the only module that uses the library `bm25s`, and with it numpy.
 
-When an index is made, the library computes the score of each word in each document. A query only adds up the scores of
-its words, so it need not load the library, which would take as long as loading numpy. An index on disk is
-memory-mapped: a query loads only the parts with its words. Besides the scores, an index holds the sorted vocabulary and
-the word counts of each document, so that the next index can be made without reading unchanged documents again.
+The library computes the score of each word in each document when an index is made. A query only adds up the scores of
+its words. It does not load the library, because that takes as long as loading numpy. Index files are memory-mapped, so
+that only the parts for the query's words are read. An index also has the sorted vocabulary and the word counts of each
+document, so that the next index can be made without reading unchanged documents again.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 
 _FIRST = 100
 _NO_WORD = "\0"
-"""Placeholder that is indexed for a document without words; no query contains it."""
+"""Placeholder word for empty documents; no query contains it."""
 _SCORES = ("data", "indices", "indptr")
-"""Arrays that the library makes: the scores, the document of each score, and where each word's scores begin."""
+"""Arrays from the library: the scores, the document of each score, and the start of each word's scores."""
 _FILES = (*_SCORES, "names", "name_ends", "lengths", "word_ids", "word_counts", "word_ends")
 DOCUMENTS = frozenset({"word_ids.npy", "word_counts.npy", "word_ends.npy"})
-"""Files that only the method `documents` needs."""
+"""Files needed only for the method `documents`."""
 
 
 def is_installed() -> bool:
-    """Tell whether the library is installed."""
+    """Return whether the library is installed."""
     return util.find_spec("bm25s") is not None and util.find_spec("numpy") is not None
 
 
 def version() -> str:
-    """Return the name and version of the library; index files of another version might not be readable."""
+    """Return the name and version of the library. Index files of other versions may be unreadable."""
     return f"bm25s {metadata.version('bm25s')}"
 
 
 class Bm25:
-    """An index of documents, each with a number: its position, from 0, in the sequence given to `of`."""
+    """An index of documents, numbered from 0 by their position in the sequence passed to `of`."""
 
     def __init__(self, arrays: dict[str, Any]) -> None:
         self._arrays = arrays
 
     @classmethod
     def of(cls, documents: Iterable[Words]) -> Self:
-        """Make an index of one or more documents; each document is read once and not kept."""
+        """Make an index of at least one document. Documents are read once, one at a time."""
         import numpy as np  # noqa: PLC0415 (0.3 s with the library, which only a search should cost)
         from bm25s import BM25  # noqa: PLC0415 (only to make an index)
 
@@ -79,7 +79,7 @@ class Bm25:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Memory-map the files of an index that `save` wrote.
+        """Memory-map the files written by `save`.
 
         Raises:
             OSError: A file is missing.
@@ -90,7 +90,7 @@ class Bm25:
         return cls({name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _FILES})
 
     def save(self, folder: Path) -> None:
-        """Write the index into a folder that holds nothing else."""
+        """Write the index into an otherwise empty folder."""
         import numpy as np  # noqa: PLC0415
 
         for name, array in self._arrays.items():
@@ -103,13 +103,13 @@ class Bm25:
 
     @cached_property
     def statistics(self) -> Statistics:
-        """Return the statistics that scores are computed from."""
+        """Return the statistics needed to compute scores."""
         return Statistics(self.count, float(self._arrays["lengths"].mean()), self._frequency)
 
     def best(self, words: Iterable[str]) -> Iterator[tuple[int, float]]:
-        """Yield the documents that share a word with the query, with their scores, the best first.
+        """Yield the documents with at least one word of the query, and their scores, the best first.
 
-        Documents with equal scores are in order of their numbers.
+        Documents with equal scores are sorted by number.
 
         Args:
             words: The words of the query.
@@ -132,7 +132,7 @@ class Bm25:
             yield from zip(found[part][order].tolist(), values[part][order].tolist(), strict=True)
 
     def documents(self, numbers: Iterable[int]) -> Iterator[Words]:
-        """Yield the words of the documents with these numbers."""
+        """Yield the words of the documents with the given numbers."""
         names = [self._name(number) for number in range(len(self._arrays["name_ends"]))]
         for number in numbers:
             begin, end = _span(self._arrays["word_ends"], number)
@@ -147,7 +147,7 @@ class Bm25:
         return int(end - begin)
 
     def _number(self, word: str) -> int | None:
-        """Return the position of a word in the vocabulary; None if the vocabulary lacks the word."""
+        """Return the position of a word in the vocabulary, or None if it is not in it."""
         total = len(self._arrays["name_ends"])
         # Compare code points, because the vocabulary is sorted by them.
         number = bisect.bisect_left(range(total), word, key=self._name)
@@ -159,7 +159,7 @@ class Bm25:
 
 
 class _Texts:
-    """Documents in the library's form, made on demand: each word's number, repeated according to its count."""
+    """Documents in the form that the library expects, made on demand: word numbers, each repeated by its count."""
 
     def __init__(self, rows: list[tuple[Any, Any]]) -> None:
         self.rows = rows
@@ -172,5 +172,5 @@ class _Texts:
 
 
 def _span(ends: Sequence[int], number: int) -> tuple[int, int]:
-    """Return where one part of an array starts and ends, given the ends of all parts."""
+    """Return the start and end of one part of an array, given the ends of all parts."""
     return int(ends[number - 1]) if number else 0, int(ends[number])

@@ -1,4 +1,4 @@
-"""Searches without an index or the library bm25s: the ranking is the same, but computed anew for each query."""
+"""Searches without an index and without bm25s. The ranking is the same, but it is computed for each query."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def rank(query: str, documents: Iterable[tuple[str, Words]]) -> Ranking:
-    """Rank documents by the words that they share with a query; rare words count more.
+    """Rank documents by the query words they contain; rare words have more weight.
 
     Args:
         query: The words to look for.
         documents: The name and the word counts of each document.
 
     Returns:
-        The documents that contain a word of the query, the best first.
+        The documents with at least one query word, the best first.
     """
     wanted = dict.fromkeys(tokens(query))
     if not wanted:

@@ -1,6 +1,6 @@
-"""Relevance of a document to a query: Lucene's variant of BM25 with the constants of bm25s, so that all backends agree.
+"""Relevance of a document to a query: Lucene's variant of BM25, with the constants of bm25s for all backends.
 
-A document maps each word to a count: how often the word occurs, or more if the word is in a prominent place.
+A document maps each word to a count: the number of occurrences, or more for a word at a prominent position.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
 
 Words = Mapping[str, int]
 Ranking = list[tuple[str, float]]
-"""Names of documents with their scores, the best first; equal scores are ordered by name."""
+"""Document names with scores, sorted by score (highest first), then by name."""
 _SATURATION = 1.5
 _LENGTH = 0.75
 DIGITS = 4
-"""Number of decimals of a score."""
+"""Number of decimals in a score."""
 
 
 class Statistics(NamedTuple):
-    """The properties of all documents that a score depends on."""
+    """The properties of the whole set of documents that scores depend on."""
 
     documents: int
     """Number of documents."""
     mean_length: float
     frequency: Callable[[str], int]
-    """Returns the number of documents that contain a word."""
+    """Returns the number of documents with a given word."""
 
 
 def score(words: Words, length: float, wanted: Iterable[str], statistics: Statistics) -> float:
     """Return the relevance of one document to a query.
 
     Args:
-        words: The words of the document; those not in the query may be left out.
+        words: The words of the document; words that are not in the query can be omitted.
         length: The sum of all word counts of the document.
-        wanted: The words of the query, without repetition.
+        wanted: The distinct words of the query.
         statistics: The statistics of all documents.
 
     Returns:
@@ -52,12 +52,12 @@ def score(words: Words, length: float, wanted: Iterable[str], statistics: Statis
 
 
 def _worth(frequency: int, documents: int) -> float:
-    """Return the weight of a word that occurs in `frequency` of all documents."""
+    """Return the weight of a word, given the number of documents with it and in total."""
     return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
 
 
 def ranked(scores: Iterable[tuple[str, float]]) -> Ranking:
-    """Sort documents by score; those with a score of 0 are left out."""
+    """Sort documents by score, without those that have a score of 0."""
     # Sort by name (nearly sorted already), then by score; the sort is stable, so equal scores stay in order of name.
     found = sorted((name, round(value, DIGITS)) for name, value in scores if value > 0)
     found.sort(key=itemgetter(1), reverse=True)

@@ -1,4 +1,4 @@
-"""Snippets: the part of a text that best matches a query, with the query's words marked."""
+"""Snippets: the excerpt of a text that best matches a query, with the query words marked."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ if TYPE_CHECKING:
 
 MARK = "**"
 _LEAD = 40
-"""Number of characters that a snippet shows before its first marked word."""
+"""Number of characters before the first marked word."""
 
 
 def snippet(text: str, wanted: Collection[str], limit: int) -> str:
-    """Cut a text to the part that contains the most query words, and mark these words.
+    """Cut a text to the section with the most query words, and mark these words.
 
     Args:
         text: One line.
-        wanted: The words of the query; a word of the text that contains one of them, as `axi_burst` contains `burst`,
-            is marked as a whole.
-        limit: Maximum number of characters, without the marks.
+        wanted: The words of the query. A longer word that contains one, such as `axi_burst` for `burst`, is marked as a
+            whole.
+        limit: Maximum length without the marks.
 
     Returns:
-        The first part with the most query words, with `…` where text was cut off; if none occurs, the text's beginning.
+        The first section with the most query words, or the start of the text if there is none, with `…` where it was
+        cut.
     """
     hits = [(start, end, set(words).intersection(wanted)) for start, end, words in spans(text)]
     hits = [hit for hit in hits if hit[2]]
@@ -42,7 +43,7 @@ def snippet(text: str, wanted: Collection[str], limit: int) -> str:
 
 
 def _best(hits: list[tuple[int, int, set[str]]], limit: int) -> int:
-    """Return the start of the part that contains the most distinct query words; of equally good parts, the first."""
+    """Return the start of the first section with the most distinct query words."""
     best, most = 0, 0
     for number, (start, _, _) in enumerate(hits):
         words: set[str] = set()

@@ -1,7 +1,7 @@
-"""Splits hardware text into words, so that identifiers are found as a whole and by their parts.
+"""Splits hardware text into words, so that whole identifiers and their parts can be found.
 
 `timescale` finds `missing_timescale`, `burst` finds `axiBurstLen`, and `back pressure` finds `back_pressure`. Hex
-values, fingerprints and file names also stay whole.
+values, fingerprints and file names are also kept whole.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 VERSION = 1
-"""Incremented when a change makes the same text yield other words."""
+"""Incremented when the words for the same text change."""
 
 _WORD = re.compile(r"[^\W_]+(?:[_$.'-]+[^\W_]+)*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
@@ -30,19 +30,19 @@ _LONGEST = 64
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words of a text in order, in lower case; an identifier yields itself and its parts."""
+    """Return the words of a text in order, in lower case. An identifier is followed by its parts."""
     return [word for _, _, words in spans(text) for word in words]
 
 
 def spans(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Yield the start and end of each word in a text, with the search words that it yields."""
+    """Yield the start and end of each word in a text, with its search words."""
     for match in _WORD.finditer(text):
         yield match.start(), match.end(), _words(match[0])
 
 
 @lru_cache(maxsize=1 << 16)
 def _words(word: str) -> tuple[str, ...]:
-    """Return the search words for one word of a text; cached, because few words make up most of a wiki."""
+    """Return the search words for a word of a text. Most texts repeat few words, so the results are cached."""
     lower = word.lower()
     if len(word) > _LONGEST or lower in _STOP:
         return ()

@@ -1,1 +1,1 @@
-"""Specifications of checks, written by a model in five rounds from a short description, and the draft checks."""
+"""Specifications of checks, which a model writes in five rounds from a short description, and drafts of the checks."""

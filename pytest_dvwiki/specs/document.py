@@ -61,12 +61,12 @@ class Block(Struct, frozen=True):
 
 
 def sections_of(text: str) -> dict[str, str]:
-    """Return the text of each of the four sections, by heading; missing sections are left out."""
+    """Return the text of each of the four sections by heading, without missing sections."""
     return by_heading(re.split(rf"^## ({'|'.join(map(re.escape, HEADINGS))})[ \t]*$", text, flags=re.MULTILINE))
 
 
 def by_heading(pieces: Sequence[str]) -> dict[str, str]:
-    """Return the text below each heading, given a text split at headings; of identical headings, the first is used."""
+    """Map headings to the text below them, given a text split at headings; only the first of equal headings is used."""
     found: dict[str, str] = {}
     for heading, body in zip(pieces[1::2], pieces[2::2], strict=True):
         found.setdefault(heading, body)
@@ -74,18 +74,18 @@ def by_heading(pieces: Sequence[str]) -> dict[str, str]:
 
 
 def items_of(section: str) -> list[Entry]:
-    """Return the items of section 2: the numbered headings; if there are none, the numbered names in bold type."""
+    """Return the items of section 2: numbered headings or, if there are none, numbered names in bold."""
     found = [each for each in _numbered(section, "2") if not _NO_ITEM.search(each.title)]
     return found or [Entry(f"2.{each.number}", each.title, each.text) for each in _bold(section)]
 
 
 def waivers_of(section: str) -> list[Entry]:
-    """Return the waivers of section 3: the numbered headings; if there are none, the numbered names in bold type."""
+    """Return the waivers of section 3: numbered headings or, if there are none, numbered names in bold."""
     return [each for each in _numbered(section, "3") or _bold(section) if not _NO_WAIVER.search(each.title)]
 
 
 def scenarios_of(section: str) -> list[Entry]:
-    """Return the scenarios of section 4: the headings and lines in bold type that begin with "Scenario"."""
+    """Return the scenarios of section 4: headings and bold lines that begin with "Scenario"."""
     found = [*_SCENARIO.finditer(section)]
     starts = sorted({each.start() for each in (*found, *_HEADING.finditer(section))})
     ends = [next((start for start in starts if start > each.start()), len(section)) for each in found]
@@ -114,7 +114,7 @@ def _bold(section: str) -> list[Entry]:
 
 
 def named_items(text: str, items: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Return the items that a text names by number or title, and the item numbers in the text that do not exist."""
+    """Return the items mentioned in a text by number or title, and the mentioned numbers that do not exist."""
     numbers: dict[str, None] = {}
     for found in _ITEMS.finditer(text):
         for first, last in _RANGE.findall(found[1]):
@@ -128,7 +128,7 @@ def named_items(text: str, items: list[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def keywords_of(waiver: Entry) -> list[str]:
-    """Return the keywords of a waiver: quoted texts and code spans after `keywords:`, else what commas separate."""
+    """Return a waiver's keywords: quoted strings and code spans after `keywords:`, or else comma-separated parts."""
     found = re.search(r"keywords?(?:\*\*)?:(.*(?:\n[ \t]+(?![ \t]*[-*]).*)*)", waiver.text, re.IGNORECASE)
     if found is None:
         return []
@@ -137,7 +137,7 @@ def keywords_of(waiver: Entry) -> list[str]:
 
 
 def blocks_of(text: str) -> list[Block]:
-    """Return the blocks of code in a text; a block counts as unclosed if another one begins before it ends."""
+    """Return the blocks of code in a text. A block is unclosed if another one begins before its end."""
     found: list[Block] = []
     fence = language = ""
     first, lines = 0, list[str]()
@@ -158,7 +158,7 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def check_items(section: str) -> list[Any] | None:
-    """Return the list `items` from a YAML block of section 4, unchanged; None if no block has such a list."""
+    """Return the list `items` from a YAML block of section 4, or None if no block has it."""
     for block in blocks_of(section):
         if block.language not in {"yaml", "yml"}:
             continue
@@ -172,7 +172,7 @@ def check_items(section: str) -> list[Any] | None:
 
 
 def expressions_of(text: str) -> list[str]:
-    """Return the regular expressions in a text: after labels, after `regex:`, in blocks of code, and in items."""
+    """Return the regular expressions in a text: after labels or `regex:`, in blocks of code, and in items."""
     found = [expression for _, expression in _PREFIXED.findall(text)]
     for label, rest in _EXPRESSION.findall(text):
         if not _OTHER_PATTERN.search(label):
@@ -192,7 +192,7 @@ def expressions_of(text: str) -> list[str]:
 
 
 class Fields:
-    """The fields that section 1 defines in lists and in examples."""
+    """The fields defined in section 1, in lists and in examples."""
 
     def __init__(self, section: str) -> None:
         self._groups = [(each.title.casefold(), {*_FIELD.findall(each.text)}) for each in _headed(section)]
@@ -208,7 +208,7 @@ class Fields:
                     self._examples |= {*_paths(node)}
 
     def has(self, reference: str) -> bool:
-        """Tell whether a field is defined, by its name alone or within its group."""
+        """Return whether a field is defined, given with or without its group."""
         *groups, name = reference.split(".")
         if reference in self._examples | self._listed:
             return True
@@ -218,7 +218,7 @@ class Fields:
 
 
 def _paths(node: ast.Dict) -> Iterator[str]:
-    """Yield the dotted path of each key in a dictionary, and in dictionaries inside it."""
+    """Yield the dotted path of each key in a dictionary and its nested dictionaries."""
     for key, value in zip(node.keys, node.values, strict=True):
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             yield key.value
@@ -227,7 +227,7 @@ def _paths(node: ast.Dict) -> Iterator[str]:
 
 
 def references_of(section: str) -> list[str]:
-    """Return the fields that section 2 uses: after `parsed_fields`, and in code spans on lines that list fields."""
+    """Return the fields used in section 2: after `parsed_fields`, and in code spans on lines that list fields."""
     found = [".".join(_STEP.findall(path)) for path in _REFERENCE.findall(section)]
     for line in _FIELDS_LINE.findall(section):
         found += [name.removeprefix("parsed_fields.") for name in _CODE.findall(line) if _DOTTED.fullmatch(name)]

@@ -1,4 +1,4 @@
-"""The draft check and the test configurations that are made from a specification."""
+"""Makes the draft check and the test configurations from a specification."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ SCENARIOS = (
     "pattern_global_waiver",
     "pattern_selective_waiver",
 )
-"""The test configurations: the first three for items without patterns, the others for items with patterns."""
+"""The test configurations: the first three are for items without patterns, the last three for items with patterns."""
 _FITS_NOTHING = "regex:^no such value$"
 _REASON = "Accepted for this test; every violation is still listed."
 
 
 class DraftError(Exception):
-    """No check can be made from a specification; the message gives the reason."""
+    """No check can be made from a specification. The message has the reason."""
 
 
 class Draft(Struct, frozen=True):
@@ -42,18 +42,18 @@ class Draft(Struct, frozen=True):
 
     document: dict[str, Any]
     items: tuple[str, ...]
-    """The names of the check's items, in order."""
+    """The names of the check's items in order."""
     without: tuple[str, ...]
-    """The items of section 2 that the check leaves out, because the specification gives no expression for them."""
+    """Items of section 2 without an expression in the specification, which the check therefore omits."""
 
     @property
     def with_pattern(self) -> list[str]:
-        """Return the names of the items whose values must match a pattern."""
+        """Return the names of the items with a pattern for the value."""
         listed = self.document.get("items")
         return [*self.items] if listed is None else [each["name"] for each in listed if each.get("pattern", True)]
 
     def missing_with(self, names: Iterable[str]) -> frozenset[str]:
-        """Return all items that are missing if `names` are: also those read from a file that a missing item names."""
+        """Return all items missing if `names` are missing, including items read from a file given by a missing item."""
         found = set(names)
         for each in self.document.get("items", ()):
             if each.get("from") in found:
@@ -62,8 +62,8 @@ class Draft(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return the text of the draft file; comments at its top name the items that are left out."""
-        notes = [f"# no expression was given, so this is not checked: {each}\n" for each in self.without]
+        """Return the text of the draft file, which lists omitted items in comments at the top."""
+        notes = [f"# not checked, because no expression was given: {each}\n" for each in self.without]
         return "".join(notes) + yamlio.dump(self.document)
 
 
@@ -73,10 +73,10 @@ def draft(text: str, outline: Outline, folder: Path) -> Draft:
     Args:
         text: The specification.
         outline: The outline of the check.
-        folder: The folder that the check will be in.
+        folder: The folder of the check.
 
     Raises:
-        DraftError: The block of items cannot be used, or the patterns do not fit the items.
+        DraftError: The block of items is invalid, or the patterns do not match the items.
     """
     sections = document.sections_of(text)
     entries = document.items_of(sections.get(document.HEADINGS[1], ""))
@@ -102,14 +102,14 @@ def draft(text: str, outline: Outline, folder: Path) -> Draft:
 
 
 def _seen_from(folder: Path, entry: str, home: Path) -> str:
-    """Return an entry of `input_files` of the outline in `home`, rewritten for a check in `folder`."""
+    """Convert an entry of `input_files` from an outline in `home` to a check in `folder`."""
     if folder == home or entry.startswith(("/", "${")):
         return entry
     return os.path.relpath(home / entry, folder)
 
 
 def scenarios(made: Draft, outline: Outline, spec: str) -> dict[str, dict[str, Any]]:
-    """Return the test configurations by name; each is a check with the results that it must have.
+    """Return the test configurations by name. Each is a check with its expected results.
 
     Args:
         made: The draft check.
@@ -139,9 +139,9 @@ def scenarios(made: Draft, outline: Outline, spec: str) -> dict[str, dict[str, A
 
 
 def _waivers(sections: dict[str, str], names: Sequence[str]) -> list[str]:
-    """Return waivers for what section 3 accepts.
+    """Return waivers for the failures accepted in section 3.
 
-    For each entry of section 3, take a keyword that fits only waivable items; if there is none, the items' names. If
+    For each entry, this is a keyword that matches only waivable items or, if there is none, the names of the items. If
     section 3 accepts no item of the check, the last item is waived.
     """
     items = document.items_of(sections.get(document.HEADINGS[1], ""))
@@ -160,7 +160,7 @@ def _waivers(sections: dict[str, str], names: Sequence[str]) -> list[str]:
 
 
 def _as_in(keyword: str, titles: Sequence[str]) -> str:
-    """Return a keyword as spelled in the first title that contains it; empty if no title contains it."""
+    """Return a keyword with the spelling of the first title that contains it; empty if no title does."""
     places = ((title, title.casefold().find(keyword.casefold())) for title in titles)
     return next((title[at : at + len(keyword)] for title, at in places if at >= 0), "")
 
@@ -173,15 +173,15 @@ def _accepted(waivers: Sequence[str], names: Iterable[str]) -> set[str]:
 def _expected(
     made: Draft, waivers: Sequence[str], *, has_misfits: bool, mode: Sequence[str] | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the results that a test configuration can have.
+    """Yield the expected results of a test configuration.
 
-    In the first result, no item is missing. For each waiver, there is a result in which the items that it accepts are
-    missing. A global waiver adds a result in which any other item is missing.
+    In the first result no item is missing. Each waiver adds a result in which the items it accepts are missing. A
+    global waiver adds a result in which other items are missing.
 
     Args:
         made: The draft check.
-        waivers: What section 3 accepts.
-        has_misfits: True if the values are made not to match their patterns.
+        waivers: The waivers made from section 3.
+        has_misfits: Whether no value matches its pattern.
         mode: The waivers of the configuration, or the reason of its global waiver; None if it has no waiver.
     """
     names = set(made.items)

@@ -1,4 +1,4 @@
-"""Generates specifications: five rounds for each item, the gate, and the resulting files."""
+"""Generates specifications: runs five rounds for each item, applies the gate, and writes the files."""
 
 from __future__ import annotations
 
@@ -47,28 +47,28 @@ _MARK = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecResult:
-    """The outcome for one item."""
+    """The result for one item."""
 
     result: str
-    """What happened, in one line."""
+    """The result in one line."""
     status: Status
     exit_status: int
     artifacts: dict[str, Any] = field(default_factory=dict)
     """`item_id`, `itemspec_path`, `itemspec_content`, `rounds` by name, `check_path`, `test_paths` and `proposal`."""
     metadata: dict[str, Any] = field(default_factory=dict)
-    """`version`, `models` (those that answered), `tokens_in`, `tokens_out`, `resumed` (rounds), `warnings`, `cache`."""
+    """`version`, `models` (that answered), `tokens_in`, `tokens_out`, `resumed` (rounds), `warnings`, `cache`."""
     errors: tuple[str, ...] = ()
 
 
 class SpecGenerator:
-    """Makes specifications of items; an item is a file that says what to check, but not yet how.
+    """Generates specifications from items. An item is a file that describes what to check, but not how.
 
     Args:
-        layout: The project: its text files, and the wiki whose review queue gets the drafts.
-        model: The model; it may be None if no round has to run.
-        model_name: The model in the settings; results of other models are not reused.
+        layout: The project, with its prompt files and the review queue for drafts.
+        model: The model; None if no round has to run.
+        model_name: Name of the model in the settings; results of other models are not reused.
         activity: Called with each line of progress.
-        debug: Folder for the files of the rounds; None for a hidden folder beside the specification.
+        debug: Folder for the files of the rounds; None for a hidden folder next to the specification.
     """
 
     def __init__(
@@ -90,12 +90,12 @@ class SpecGenerator:
     def of(
         cls, project: Path | Layout, *, activity: Callable[[str], None] | None = None, debug: Path | None = None
     ) -> SpecGenerator:
-        """Return a generator that uses the model from a project's settings.
+        """Return a generator with the model from a project's settings.
 
         Args:
             project: The root of the project, or its folders.
             activity: Called with each line of progress.
-            debug: Folder for the files of the rounds; None for a hidden folder beside the specification.
+            debug: Folder for the files of the rounds; None for a hidden folder next to the specification.
 
         Raises:
             SettingsError: A setting is invalid.
@@ -112,7 +112,7 @@ class SpecGenerator:
         )
 
     def generate_all(self, items: Sequence[Path], output: Path | None = None, *, jobs: int = 1) -> list[SpecResult]:
-        """Make the specifications of items, `jobs` at a time; return the results in the order of the items."""
+        """Generate the specifications of items, `jobs` in parallel; the results are in the order of the items."""
         homes = [(_plain(output or item.parent), item.stem) for item in items]
         twice = [home for home in homes if homes.count(home) > 1]
 
@@ -125,17 +125,15 @@ class SpecGenerator:
             return [*pool.map(one, items, homes)]
 
     def generate(self, item: Path, output: Path | None = None) -> SpecResult:
-        """Make the specification of an item; only rounds without a usable result are run.
+        """Generate the specification of an item. Only rounds without a usable result are run.
 
         Args:
             item: The file of the item.
-            output: Folder for the resulting files; None for the folder of the item.
+            output: Output folder; None for the folder of the item.
         """
         item = _plain(item)
         if item.name.endswith(SUFFIX):
-            return _failed(
-                item, WRONG_INPUT, f"{item} is a check already; give the file of the item that it was made from"
-            )
+            return _failed(item, WRONG_INPUT, f"{item} is already a check; give the item file it was made from")
         try:
             texts = Texts.load(self._layout.agent / prompts.FOLDER)
             work = _Work(item.stem, load_outline(item), texts, _plain(output or item.parent))
@@ -152,10 +150,10 @@ class SpecGenerator:
             return _failed(item, WRONG_INPUT, reading.described(error))
 
     def _rounds(self, work: _Work) -> None:
-        """Run the rounds that do not have a usable result yet.
+        """Run the rounds without a usable result.
 
         Raises:
-            ModelError: No model answered; the results of earlier rounds are kept.
+            ModelError: No model answered. Results of earlier rounds are kept.
             WikiError: The files of a round cannot be written.
         """
         disk.replace(work.kept.folder / "config.yaml", prompts.configuration(work.outline).encode())
@@ -189,7 +187,7 @@ class SpecGenerator:
             self._tell(f"{label}: {len(result)} characters")
 
     def _finish(self, work: _Work) -> SpecResult:
-        """Assemble the specification, judge it, and write the resulting files."""
+        """Assemble the specification, check its quality, and write the output files."""
         text = work.assembled()
         problems = quality.issues(text)
         made = None
@@ -209,13 +207,13 @@ class SpecGenerator:
         path = work.write(f"{work.name}{_SPEC}", text)
         _remove_ours(work.folder / f"{work.name}{_UNFINISHED}")
         if not work.outline.input_files:
-            work.warn("the item names no input files, so the check reads none", self._tell)
+            work.warn("the item lists no input files, so the check reads none", self._tell)
         for each in made.without:
             work.warn(f"the specification has no expression for {each}; the draft does not check it", self._tell)
         tests = drafts.scenarios(made, work.outline, text)
         for name in drafts.SCENARIOS:
             if name in tests:
-                tested = f"# A test of the check {work.name}; any result under `expected` is right.\n"
+                tested = f"# A test of the check {work.name}; any result under `expected` is accepted.\n"
                 work.write(f"{work.name}_{name}.yaml", tested + yamlio.dump(tests[name]))
             else:
                 _remove_ours(work.folder / f"{work.name}_{name}.yaml")
@@ -223,7 +221,7 @@ class SpecGenerator:
         return work.result(path, text, "some files were not written" if work.left else "done", work.left)
 
     def _propose(self, work: _Work, made: drafts.Draft) -> None:
-        """Write the draft check, and put it into the review queue."""
+        """Write the draft check, and add it to the review queue."""
         check = work.folder / f"{work.name}{SUFFIX}"
         if _mark(check)[0] == _digest(made.text):
             work.artifacts["check_path"] = str(check)
@@ -263,7 +261,7 @@ class SpecGenerator:
 
 @dataclass(slots=True)
 class _Work:
-    """The work on one item: its inputs, and the results so far."""
+    """The state of one item: its inputs and the results so far."""
 
     name: str
     outline: Outline
@@ -277,7 +275,7 @@ class _Work:
     tokens_out: int = 0
     warnings: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
-    """An error message for each file that was not written, because a person edited it."""
+    """An error message for each file that was not overwritten because a person edited it."""
     artifacts: dict[str, Any] = field(default_factory=dict)
 
     def warn(self, text: str, tell: Callable[[str], None]) -> None:
@@ -285,23 +283,25 @@ class _Work:
         tell(f"{self.name}: warning: {text}")
 
     def assembled(self) -> str:
-        """Return the specification: the title, a line on its author, and the four sections."""
+        """Return the specification: title, note on its author, and the four sections."""
         sections = [self.results[each.name] for each in ROUNDS[1:]]
         about = f"> A language model wrote this from `{self.outline.path.name}`: {{DESCRIPTION}}"
         text = "\n\n".join([f"# ItemSpec: {self.name}", about, *sections])
         return prompts.filled(text, self.name, self.outline) + "\n"
 
     def write(self, name: str, text: str) -> Path | None:
-        """Write a file with a hash of its content; a file that a person wrote or edited is left as it is.
+        """Write a file with a hash of its content, unless a person wrote or edited the file.
 
         Returns:
-            The file; None if it was left as it is.
+            The file, or None if it was not written.
         """
         path = self.folder / name
         mark, is_ours = _mark(path)
         if mark != _digest(text):  # an edited file that was made from the same text needs no update
             if path.exists() and not is_ours:
-                self.left.append(f"{path}: not written, because somebody edited it; move it away to get the new one")
+                self.left.append(
+                    f"{path}: not written, because somebody edited it; move it away to get the new version"
+                )
                 return None
             disk.replace(path, _marked(path, text).encode())
         if name.endswith(".yaml"):
@@ -329,7 +329,7 @@ class _Work:
 
 
 def _plain(path: Path) -> Path:
-    """Return the absolute path of a file without `..`, so that paths can be compared."""
+    """Return the absolute path of a file without `..`, for comparison with other paths."""
     return Path(os.path.abspath(path))  # noqa: PTH100  # `Path.absolute` keeps `..`
 
 
@@ -346,7 +346,7 @@ def _failed(item: Path, exit_status: int, error: str) -> SpecResult:
 
 
 def _marked(path: Path, text: str) -> str:
-    """Return the text of a file, with a comment that holds its hash and so reveals later edits."""
+    """Return a text with its hash in a comment, used to detect later edits."""
     digest = _digest(text)
     if path.suffix == ".md":
         return f"{text}\n<!-- made by dvwiki spec, {digest} -->\n"
@@ -358,7 +358,7 @@ def _digest(text: str) -> str:
 
 
 def _mark(path: Path) -> tuple[str, bool]:
-    """Return the hash in a file's comment (empty if there is none), and whether the file still has that hash."""
+    """Return the hash in a file's comment (or an empty string), and whether it matches the file's content."""
     try:
         text = reading.read_text(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""The prompts of the five rounds, made from text files that a project can replace."""
+"""The prompts of the five rounds, built from text files that a project can replace."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
     from pytest_dvwiki.checks.schema import Outline
 
 FOLDER = "spec"
-"""Folder beside the wiki with text files that replace the package's own."""
+"""Folder, next to the wiki, with the project's versions of the text files."""
 SUMMARY = 500
-"""Maximum number of characters of a summary of an earlier section."""
+"""Maximum length of the summary of an earlier section."""
 _NOTE = 60
-"""Maximum number of characters of the note that says what a summary leaves out."""
+"""Maximum length of the note on what a summary leaves out."""
 _TEXTS = Path(__file__).parent / "texts"
 _PART = re.compile(r"^## (.+?)[ \t]*\n", re.MULTILINE)
 _SECTION = re.compile(r"^(?=## [1-4]\.)", re.MULTILINE)
 
 
 class TextsError(Exception):
-    """A text file lacks a part; the message names file, part and remedy."""
+    """A text file lacks a part. The message has the file, the part and the remedy."""
 
 
 class Round(Struct, frozen=True):
-    """One of the five rounds in which a model writes a specification."""
+    """One of the five rounds of writing a specification with a model."""
 
     number: int
     name: str
-    """Name of the round, and of the tags around the model's answer."""
+    """Name of the round and of the tags around the model's answer."""
     title: str
     task: str
     system: tuple[str, ...]
-    """The parts of the system prompt that the round uses; empty if it uses the whole prompt."""
+    """The parts of the system prompt for the round; empty for the whole prompt."""
     guidance: tuple[str, ...]
 
     @property
     def step(self) -> str:
-        """Return the name that the settings use to choose a model for the round."""
+        """Return the round's name in the settings, where a model can be chosen for it."""
         return f"spec.{self.name}"
 
 
@@ -97,7 +97,7 @@ ROUNDS = (
 
 
 class Texts(Struct, frozen=True):
-    """The text files that prompts are made from."""
+    """The text files for building prompts."""
 
     system: str
     guidance: str
@@ -105,13 +105,13 @@ class Texts(Struct, frozen=True):
 
     @classmethod
     def load(cls, folder: Path | None = None) -> Texts:
-        """Read the text files; for each file, the project's own if there is one, else the package's.
+        """Read the text files. The project's version of a file takes precedence over the package's.
 
         Args:
             folder: The folder with the project's text files; None to read the package's.
 
         Raises:
-            TextsError: A file lacks a part that a round needs.
+            TextsError: A file lacks a required part.
             OSError: A file cannot be read.
         """
         found, paths = {}, {}
@@ -141,7 +141,7 @@ class Texts(Struct, frozen=True):
         Args:
             each: The round.
             name: Name of the item.
-            outline: The content of the item.
+            outline: The parsed content of the item.
             results: Maps the name of each earlier round to its result.
         """
         above, *sections = _SECTION.split(self.template)
@@ -159,7 +159,7 @@ class Texts(Struct, frozen=True):
 
 
 def _parts(text: str) -> dict[str, str]:
-    """Return the text of each part by its heading; of identical headings, the first is used."""
+    """Map headings to the text of each part; only the first of equal headings is used."""
     return document.by_heading(_PART.split(text))
 
 
@@ -169,7 +169,7 @@ def _chosen(text: str, names: Iterable[str]) -> str:
 
 
 def configuration(outline: Outline) -> str:
-    """Return the item as prompts show it, with the number of its input files instead of their paths."""
+    """Return the item for use in prompts, with the number of input files in place of their paths."""
     patterns, waivers = (
         None if given is None else [each.text for each in given] for given in (outline.patterns, outline.waivers)
     )
@@ -191,12 +191,12 @@ def counted(listed: list[str] | None, key: str, *, is_global: bool = False) -> d
 
 
 def filled(text: str, name: str, outline: Outline) -> str:
-    """Return a text with its placeholders replaced."""
+    """Return a text with its placeholders filled in."""
     return text.replace("{ITEM_ID}", name).replace("{DESCRIPTION}", redact(outline.description))
 
 
 def _earlier(each: Round, results: Mapping[str, str]) -> list[str]:
-    """Return, between tags, the results of earlier rounds that a round needs."""
+    """Return the results of earlier rounds that a round needs, enclosed in tags."""
     if each.name == "analysis":
         return []
     if each.name == "section1":
@@ -212,7 +212,7 @@ def _earlier(each: Round, results: Mapping[str, str]) -> list[str]:
 
 
 def summary(text: str) -> str:
-    """Return the beginning of a section, cut at a line end, with a note on how much is left out."""
+    """Return the first lines of a section, with a note on how much is left out."""
     if len(text) <= SUMMARY:
         return text
     kept = text[: SUMMARY - _NOTE].rpartition("\n")[0] or text[: SUMMARY - _NOTE]
@@ -220,11 +220,11 @@ def summary(text: str) -> str:
 
 
 def extracted(text: str, tag: str) -> tuple[str, str]:
-    """Return the text between the first pair of tags with a name, and a warning.
+    """Return the text between the first pair of the given tags, and a warning.
 
     Returns:
-        The text, which is the whole answer if there are no such tags. The warning, which is empty if there is exactly
-        one pair of tags.
+        The text, or the whole answer if there are no such tags; and the warning, which is empty if there is exactly one
+        pair of tags.
     """
     found = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
     if not found:

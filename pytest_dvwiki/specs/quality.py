@@ -1,4 +1,4 @@
-"""The gate that a specification has to pass."""
+"""The quality gate for specifications."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pytest_dvwiki.specs.document import Entry
 
 LEAST = 1000
-"""Minimum number of characters of a specification."""
+"""Minimum length of a specification."""
 _OPEN = re.compile(r"\{TODO\b|\bTODO:")
 
 
 def issues(text: str) -> list[str]:
-    """Return what is wrong with a specification, one line for each problem; empty if it passes the gate."""
+    """Return the problems of a specification, one line each; empty if it passes the gate."""
     return [*dict.fromkeys((*_form(text), *_content(text)))]
 
 
@@ -37,7 +37,7 @@ def _form(text: str) -> Iterator[str]:
         if not block.is_closed:
             yield f"the block of code in line {block.line} is not closed"
         if not block.language:
-            yield f"the block of code in line {block.line} names no language"
+            yield f"the block of code in line {block.line} has no language"
     for expression in document.expressions_of(text):
         try:
             given(expression)
@@ -68,6 +68,6 @@ def _without_item(kind: str, entries: Sequence[Entry], items: Sequence[Entry]) -
         named, unknown = document.named_items(entry.text, [*items])
         label = f"the {kind} '{' '.join(filter(None, (entry.number, entry.title)))}'"
         if unknown:
-            yield f"{label} names {', '.join(unknown)}, which section 2 does not define"
+            yield f"{label} mentions {', '.join(unknown)}, not defined in section 2"
         elif not named:
-            yield f"{label} names no item of section 2"
+            yield f"{label} mentions no item of section 2"

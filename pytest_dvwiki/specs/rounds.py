@@ -1,4 +1,4 @@
-"""The files of one item's rounds; they let a later call continue where an earlier one ended."""
+"""Keeps the files of one item's rounds, so that a later call can resume an interrupted one."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 CACHE = ".resume_cache"
 LEAST = 100
-"""Minimum number of bytes of a result; a smaller result is damaged."""
+"""Minimum size of a result in bytes; smaller results are damaged."""
 _DAY = 86_400
 _OURS = re.compile(r".+-[0-9a-f]{12}")
 
 
 class RoundFiles(Struct, frozen=True):
-    """The folder with the files of one item's rounds."""
+    """The folder for the files of one item's rounds."""
 
     folder: Path
 
     @classmethod
     def of(cls, parent: Path, name: str, outline: Outline, texts: Texts, model: str) -> RoundFiles:
-        """Return the folder for an item; each combination of item, text files and model has its own folder."""
+        """Return the folder for a combination of item, text files and model."""
         files = "\0".join(entry for entry, _ in outline.input_files)
         parts = (configuration(outline), files, texts.system, texts.guidance, texts.template, model)
         digest = hashlib.sha256("\0\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
         return cls(parent / f"{name}-{digest[:12]}")
 
     def result(self, each: Round, system: str, prompt: str) -> str | None:
-        """Return the kept result of a round, if it is from the same prompts or a person edited it; else None."""
+        """Return the saved result of a round if it is from the same prompts or was edited by a person, else None."""
         result = self._text(each, each.name)
         if result is None or len(result.encode()) < LEAST:
             return None
@@ -53,7 +53,7 @@ class RoundFiles(Struct, frozen=True):
         return result.strip() if is_edited or is_same else None
 
     def keep(self, each: Round, *, system: str, prompt: str, response: str, result: str) -> None:
-        """Write the files of a round; the result is written last, so that a killed round has no result.
+        """Write the files of a round. The result is written last, so that an interrupted round has none.
 
         Raises:
             WikiError: The files cannot be written.
@@ -73,7 +73,7 @@ class RoundFiles(Struct, frozen=True):
 
 
 def clean(parent: Path, days: float) -> list[Path]:
-    """Remove the folders of rounds that were not written to for a number of days, and return them."""
+    """Remove and return the folders of rounds that were not written to for the given number of days."""
     return [folder for folder in _old(parent, time.time() - days * _DAY) if _removed(folder)]
 
 

@@ -1,1 +1,1 @@
-"""Upkeep of a wiki: checks pages, history and derived content, and carries out people's decisions."""
+"""Upkeep of a wiki: checks of pages, history and derived content, and the actions that people decide on."""

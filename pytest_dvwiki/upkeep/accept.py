@@ -1,4 +1,4 @@
-"""Carries out a person's decisions: to accept or reject proposals, confirm RTL bugs, and accept agents' text."""
+"""Applies decisions by people: accept or reject proposals, confirm RTL bugs, accept text written by agents."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def shown(layout: Layout, proposal: Proposal) -> str:
 
 
 def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
-    """Carry out a proposal, and record that a person accepted it.
+    """Apply a proposal, and record that a person accepted it.
 
     Args:
         layout: Where the wiki is.
@@ -64,7 +64,7 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
         What was done, in one line.
 
     Raises:
-        ReviewError: The proposal cannot be read or carried out, or is already decided. Nothing was changed.
+        ReviewError: The proposal cannot be read or applied, or is already decided. Nothing was changed.
         WikiError: The wiki cannot be written.
     """
     queue = ReviewQueue(layout)
@@ -91,7 +91,7 @@ def reject(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> Prop
 
 
 def confirm(layout: Layout, name: str, *, by: str) -> str:
-    """Confirm an RTL bug that nobody has judged, or accept what an agent wrote on a page.
+    """Confirm an RTL bug that nobody has reviewed, or accept an agent's text on a page.
 
     Raises:
         ReviewError: No such bug or text awaits review, or the page cannot be edited.
@@ -103,11 +103,11 @@ def confirm(layout: Layout, name: str, *, by: str) -> str:
     if written:
         line = f"{ACCEPT} | - | {name} by {by}"
         build.add_line(layout, "log.md", LOG_TITLE, lambda _: line)
-        return f"{name} is accepted; prompts include it"
+        return f"{name} is accepted and included in prompts from now on"
     if not found:
         raise ReviewError(
-            f"nothing called {name!r:.80} awaits review (a proposal, an RTL bug, or text by an agent);"
-            " `dvwiki review` lists what does"
+            f"no proposal, RTL bug or agent's text called {name!r:.80} awaits review;"
+            " `dvwiki review` lists those that do"
         )
     path, keys = found[0].path, {"status": "confirmed", "confirmed_by": by, "confirmed_on": today().isoformat()}
     refused: list[str] = []
@@ -126,7 +126,7 @@ def confirm(layout: Layout, name: str, *, by: str) -> str:
 
 
 def unjudged(page_cache: PageCache) -> list[PageSummary]:
-    """Return the pages of open RTL bugs that nobody has judged, sorted by name."""
+    """Return the pages of open RTL bugs that nobody has reviewed, sorted by name."""
     return [
         page
         for page in page_cache.all("bugs")
@@ -137,7 +137,7 @@ def unjudged(page_cache: PageCache) -> list[PageSummary]:
 
 
 def _page(layout: Layout, proposal: Proposal, _: str) -> str:
-    """Write a proposed page or part of a page, with the role `human`."""
+    """Write a proposed page or part of a page, as the role `human`."""
     store = WikiStore(WikiConfig(wiki_dir=layout.wiki), "human")
     outcome = store.commit(proposal.target, f"{proposal.text}\n", proposal.base)
     if outcome.status != "done":
@@ -156,7 +156,7 @@ def _section(layout: Layout, proposal: Proposal, _: str) -> str:
 
 
 def _merge(layout: Layout, proposal: Proposal, _: str) -> str:
-    """Merge two bug pages: the one that the proposal's text names into the proposal's target."""
+    """Merge the bug page given in the proposal's text into the proposal's target."""
     try:
         with WikiHistory(layout) as history:
             kept, other = (page_named(history.page_cache, name) for name in (proposal.target, proposal.text))
@@ -167,7 +167,7 @@ def _merge(layout: Layout, proposal: Proposal, _: str) -> str:
 
 
 def _pattern(layout: Layout, proposal: Proposal, _: str) -> str:
-    """Write the proposed file of patterns, if its patterns are valid."""
+    """Write the proposed pattern file, if its patterns are valid."""
     name = f"{file_name(proposal.target)}.yaml"
     with tempfile.TemporaryDirectory() as folder:
         tried = Path(folder) / name
@@ -183,7 +183,7 @@ def _pattern(layout: Layout, proposal: Proposal, _: str) -> str:
 
 
 def _noted(_: Layout, proposal: Proposal, by: str) -> str:
-    """Change nothing: accepting a finding only records that a person will deal with it."""
+    """Change nothing: accepting a finding only records the decision."""
     return f"{proposal.target}: taken up by {by}"
 
 
@@ -196,4 +196,4 @@ _WAYS: Mapping[Kind, Callable[[Layout, Proposal, str], str]] = {
     "compiled": compiled.accept,
     "drift": _noted,
 }
-"""Maps each kind of proposal to a function that carries it out and returns what it did, or raises `ReviewError`."""
+"""Maps each kind of proposal to a function that applies it and returns what it did, or raises `ReviewError`."""

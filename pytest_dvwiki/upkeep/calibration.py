@@ -1,7 +1,7 @@
-"""Calibration: whether people find verdicts with 80 % confidence right in four of five cases.
+"""Calibration: whether the confidence of verdicts matches how often people agree (four of five at 80 %).
 
-Each cause counts once. The origin that dvwiki gave its first failure is compared with the `type` of its page, once a
-person has confirmed or closed the page or changed the type. Verdicts of UNKNOWN do not count.
+Each cause counts once. The origin in the first verdict is compared with the `type` of the cause's page, once a person
+has confirmed or closed the page or changed the type. Verdicts of UNKNOWN are ignored.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.page_cache import PageCache
 
 FEWEST = 20
-"""Minimum total number of decisions; with fewer, nothing is reported."""
+"""Minimum total number of decisions; nothing is reported if there are fewer."""
 FEWEST_OF_DECILE = 8
-"""Minimum number of decisions in a decile; with fewer, the decile gives no finding."""
+"""Minimum number of decisions in a decile for a finding."""
 CHANCE = 0.025
-"""A decile is off if a result at least as extreme as its number of right verdicts is less likely than this."""
+"""A decile is reported if its number of right verdicts, or a more extreme one, has a probability below this."""
 _CLAIMS = frozenset({"RTL_BUG", "TB_BUG"})
 _NAMED = 3
 
 
 class Decision(Struct, frozen=True):
-    """The verdict of dvwiki on one cause, and what people decided."""
+    """The verdict on one cause, and the decision of people about it."""
 
     claimed: str
     confidence: float
@@ -41,7 +41,7 @@ class Decision(Struct, frozen=True):
 
     @property
     def right(self) -> bool:
-        """Tell whether the verdict agrees with the decision."""
+        """Return whether the verdict agrees with the decision."""
         return self.claimed == self.decided
 
 
@@ -74,20 +74,20 @@ class Decile(Struct, frozen=True):
 
     @property
     def is_off(self) -> bool:
-        """Tell whether chance is unlikely to explain the number of right verdicts."""
+        """Return whether the number of right verdicts is unlikely to be chance."""
         if self.count < FEWEST_OF_DECILE:
             return False
         return min(_chance(range(self.right + 1), self), _chance(range(self.right, self.count + 1), self)) < CHANCE
 
 
 def _chance(rights: Iterable[int], decile: Decile) -> float:
-    """Return the probability that the number of right verdicts is one of `rights`, if the stated confidence is true."""
+    """Return the probability of these numbers of right verdicts, if the stated confidence is correct."""
     n, p = decile.count, decile.mean
     return sum(math.comb(n, right) * p**right * (1 - p) ** (n - right) for right in rights)
 
 
 def deciles(archive: Archive, page_cache: PageCache) -> tuple[Decile, ...]:
-    """Return the deciles of confidence that have decisions, the lowest first; none if there are too few decisions."""
+    """Return the deciles that have decisions, lowest first, or none if there are too few decisions in total."""
     decisions = list(_decisions(archive, page_cache))
     return by_decile(decisions) if len(decisions) >= FEWEST else ()
 
@@ -102,7 +102,7 @@ def by_decile(decisions: Iterable[Decision]) -> tuple[Decile, ...]:
 
 
 def check_calibration(shown: Iterable[Decile]) -> Iterator[Finding]:
-    """Yield a finding for each decile whose confidence does not match how often people agreed."""
+    """Yield a finding for each decile whose confidence differs from the share of right verdicts."""
     for decile in shown:
         if decile.is_off:
             wrong = Counter(decision.pattern or "no pattern" for decision in decile.decisions if not decision.right)
@@ -112,13 +112,13 @@ def check_calibration(shown: Iterable[Decile]) -> Iterator[Finding]:
                 "bugs/_index.md",
                 0,
                 "calibration",
-                f"people agreed with {decile.right} of {decile.count} verdicts of {decile.low}-{decile.high}%, about "
-                f"{decile.mean * decile.count:.0f} were expected{mostly}",
+                f"people agreed with {decile.right} of {decile.count} verdicts of {decile.low}-{decile.high}%, "
+                f"expected about {decile.mean * decile.count:.0f}{mostly}",
             )
 
 
 def table(shown: Sequence[Decile]) -> list[str]:
-    """Return the lines of a table that compares verdicts with decisions; no lines if there are no deciles."""
+    """Return the lines of a table that compares verdicts with decisions; empty without deciles."""
     if not shown:
         return []
     lines = [f"confidence compared with {sum(decile.count for decile in shown)} decisions by people:"]

@@ -24,9 +24,9 @@ _CITED = re.compile(r"\(source: ")
 _SOURCE = re.compile(r"\(source: tasks/([^|)\s]+?)\.ya?ml(?=[ |)])")
 _NO_PROSE = re.compile(r"\s*(?:#{1,6} |\||<!--|-->|- \[[ xX]\] |\d+\. *$|[-*_]{3,}\s*$|>|cause: \"?[0-9a-f]{12}\b)")
 _ONLY_CITED = re.compile(r"(?:[-*+] )?\(source: [^)]*\)\.?")
-"""Matches a paragraph that is nothing but a citation; it covers its whole section."""
+"""Matches a paragraph that consists of a citation only; it is the source for its whole section."""
 _SHOWN = 60
-"""Maximum number of characters of a claim that a finding quotes."""
+"""Maximum length of the quotation of a claim in a finding."""
 _QUESTION = re.compile(r"\?\s*$")
 _GUIDANCE = {
     "bugs": frozenset({"Symptom"}),
@@ -37,11 +37,11 @@ _GUIDANCE = {
     "specs": frozenset[str](),
     "topics": frozenset[str](),
 }
-"""Sections of each category that give instructions, and so claim nothing about a run."""
+"""Sections of each category that contain instructions, not claims about a run."""
 
 
 def check_claims(text: PageText) -> Iterator[Finding]:
-    """Yield people's claims that have no source, neither in their paragraph nor for the whole section."""
+    """Yield people's claims without a source, either in the same paragraph or for the whole section."""
     paragraphs = list(_paragraphs(text))
     covered = {
         lines[0].section for lines in paragraphs if len(lines) == 1 and _ONLY_CITED.fullmatch(lines[0].text.strip())
@@ -61,16 +61,16 @@ def check_sources(text: PageText, archive: Archive, tasks: Path) -> Iterator[Fin
     for line in text.people:
         for task in _SOURCE.findall(line.text):
             if archive.record(task) is None and not _is_foreign_file(tasks, task):
-                yield Finding(text.listed.path, line.number, "unknown_source", f"there is no run {task}")
+                yield Finding(text.listed.path, line.number, "unknown_source", f"no run {task} is on record")
 
 
 def _is_foreign_file(tasks: Path, name: str) -> bool:
-    """Tell whether the folder of records has a file of this name from another program; pages may cite such a file."""
+    """Return whether another program's file of this name is in the folder of records; pages may cite it."""
     return any((tasks / f"{name}{ending}").is_file() for ending in (".yaml", ".yml")) if ".." not in name else False
 
 
 def _paragraphs(text: PageText) -> Iterator[list[PageLine]]:
-    """Yield the paragraphs of prose on a page; each list item is a paragraph of its own."""
+    """Yield the paragraphs of prose on a page; each list item is a separate paragraph."""
     found: list[PageLine] = []
     for line in text.people:
         prose = bool(line.text.strip()) and not _NO_PROSE.match(line.text)

@@ -1,7 +1,7 @@
-"""Rolls up old records: one file per month with the same records, byte for byte, sorted by id.
+"""Rolls up old records into one file per month that contains the same records, byte for byte, sorted by id.
 
-The monthly file is on disk before the first single file is removed. If the process is killed in between, some records
-exist twice but still count once. A file that is not a readable record stays where it is.
+The monthly file is written to disk before any single file is removed. If the process is killed in between, some records
+exist twice but are counted once. Files that are not readable records are left in place.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Compacted(Struct, frozen=True, kw_only=True):
 def compact(
     layout: Layout, *, older_than_days: int = DAYS, today: date | None = None, lock_timeout: float = TIMEOUT_S
 ) -> Compacted:
-    """Roll up the records of each month that ended long enough ago; no number in the wiki changes.
+    """Roll up the records of old months. Counts in the wiki do not change.
 
     Args:
         layout: Where the wiki is.
-        older_than_days: A month is rolled up if its last day is more than this many days ago.
-        today: The day that ages are counted from; today in UTC if None.
-        lock_timeout: Seconds to wait for another process that writes.
+        older_than_days: Minimum age of a month's last day, exclusive.
+        today: The current day, by default today in UTC.
+        lock_timeout: Seconds to wait for the lock.
 
     Raises:
         WikiError: A file could not be written, or the lock could not be taken.
@@ -97,8 +97,8 @@ def _roll_up(folder: Path, tasks: Path, result: Compacted) -> None:
             reason = (
                 problems[0]
                 if problems
-                else f"{place}/{path.name}: it does not hold exactly one record, or {place}.yaml has another version of"
-                " the record"
+                else f"{place}/{path.name}: it does not contain exactly one record, or {place}.yaml has another"
+                f" version of the record"
             )
             result.left.append(reason)
             continue

@@ -1,4 +1,4 @@
-"""Accepts text that a model wrote: a lesson on a page, or the shortened lessons of a page."""
+"""Accepts text written by a model: a lesson on a page, or the shortened lessons of a page."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ def accept(layout: Layout, proposal: Proposal, by: str) -> str:
 
     Args:
         layout: Where the wiki is.
-        proposal: The proposal. Its target is a lesson (`topics/gotchas#0123abcd`), or a page whose lessons it replaces.
+        proposal: The proposal. Its target is a lesson (`topics/gotchas#0123abcd`) or, to replace all its lessons, a
+            page.
         by: The person.
 
     Raises:
-        ReviewError: The target is gone, or has changed since the proposal was made.
+        ReviewError: The target was removed or changed after the proposal was made.
         WikiError: The wiki cannot be written.
     """
     address, _, lesson_id = proposal.target.partition("#")
@@ -56,7 +57,7 @@ def accept(layout: Layout, proposal: Proposal, by: str) -> str:
 
 
 def _close_others(layout: Layout, accepted: Proposal, present: set[str], by: str) -> None:
-    """Reject pending proposals about lessons that are gone from the accepted text of their page."""
+    """Reject pending proposals for lessons that the accepted text no longer contains."""
     queue = ReviewQueue(layout)
     for each in queue.pending():
         if each.kind == "compiled" and each.target.startswith(f"{accepted.target}#") and each.target not in present:
@@ -64,7 +65,7 @@ def _close_others(layout: Layout, accepted: Proposal, present: set[str], by: str
 
 
 def reject(layout: Layout, proposal: Proposal, by: str) -> None:
-    """Mark the lesson of a rejected proposal as superseded; if the target is a page, leave the page as it is.
+    """Mark the lesson of a rejected proposal as superseded. If the target is a page, do nothing.
 
     Raises:
         WikiError: The wiki cannot be written.
@@ -90,7 +91,7 @@ def reject(layout: Layout, proposal: Proposal, by: str) -> None:
 
 
 def _accepted(present: list[Lesson], lesson_id: str, given: list[Lesson]) -> list[Lesson]:
-    """Return the lessons of a page, one of them replaced by the text that the person accepted.
+    """Return the lessons of a page, with one of them replaced by the accepted text.
 
     Raises:
         ReviewError: The page no longer has this lesson.

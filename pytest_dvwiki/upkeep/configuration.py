@@ -1,4 +1,4 @@
-"""Checks the files that people write beside the pages: `schema.yaml`, `waivers.yaml` and pattern files."""
+"""Checks the configuration files that people write: `schema.yaml`, `waivers.yaml` and pattern files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PLACE = re.compile(r"(?::(?P<line>\d+))?: (?P<text>.*)", re.DOTALL)
 def check_configuration(layout: Layout) -> Iterator[Finding]:
     """Yield unknown keys and invalid values.
 
-    `project.yaml` is not checked here, because it was already checked when it was read to find the wiki.
+    `project.yaml` is not checked here, because it is checked whenever it is read.
     """
     try:
         load_schema(layout.wiki)
@@ -42,7 +42,7 @@ def check_configuration(layout: Layout) -> Iterator[Finding]:
 
 
 def _finding(layout: Layout, file: Path, message: str) -> Finding:
-    """Return a finding made from an error message, which has the file's path, maybe a line number, and the error."""
+    """Return a finding from an error message of the form path, line number (optional), error."""
     place = _PLACE.fullmatch(message.removeprefix(str(file)))
     line, text = (int(place["line"] or 0), place["text"]) if place else (0, message)
     return Finding(os.path.relpath(file, layout.wiki), line, "configuration", text)

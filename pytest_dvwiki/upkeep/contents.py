@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 _INDEXED = re.compile(r"^\| \[[^\]]*\]\(([^)]+\.md)\)", re.MULTILINE)
 _ROW = re.compile(r"\| \[[^\]]*\]\((?P<file>[^)]+\.md)\) \| (?P<cells>.*) \|")
 _PEOPLES_COLUMNS = {"bugs": {0, 1, 4}, "patterns": set[int](), "coverage": {0, 1, 2}, "specs": {0, 1}, "topics": {0, 1}}
-"""Maps each category to the table columns that depend on keys people edit; column 0 is the one after the page name."""
+"""Maps each category to the table columns with values that people edit; column 0 follows the page name."""
 
 
 def check_index(wiki: Path, page_cache: PageCache) -> Iterator[Finding]:
-    """Yield the pages that `index.md` does not list, and the listed pages that do not exist."""
+    """Yield pages missing from `index.md`, and entries of `index.md` without a page."""
     try:
         text = outside.read(wiki, "index.md").decode("utf-8", "replace")
     except OSError:
@@ -40,12 +40,12 @@ def check_index(wiki: Path, page_cache: PageCache) -> Iterator[Finding]:
 
 
 def rows_behind(wiki: Path, path: str, expected: bytes) -> list[Finding]:
-    """Return the pages whose rows in an index file only lag behind people's edits; none if the file differs otherwise.
+    """Return the pages whose rows in an index file lack people's latest edits; empty if the file differs in other ways.
 
     Args:
         wiki: The folder of the wiki.
         path: The index file, relative to the wiki.
-        expected: The content that the index file should have, made from the current pages.
+        expected: The content of the index file if built from the current pages.
     """
     try:
         present = outside.read(wiki, path).decode("utf-8", "replace")

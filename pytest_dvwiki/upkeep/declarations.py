@@ -1,8 +1,8 @@
-"""The names that a source file declares, which citations on pages may use.
+"""Finds the names that a source file declares; citations on pages may use them.
 
-Python is parsed. SystemVerilog and Verilog are parsed by pyslang if it is installed. VHDL, and code that pyslang cannot
-read or skips (the other branch of an `ifdef`), is searched for declarations: a name counts wherever a declaration could
-be, outside comments and strings. In doubt, a name counts as declared, so that no existing name is reported as gone.
+Python is parsed. SystemVerilog and Verilog are parsed by pyslang if it is installed. VHDL, and code that pyslang skips
+(inactive branches of an `ifdef`) or cannot parse, is searched for names outside comments and strings where a
+declaration is possible. In doubt, a name is included, so that existing names are not reported as missing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DEFINED = re.compile(r"^[ \t]*`define[ \t]+([A-Za-z_]\w*)", re.MULTILINE)
 _BEFORE_A_USE = frozenset(".`@=+-*/%&|^~!<>?") | {
     *("assign", "disable", "else", "extends", "iff", "import", "inside", "negedge", "posedge", "return", "wait"),
 }
-"""Tokens that can precede the use of a name, but never its declaration."""
+"""Tokens that can precede a reference to a name, but never its declaration."""
 _REFERENCES = frozenset(
     {
         "CheckerInstantiationSyntax",
@@ -47,12 +47,12 @@ _REFERENCES = frozenset(
 )
 """Node types of pyslang's tree whose identifiers refer to declarations; all other nodes declare their identifiers."""
 _NAMED = frozenset({"ConstraintDeclarationSyntax", "ConstraintPrototypeSyntax", "FunctionPrototypeSyntax"})
-"""Node types of pyslang's tree that hold the declared name in a node of its own."""
+"""Node types of pyslang's tree whose declared name is a child node."""
 
 
 @cache
 def declared_names(file: Path, _mtime_ns: int) -> frozenset[str] | None:
-    """Return the names that a file declares, in lower case; None if the file cannot be read or parsed.
+    """Return the names that a file declares, in lower case, or None if the file cannot be read or parsed.
 
     The modification time is part of the cache key.
     """
@@ -87,7 +87,7 @@ def _of_hdl(source: str, suffix: str) -> set[str]:
 
 
 def _by_declarations(code: str) -> Iterator[str]:
-    """Yield each name that stands where a declaration could be, in code without comments."""
+    """Yield each name at a position where a declaration is possible, in code without comments."""
     tokens = ["", "", "", *(token[0] for token in _TOKEN.finditer(code)), ""]
     for dot, _, before, word, behind in zip(*(tokens[offset:] for offset in range(5)), strict=False):
         # `.port(net)` uses a net that is declared elsewhere.
@@ -97,7 +97,7 @@ def _by_declarations(code: str) -> Iterator[str]:
 
 
 def _by_parser(source: str) -> set[str] | None:
-    """Return the names that the code declares, according to pyslang; None if pyslang is missing or cannot read it."""
+    """Return the names declared in the code, or None if pyslang is missing or cannot parse it."""
     try:
         syntax: Any = importlib.import_module("pyslang.syntax")
         parsing: Any = importlib.import_module("pyslang.parsing")
@@ -113,7 +113,7 @@ def _by_parser(source: str) -> set[str] | None:
 
 
 def _of_node(node: Any, parsing: Any) -> Iterator[str]:
-    """Yield the names that a node of pyslang's tree declares, and possible declarations in skipped `ifdef` branches."""
+    """Yield the names declared by a node of pyslang's tree, and names possibly declared in skipped `ifdef` branches."""
     kind = type(node).__name__
     if kind in _NAMED:
         name = node.name

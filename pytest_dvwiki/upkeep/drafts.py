@@ -1,4 +1,4 @@
-"""Accepts a draft check, and so turns the draft into a check."""
+"""Accepts a draft of a check: the draft becomes a check."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def version(path: Path) -> str:
-    """Return the version of a file: 12 hex digits of its hash; empty if the file does not exist."""
+    """Return the version of a file: 12 hex digits of its hash, or an empty string if the file does not exist."""
     try:
         return hashlib.sha256(reading.read_bytes(path)).hexdigest()[:12]
     except FileNotFoundError:
@@ -28,11 +28,11 @@ def version(path: Path) -> str:
 
 
 def accept(layout: Layout, proposal: Proposal, _: str) -> str:
-    """Turn a draft into a check: write its text, with people's edits, to the check's file.
+    """Write a draft, with people's edits, to the file of the check.
 
     Raises:
-        ReviewError: The draft is not a valid check, or the check has changed since the proposal, or both the draft's
-            file and the proposal were edited.
+        ReviewError: The draft is not a valid check, the check was changed after the proposal, or both the draft's file
+            and the proposal were edited.
         WikiError: The check cannot be written.
     """
     check = layout.root / proposal.target

@@ -1,6 +1,6 @@
-"""Drift: citations of code, `rtl/fifo.sv:sync_fifo` or `tb/test_fifo.py:Scoreboard.check`, whose target is gone.
+"""Drift: finds citations of code that no longer exists, such as `rtl/fifo.sv:sync_fifo`.
 
-Only cases that leave no doubt count as drift: the file does not exist, or it does not declare the name.
+Only certain cases are reported: the file does not exist, or does not declare the name.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _WORD = re.compile(r"[A-Za-z_][\w$]*")
 _FILE = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:py|sv|svh|v|vh|vhd|vhdl))`")
 _NAME = re.compile(r"`([A-Za-z_]\w{4,})`")
 _NEAR = 80
-"""A name is looked up in files that are mentioned at most this many characters away from it."""
+"""Maximum distance, in characters, between a name and the file mention in which it is looked up."""
 _ALIKE = 0.75
 
 
 def check_drift(root: Path, text: PageText) -> Iterator[Finding]:
-    """Yield the citations in people's text whose file or name is gone."""
+    """Yield the citations in people's text that refer to a missing file or name."""
     for line in text.people:
         for path, name in _CITATION.findall(line.text):
             problem = _problem(root, path, name)
@@ -45,10 +45,10 @@ def check_drift(root: Path, text: PageText) -> Iterator[Finding]:
 
 
 def check_hints(root: Path, text: PageText) -> Iterator[Finding]:
-    """Yield names and files in people's prose that may be gone; these are guesses, and so only warnings.
+    """Yield warnings about names and files in people's prose that may be missing.
 
-    A file in backticks is reported if it is written with a folder and does not exist. A name in backticks is reported
-    if files are mentioned near it, and all of them lack the name but have a similar one.
+    A file in backticks is reported if its path has a folder and it does not exist. A name in backticks is reported if
+    files are mentioned near it and none of them has the name, but each has a similar one.
     """
     for line in text.people:
         files = [(found.start(), found[1]) for found in _FILE.finditer(line.text) if ".." not in found[1].split("/")]
@@ -69,7 +69,7 @@ def mark(layout: Layout, *, lock_timeout: float = TIMEOUT_S) -> list[str]:
 
     Args:
         layout: Where the wiki is.
-        lock_timeout: Seconds to wait for another process that writes.
+        lock_timeout: Seconds to wait for the lock.
 
     Returns:
         The changed pages, relative to the wiki.
@@ -97,7 +97,7 @@ def _problem(root: Path, path: str, name: str) -> str | None:
         return f"{path} does not exist"
     if name.isdigit():
         lines = _source(file).count("\n") + 1
-        return None if int(name) <= lines else f"{path} has only {lines} lines, so there is no line {name}"
+        return None if int(name) <= lines else f"{path} has only {lines} lines; there is no line {name}"
     names = declared_names(file, file.stat().st_mtime_ns)
     if names is None or all(part.lower() in names for part in name.split(".")):
         return None
@@ -105,7 +105,7 @@ def _problem(root: Path, path: str, name: str) -> str | None:
 
 
 def _like(file: Path, name: str) -> str:
-    """Return the word in a file that is most similar to a missing name; empty if the name is there, or none similar."""
+    """Return the word in a file most similar to a missing name; empty if the file has the name or no similar word."""
     words = set(_WORD.findall(_source(file)))
     if name in words:
         return ""

@@ -1,4 +1,4 @@
-"""Findings that follow from another finding: only the finding that explains them is reported."""
+"""Drops findings that are only consequences of other findings."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _CAUSES: dict[Kind, frozenset[Kind]] = {
     "index_behind": frozenset({"conflict", "unreadable"}),
     "record_changed": frozenset({"outdated"}),
 }
-"""Maps each kind of finding to the kinds that explain it if both are found in the same place."""
+"""Maps each kind of finding to the kinds that explain it if they are found in the same file."""
 
 
 def without_explained(found: Collection[Finding]) -> list[Finding]:
-    """Return the findings that no other finding explains; once these are settled, the other findings disappear."""
+    """Return the findings that are not explained by another finding; fixing these also removes the explained ones."""
     kinds_in: dict[str, set[Kind]] = {}
     for finding in found:
         kinds_in.setdefault(_place(finding), set()).add(finding.kind)
     is_listed = not any(finding.kind in {"orphan", "missing"} for finding in found)
 
     def is_explained(finding: Finding) -> bool:
-        """Tell whether another finding is the reason for this one."""
+        """Return whether another finding is the reason for this one."""
         kinds = kinds_in[_place(finding)]
         if finding.kind == "outdated" and finding.page in FILES and not is_listed:
             return True
@@ -45,6 +45,6 @@ def without_explained(found: Collection[Finding]) -> list[Finding]:
 
 
 def _place(finding: Finding) -> str:
-    """Return the page of a finding; for a record, its month, because a roll-up may move it into the monthly file."""
+    """Return the page of a finding; for a record, the month's path, because a roll-up may have moved the record."""
     found = _RECORD.match(finding.page)
     return found[0] if found else finding.page

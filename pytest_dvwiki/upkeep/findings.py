@@ -34,7 +34,7 @@ Kind = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 BUILD = "run `dvwiki build`"
 RESTORE = "run `dvwiki build --restore`, which recreates the page"
-"""The remedy if text that dvwiki wrote links to a page that somebody deleted."""
+"""The remedy for links from derived content to a deleted page."""
 REMEDIES: dict[Kind, str] = {
     "orphan": BUILD,
     "missing": BUILD,
@@ -44,24 +44,24 @@ REMEDIES: dict[Kind, str] = {
     "unreviewed": "set `status` and `type` to what you found",
     "uncited": "end the claim with (source: tasks/{task_id}.yaml | log: {file}:{line})",
     "unknown_source": "cite a run that is on record",
-    "schema": "set the key to one of the values named",
-    "configuration": "correct the entry; until then it has no effect",
+    "schema": "set the key to one of the allowed values",
+    "configuration": "correct the entry; it has no effect until it is valid",
     "duplicate_cause": BUILD,
-    "near_duplicate": "merge them if they are one cause, otherwise name the other page in `distinct_from`",
+    "near_duplicate": "merge them if they have the same cause; otherwise list the other page in `distinct_from`",
     "unreadable": "correct the frontmatter",
     "left_alone": "correct it, or restore the page from git, then run `dvwiki build`",
     "conflict": "resolve it by hand, then run `dvwiki build`",
-    "drift": "cite the place to which the code moved, or remove the citation",
+    "drift": "cite the code's new location, or remove the citation",
     "drift_hint": "check whether the text still holds",
-    "log_changed": "put the line back: lines are only added to log.md",
-    "record_changed": "put the record back as it was: `git checkout COMMIT^ -- FILE`",
+    "log_changed": "restore the line; log.md is append-only",
+    "record_changed": "restore the record: `git checkout COMMIT^ -- FILE`",
     "calibration": "give the pattern another `origin` in .agent/patterns, or correct a page whose `type` is wrong",
     "outdated": BUILD,
     "index_behind": BUILD,
 }
 """Maps each kind to its default remedy, for findings without a remedy of their own."""
 WARNINGS: frozenset[Kind] = frozenset({"unseen", "drift_hint", "near_duplicate", "index_behind"})
-"""Kinds that do not make the check fail: they are worth a look, but nothing is certainly wrong."""
+"""Kinds that are only reported as warnings; they do not make the check fail."""
 
 
 class Finding(Struct, frozen=True, order=True):
@@ -75,7 +75,7 @@ class Finding(Struct, frozen=True, order=True):
     text: str
     """What is wrong, in one line."""
     remedy: str = ""
-    """What to do about the problem; if empty, the default remedy of its kind is used."""
+    """How to fix the problem; if empty, the default remedy of its kind is used."""
 
     def __post_init__(self) -> None:
         if not self.remedy:
@@ -83,10 +83,10 @@ class Finding(Struct, frozen=True, order=True):
 
     @property
     def is_settled_by_build(self) -> bool:
-        """Tell whether `dvwiki build` fixes the problem without a person's decision."""
+        """Return whether `dvwiki build` fixes the problem without further decisions."""
         return self.remedy == BUILD
 
     @property
     def is_warning(self) -> bool:
-        """Tell whether the finding is only a hint, which does not make the check fail."""
+        """Return whether the finding is only a warning."""
         return self.kind in WARNINGS

@@ -1,4 +1,4 @@
-"""Checks git's history: lines of `log.md` and records must never be changed."""
+"""Checks in git's history that no record and no line of `log.md` was changed or removed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TIMEOUT_S = 60.0
 
 
 def check_log(layout: Layout) -> Iterator[Finding]:
-    """Yield each commit that removed lines from `log.md`, if they are still missing, and uncommitted removals.
+    """Yield each commit that removed lines from `log.md`, unless they were restored, and uncommitted removals.
 
     Merge commits are ignored.
     """
@@ -47,7 +47,7 @@ def check_log(layout: Layout) -> Iterator[Finding]:
 
 
 def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
-    """Yield the records that were changed, and those that were removed without being in a monthly file."""
+    """Yield records that were changed, or that were removed without having been rolled up."""
     tasks = str(layout.tasks)
     committed = _git(layout, "log", "--no-merges", "--format=commit %h", *_CHANGED, "--", tasks)
     now = _git(layout, "diff", *_CHANGED, "HEAD", "--", tasks)
@@ -65,8 +65,9 @@ def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
         if what == "M" and _is_as_in(layout, was, file):
             continue
         who = f"commit {commit}" if commit else "an uncommitted change"
-        did = "changed it, but records never change" if what == "M" else "removed it, and no monthly file holds it"
-        back = f"put it back: `git checkout {was} -- {os.path.relpath(file, layout.root)}`"
+        did = "changed it, but records must not change" if what == "M" else "removed it, and no monthly file"
+        " contains it"
+        back = f"restore it: `git checkout {was} -- {os.path.relpath(file, layout.root)}`"
         yield Finding(f"../tasks/{place}", 0, "record_changed", f"{who} {did}", back)
 
 
@@ -82,7 +83,7 @@ def _by_commit(committed: str | None, now: str | None) -> Iterator[tuple[str, st
 
 
 def _is_as_in(layout: Layout, commit: str, file: Path) -> bool:
-    """Tell whether a file has the same content as in a commit."""
+    """Return whether a file has the same content as in a commit."""
     was = _git(layout, "rev-parse", f"{commit}:./{os.path.relpath(file, layout.root)}")
     return was is not None and was == _git(layout, "hash-object", "--", str(file))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check_lessons(text: PageText) -> Iterator[Finding]:
-    """Yield ids that several lessons share, and links to lessons that do not exist or do not link back."""
+    """Yield ids used by several lessons, and links to lessons that do not exist or lack the link back."""
     if text.listed.category not in {"topics", "patterns"}:
         return
     found = topic.lessons(text.raw)

@@ -25,7 +25,7 @@ _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/")
 
 
 def check_links(wiki: Path, text: PageText, page_cache: PageCache) -> Iterator[Finding]:
-    """Yield a page's links whose file or heading does not exist; links that lead out of the project are skipped."""
+    """Yield links to files or headings that do not exist; links to locations outside the project are skipped."""
 
     @cache
     def anchors(path: str) -> frozenset[str]:
@@ -61,7 +61,7 @@ def _problem(wiki: Path, folder: PurePosixPath, own: str, path: str) -> str | No
 
 
 def _moved(page_cache: PageCache, path: str) -> str:
-    """Return a hint on which page now documents the cause of a missing bug page; empty if unknown."""
+    """Return a hint on the page that now documents the cause of a missing bug page; empty if unknown."""
     category, _, name = path.rpartition("/")
     found = page_cache.causes.formerly_named(name.removesuffix(".md")) if category == "bugs" else []
     return f"; its cause is now documented in {found[0].path}" if found else ""

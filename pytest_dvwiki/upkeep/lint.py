@@ -1,4 +1,4 @@
-"""All checks of a wiki, and the report about them."""
+"""Runs the checks of a wiki, and reports the findings."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ class WikiLintService:
         self.config = wiki_config
 
     async def run(self, depth: Depth = "quick") -> LintReport:
-        """Check the wiki in a thread; an error is logged, not raised, and the report asks for human review.
+        """Check the wiki in a thread. Errors are logged, not raised; the report then asks for human review.
 
         Args:
-            depth: `quick` checks the index and the frontmatter of the pages; `full` also reads their text, the history
+            depth: `quick` checks the index and the frontmatter of pages; `full` also checks their text, the history
                 in git, and the derived content.
         """
         try:
@@ -96,7 +96,7 @@ class LintResult(Struct, frozen=True):
     findings: list[Finding] = field(default_factory=list)
     """All findings, sorted by file and line."""
     deciles: tuple[calibration.Decile, ...] = ()
-    """Confidence of verdicts compared with people's decisions; empty after a quick check, or with too few decisions."""
+    """Confidence of verdicts compared with people's decisions; empty after a quick check or with too few decisions."""
 
 
 def lint(layout: Layout, depth: Depth = "quick") -> list[Finding]:
@@ -105,7 +105,7 @@ def lint(layout: Layout, depth: Depth = "quick") -> list[Finding]:
 
 
 def check(layout: Layout, depth: Depth = "quick") -> LintResult:
-    """Run the quick checks, or all of them; a wiki that does not exist has no findings.
+    """Run the quick checks, or all checks. Without a wiki there are no findings.
 
     Raises:
         WikiError: The caches or the pages could not be read.
@@ -153,11 +153,11 @@ def _full(layout: Layout, page_cache: PageCache, archive: Archive) -> Iterator[F
 
 
 def _derived(layout: Layout, expected: Mapping[str, bytes]) -> Iterator[Finding]:
-    """Yield the derived content that `dvwiki build` would change, and the files that it cannot write or read.
+    """Yield derived content that is out of date, and files that `dvwiki build` cannot read or write.
 
     Args:
         layout: Where the wiki is.
-        expected: The content that the index files should have, made from the current pages.
+        expected: The content of the index files if built from the current pages.
     """
     built = build(layout, check=True)
     for path in built.changed:
@@ -171,11 +171,11 @@ def _derived(layout: Layout, expected: Mapping[str, bytes]) -> Iterator[Finding]
     for problem in chain.from_iterable(text.split("\n") for text in built.problems):
         place = _PLACE_OF_PROBLEM.match(problem)
         file, line, text = (place["file"], int(place["line"] or 0), place["text"]) if place else ("", 0, problem)
-        yield Finding(f"../tasks/{file}".rstrip("/"), line, "unreadable", text, "put the record back as git has it")
+        yield Finding(f"../tasks/{file}".rstrip("/"), line, "unreadable", text, "restore the record from git")
 
 
 def report(findings: list[Finding]) -> LintReport:
-    """Return the findings in the form that the specification asks for."""
+    """Convert the findings into the report defined by the specification."""
 
     def of(kind: str) -> list[Finding]:
         return [finding for finding in findings if finding.kind == kind]

@@ -1,4 +1,4 @@
-"""Looks up pages and causes by names that people type; its errors suggest similar names."""
+"""Looks up pages and causes by the names that people type, and suggests similar names in errors."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SHORTEST = 4
 _DIGITS = re.compile(rf"[0-9a-f]{{{SHORTEST},12}}")
 SHOWN = 3
 _NEAR = 0.7
-"""Minimum similarity of a suggested name; it is high because many page names begin alike."""
+"""Minimum similarity of a suggested name. It is high because many page names begin with the same characters."""
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")
 
 
 def commit_called(settings: Settings, digits: str) -> str:
-    """Return the first 12 digits of the commit whose hash begins with the given digits.
+    """Return the first 12 digits of a commit's hash, given at least seven.
 
     Raises:
         LookupError: There are too few digits, or git knows no such commit.
@@ -41,7 +41,7 @@ def commit_called(settings: Settings, digits: str) -> str:
 
 
 def pages_called(page_cache: PageCache, name: str, categories: Sequence[str] = CATEGORIES) -> list[PageSummary]:
-    """Return the page with a name; else the bug pages that keep the cause of a page that once had this name.
+    """Return the page with the given name, or else the bug pages for the cause of a page that once had the name.
 
     Args:
         page_cache: The pages.
@@ -57,11 +57,11 @@ def pages_called(page_cache: PageCache, name: str, categories: Sequence[str] = C
 
 
 def page_named(page_cache: PageCache, name: str) -> PageSummary:
-    """Return the page that a person named.
+    """Return the page that a name refers to.
 
     Args:
         page_cache: The pages.
-        name: A page's current or former name, its path, or the first digits or all of its cause's fingerprint.
+        name: A page's current or former name, its path, or its cause's fingerprint (or the first digits of it).
 
     Raises:
         MergeError: No page matches, or several do.
@@ -87,7 +87,7 @@ def page_named(page_cache: PageCache, name: str) -> PageSummary:
 
 
 def cause_named(archive: Archive, page_cache: PageCache, name: str) -> str:
-    """Return the fingerprint of the cause that a person named by its page, or by the fingerprint's first digits.
+    """Return the fingerprint of a cause, given its page or the fingerprint's first digits.
 
     Raises:
         MergeError: No cause matches, or several do.
@@ -100,7 +100,7 @@ def cause_named(archive: Archive, page_cache: PageCache, name: str) -> str:
     page = page_named(page_cache, name)
     own = page.cause
     if page.category != "bugs" or not own:
-        raise MergeError(f"{page.path} is not the page of a cause; name a bug page or a fingerprint")
+        raise MergeError(f"{page.path} is not the page of a cause; give a bug page or a fingerprint")
     return own
 
 

@@ -1,4 +1,4 @@
-"""A page as the checks read it: all of its lines, and those that people wrote."""
+"""A page as read by the checks: all lines, and the lines written by people."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PageLine(Struct, frozen=True):
     section: str
     """Text of the nearest heading above the line, or of the line itself if it is a heading."""
     in_region: bool
-    """True if the line is inside a region, which dvwiki writes."""
+    """Whether the line is in a region, which only dvwiki writes."""
 
 
 class PageText(Struct, frozen=True, dict=True):
@@ -41,7 +41,10 @@ class PageText(Struct, frozen=True, dict=True):
 
     @classmethod
     def read(cls, wiki: Path, listed: PageSummary) -> PageText:
-        """Read a page of a wiki; the text is empty if the page cannot be read, or is a link that leads out."""
+        """Read a page of a wiki.
+
+        The text is empty if the page cannot be read, or is a symlink to a file outside the wiki.
+        """
         try:
             raw = outside.read(wiki, listed.path).decode("utf-8", "replace")
         except OSError:
@@ -55,7 +58,7 @@ class PageText(Struct, frozen=True, dict=True):
 
     @cached_property
     def people(self) -> tuple[PageLine, ...]:
-        """Return the lines that people wrote: all lines outside comments and regions."""
+        """Return the lines written by people: those outside comments and regions."""
         found: list[PageLine] = []
         in_comment = False
         for line in self.lines:
@@ -78,7 +81,7 @@ class PageText(Struct, frozen=True, dict=True):
 
 
 def without_code(text: str) -> str:
-    """Return a line with its code spans replaced by spaces; all other characters keep their positions."""
+    """Return a line with its code spans blanked out, so that all other characters keep their positions."""
     return _CODE.sub(lambda span: " " * len(span[0]), text)
 
 

@@ -1,4 +1,4 @@
-"""Reclassifies the archive with the current patterns: `triage` judges, and `wiki` writes the verdicts."""
+"""Reclassifies the archive with the current patterns: `triage` decides, and `wiki` writes the verdicts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def reclassify_all(settings: Settings) -> Reclassified:
-    """Judge again all failures whose verdicts come from other patterns or fingerprint versions.
+    """Reclassify all failures with verdicts from other patterns or fingerprint versions.
 
     The next build updates the pages.
 
     Raises:
-        PatternError: A pattern of the project is invalid; without this pattern, causes could lose their names.
+        PatternError: A pattern of the project is invalid; continuing without it could leave causes unclassified.
         WikiError: The verdicts could not be written, or the lock could not be taken.
     """
     registry = load_registry(sorted(settings.layout.patterns.glob("*.yaml")))

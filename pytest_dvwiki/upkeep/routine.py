@@ -1,4 +1,4 @@
-"""Checks the wiki in test sessions: usually with a quick check, and at intervals with a full one."""
+"""Checks the wiki in test sessions: a quick check as a rule, a full check at intervals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _COUNT = "sessions"
 _MOST_PAGES = 1000
-"""Above this number of pages, only `dvwiki lint` makes full checks, so that no test session waits for one."""
+"""With more pages than this, sessions run no full checks, because these take too long."""
 
 
 class SessionCheck(Struct, frozen=True):
@@ -34,11 +34,11 @@ class SessionCheck(Struct, frozen=True):
     findings: tuple[Finding, ...]
 
     def remark(self, *, was_written: bool) -> str | None:
-        """Return one line on what is still wrong; None if nothing is.
+        """Return one line about the remaining findings, or None if there are none.
 
         Args:
-            was_written: True if the session has been archived since the check. This fixes some of the findings that
-                `dvwiki build` would fix, so these are checked again.
+            was_written: Whether the session was archived after the check. Archiving can fix findings that `dvwiki
+                build` would fix, so they are checked again.
 
         Raises:
             WikiError: The wiki could not be read.
@@ -61,7 +61,7 @@ def check_session(settings: Settings) -> SessionCheck | None:
     """Run the check that is due in this session, if any.
 
     Returns:
-        The findings that are not warnings; None if there are no such findings, no wiki, or no check is due.
+        The findings other than warnings. None if there are none, if there is no wiki, or if no check is due.
 
     Raises:
         WikiError: The wiki could not be read.
@@ -81,7 +81,7 @@ def check_session(settings: Settings) -> SessionCheck | None:
 
 
 def _session(path: Path) -> int:
-    """Count this session in a disposable file, and return the session's number, from 1."""
+    """Return the number of this session, from 1, counted in a disposable file."""
     try:
         number = int(reading.read_bytes(path)) + 1
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Checks for bugs that nobody has reviewed for a long time, or that have not occurred for a long time."""
+"""Reports open bugs that were not reviewed, or did not occur, for a long time."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ UNSEEN_DAYS = 30
 
 
 def check_age(page_cache: PageCache, today: date | None = None) -> Iterator[Finding]:
-    """Yield one finding, the most serious one, for each open bug that is stale or was first or last seen long ago.
+    """Yield the most serious finding for each open bug that is stale, unreviewed or not seen for a long time.
 
     Args:
         page_cache: The pages.
-        today: The day that ages are counted from; today in UTC if None.
+        today: The current day, by default today in UTC.
     """
     today = today or runs.today()
     for page in page_cache.all("bugs"):
@@ -48,7 +48,7 @@ def check_age(page_cache: PageCache, today: date | None = None) -> Iterator[Find
         elif unseen > UNSEEN_DAYS:
             yield Finding(page.path, 0, "unseen", f"open, and {seen}")
         elif age > REVIEW_DAYS:
-            yield Finding(page.path, 0, "unreviewed", f"nobody has judged it for {age} days, {seen}")
+            yield Finding(page.path, 0, "unreviewed", f"not reviewed for {age} days, {seen}")
 
 
 def _day(page: PageSummary, key: str) -> date | None:

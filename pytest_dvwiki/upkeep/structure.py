@@ -34,7 +34,7 @@ _FIELDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def check_fields(page_cache: PageCache) -> Iterator[Finding]:
-    """Yield keys that are missing or have an invalid value, and pages whose frontmatter cannot be read."""
+    """Yield keys with a missing or invalid value, and pages with unreadable frontmatter."""
     for category in CATEGORIES:
         for page in page_cache.all(category):
             place = page.path
@@ -57,7 +57,10 @@ def _wrong_fields(page: PageSummary) -> Iterator[tuple[str, str]]:
 
 
 def check_supersession(page_cache: PageCache) -> Iterator[Finding]:
-    """Yield errors in merges: a page and its replacement must name each other, without a cycle and with a reason."""
+    """Yield errors in merges.
+
+    A page and its replacement must refer to each other. There must be a reason, and no cycle.
+    """
     bugs = {page.name: page for page in page_cache.all("bugs")}
     for page in bugs.values():
         place = page.path
@@ -72,11 +75,11 @@ def check_supersession(page_cache: PageCache) -> Iterator[Finding]:
                 place, 0, "schema", f"superseded_by: {page.leads_to} leads back to this page; remove one of the keys"
             )
         if page.text("superseded_by") and not page.text("superseded_reason"):
-            yield Finding(place, 0, "schema", "superseded_reason: has no value, although superseded_by has one")
+            yield Finding(place, 0, "schema", "superseded_reason: no value, but superseded_by has one")
 
 
 def _leads_back(page: PageSummary, bugs: Mapping[str, PageSummary]) -> bool:
-    """Tell whether the chain of pages that replace a page leads back to that page."""
+    """Return whether following the replacements of a page leads back to the page."""
     seen: set[str] = set()
     name = page.leads_to
     while name in bugs and name not in seen:
@@ -86,7 +89,7 @@ def _leads_back(page: PageSummary, bugs: Mapping[str, PageSummary]) -> bool:
 
 
 def _named(page: PageSummary, key: str) -> tuple[str, ...]:
-    """Return the page names under a page's key `supersedes` or `superseded_by`."""
+    """Return the page names in the key `supersedes` or `superseded_by` of a page."""
     return page.replaces if key == "supersedes" else (page.leads_to,) if page.leads_to else ()
 
 
@@ -99,7 +102,7 @@ def check_causes(page_cache: PageCache) -> Iterator[Finding]:
 
 
 def check_likeness(page_cache: PageCache, archive: Archive) -> Iterator[Finding]:
-    """Yield each bug page whose cause is similar to that of an older page; the finding names the oldest such page."""
+    """Yield each bug page that has a cause similar to an older page's; the finding gives the oldest such page."""
     for page in list(page_cache.all("bugs")):
         if page.problem or is_pointer(page) or not page.fingerprints():
             continue
@@ -110,7 +113,7 @@ def check_likeness(page_cache: PageCache, archive: Archive) -> Iterator[Finding]
 
 
 def check_conflicts(wiki: Path) -> Iterator[Finding]:
-    """Yield unsettled merge conflicts; `dvwiki build` settles the conflicts in derived content."""
+    """Yield unresolved merge conflicts. `dvwiki build` resolves those in derived content."""
     files = [path.name for path in wiki.glob("*.md")]
     files += [OWN[name] for name in CATEGORIES] + [path for name in CATEGORIES for path, _ in page_files(wiki, name)]
     for place in sorted(files):
@@ -120,9 +123,9 @@ def check_conflicts(wiki: Path) -> Iterator[Finding]:
             continue
         for line, is_people_s in conflicts.markers(data, OWNED.get(place.partition("/")[0], ())):
             if is_people_s and place not in FILES:
-                yield Finding(place, line, "conflict", "merge conflict in what people wrote")
+                yield Finding(place, line, "conflict", "merge conflict in people's text")
             else:
-                yield Finding(place, line, "conflict", "merge conflict in what dvwiki wrote", BUILD)
+                yield Finding(place, line, "conflict", "merge conflict in derived content", BUILD)
 
 
 def _line_of(problem: str) -> int:

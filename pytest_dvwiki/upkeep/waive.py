@@ -1,4 +1,4 @@
-"""Adds an entry to `waivers.yaml`; comments and layout stay as people wrote them."""
+"""Adds an entry to `waivers.yaml` without changing comments or layout."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     from pytest_dvwiki.settings import Layout
 
 _KEY = re.compile(r"^waivers:(?:[ \t]*(?:\[[ \t]*\]|null|~))?(?=[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
-"""Matches the key `waivers` without entries: alone on its line, or with an empty list."""
+"""Matches the key `waivers` without entries: no value, null, or an empty list."""
 
 
 def add(layout: Layout, match: Mapping[str, str], keys: Mapping[str, str], *, called: str, timeout: float) -> str:
     """Add a waiver to the project's `waivers.yaml`, and a line to the log.
 
     Args:
-        layout: Where the file and the wiki are.
+        layout: The project's folders.
         match: What the waiver matches.
         keys: The other keys of the waiver, without an id.
-        called: What to call the cause in the waiver's id and in the log.
+        called: Name of the cause for the waiver's id and the log.
         timeout: Seconds to wait for the lock.
 
     Returns:
         The id of the waiver.
 
     Raises:
-        WikiError: The file cannot be read, or cannot be edited without changing what people wrote.
+        WikiError: The file cannot be read, or cannot be edited without changing people's text.
     """
     path = layout.waivers
     with locked(layout.wiki, timeout):
@@ -59,16 +59,14 @@ def with_entry(text: str, entry: Mapping[str, str | Mapping[str, str]], name: st
     """Return the text of a waiver file with one more entry at the end of its list.
 
     Args:
-        text: The file.
+        text: The current text.
         entry: The keys of the entry.
-        name: The name of the file in messages.
+        name: The file name for messages.
 
     Raises:
         WikiError: The text is not YAML, or the entry cannot be added without changing anything else.
     """
-    refusal = WikiError(
-        f"{name}: no waiver was added, because that would change other lines; add it by hand: {dict(entry)}"
-    )
+    refusal = WikiError(f"{name}: no waiver was added, because other lines would change; add it by hand: {dict(entry)}")
     newline = "\r\n" if "\r\n" in text else "\n"
     try:
         before = load(text, name) or {}

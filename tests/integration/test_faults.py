@@ -103,7 +103,7 @@ def test_a_full_disk_keeps_the_failures_for_the_next_run(project: Path) -> None:
         check=False,
         timeout=120,
     )
-    assert "the disk is full; free some space; the failures are kept in" in " ".join(done.stdout.split())
+    assert "the disk is full; free some space; the failures are saved in" in " ".join(done.stdout.split())
     assert done.stdout.count("status 1\n") == 2
     assert failed(project) == ["test_a.py::test_bad"] * 2
 

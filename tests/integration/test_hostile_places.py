@@ -123,7 +123,7 @@ def test_a_file_system_that_cannot_be_written_costs_one_line(
     headline, told = _told(result)
     assert headline == "dvwiki: 1 cause, 1 new"
     assert told.startswith(f"dvwiki: the wiki was not written: cannot write {project}/.agent/wiki")
-    assert "put wiki_dir elsewhere; the failures are kept in " in told
+    assert "put wiki_dir elsewhere; the failures are saved in " in told
 
 
 @pytest.mark.skipif(not _works(*OTHER_USER, sys.executable, "-c", "pass"), reason="needs to become another user")
@@ -144,7 +144,7 @@ def test_a_user_without_home_and_name_in_the_checkout_of_another_one_has_a_run_a
     headline, told = _told(result)
     assert headline == "dvwiki: 1 cause, 1 new"
     assert told.startswith(f"dvwiki: the wiki was not written: cannot write {project}/.agent/wiki")
-    assert f"the failures are kept in {temporary}/dvwiki-12345-" in told
+    assert f"the failures are saved in {temporary}/dvwiki-12345-" in told
 
 
 @pytest.mark.skipif(not _works(*ALL_READ_ONLY), reason="needs to mount")

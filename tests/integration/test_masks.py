@@ -79,13 +79,17 @@ def test_hooks_are_called_one_after_the_other(project: Project) -> None:
     assert HIDDEN not in written(project)
 
 
-RAISED = "pytest_dvwiki_redact of *conftest.py raised ValueError: the texts*left out"
+RAISED = "pytest_dvwiki_redact of *conftest.py raised ValueError: the affected strings were dropped"
 
 
 @pytest.mark.parametrize(
     ("arguments", "body", "told"),
     [
-        ((), "return 7", "pytest_dvwiki_redact of *conftest.py gave int instead of text: the texts*left out"),
+        (
+            (),
+            "return 7",
+            "pytest_dvwiki_redact of *conftest.py returned int instead of str: the affected strings were dropped",
+        ),
         ((), "raise ValueError(text)", RAISED),
         (("-n", "1"), "raise ValueError(text)", RAISED),
     ],

@@ -114,7 +114,7 @@ def test_an_option_that_does_nothing_says_so_in_one_line(
     project.pytester.makepyfile("def test_it():\n    pass\n")
     result = project.pytester.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
     assert result.ret == pytest.ExitCode.OK
-    line = f"dvwiki is off, so nothing was captured or archived; give --dvwiki along with {said}"
+    line = f"dvwiki is off, so nothing was captured or archived; add --dvwiki to use {said}"
     assert [each for each in result.outlines if "dvwiki is off" in each] == ([line] if said else [])
 
 

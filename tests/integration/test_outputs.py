@@ -45,4 +45,4 @@ def test_a_run_makes_the_report(project: Project) -> None:
     (site / ".dvwiki-report.json").unlink()
     result = project.run("--dvwiki-html=build/report", in_process=True)
     assert result.ret == 1
-    assert re.search(r"making the report failed: .*holds something else; name a new or empty", str(result.stdout))
+    assert re.search(r"making the report failed: .*contains other files; give a new or empty", str(result.stdout))

@@ -28,7 +28,10 @@ def _socket(path: Path) -> None:
         (lambda path: path.symlink_to("/dev/zero"), "is a device; replace it with a regular file"),
         (Path.mkdir, "is a folder; replace it with a regular file"),
         (_socket, "cannot be read (no such device or address); check that it exists and can be read"),
-        (lambda path: path.symlink_to(path.name), "cannot be read (too many levels of symbolic links); the link leads"),
+        (
+            lambda path: path.symlink_to(path.name),
+            "cannot be read (too many levels of symbolic links); the symlink refers",
+        ),
         (lambda path: path.write_bytes(b"x" * 11), "is larger than 10 bytes; shorten or split it"),
     ],
 )
@@ -46,7 +49,7 @@ def test_a_link_to_a_file_is_read_and_a_dangling_one_is_told(tmp_path: Path) -> 
     (tmp_path / "b").symlink_to("a")
     assert read_text(tmp_path / "b") == "one\ntwo"
     (tmp_path / "c").symlink_to("d")
-    with pytest.raises(UnreadableError, match="c: is a link to a file that is not there; restore the file, or"):
+    with pytest.raises(UnreadableError, match="c: is a symlink to a missing file; restore the file, or"):
         read_bytes(tmp_path / "c")
     with pytest.raises(FileNotFoundError):
         read_bytes(tmp_path / "d")

@@ -36,11 +36,12 @@ def registry_of(
 
     Args:
         args: Parsed options, including those of `add_sources`.
-        first: Files or folders that come before all others.
-        problem: Receives a message for each invalid pattern, which is left out; by default it goes to standard error.
+        first: Files or folders that take precedence over all others.
+        problem: Called with a message for each invalid pattern, which is skipped. By default, messages go to
+            standard error.
 
     Raises:
-        UsageError: A pattern that the options give is invalid, or its file cannot be read.
+        UsageError: A pattern given by an option is invalid, or its file cannot be read.
     """
     from pytest_dvwiki.extensions import further_patterns  # noqa: PLC0415
     from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
@@ -60,5 +61,5 @@ def registry_of(
 
 
 def shown(text: str, root: Path) -> str:
-    """Return a text with paths inside the project made relative to its root."""
+    """Return the text with absolute paths inside the project made relative to its root."""
     return text.replace(f"{root}/", "")

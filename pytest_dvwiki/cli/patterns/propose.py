@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MIN_RUNS = 2
 _OCCURRENCES = 10
-"""Maximum number of runs of a cause whose texts are used."""
+"""Maximum number of runs of a cause from which messages are taken."""
 _WIDTH = 110
 _HEADER = """\
 # Proposals for .agent/patterns/, made from the records by `dvwiki patterns propose`. Review each one: give it an id,
@@ -40,20 +40,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=_MIN_RUNS,
         metavar="N",
-        help="only failures that were seen in at least this many runs (default %(default)s)",
+        help="only failures seen in at least this many runs (default %(default)s)",
     )
     add_sources(parser)
 
 
 class _Records(Struct, frozen=True):
-    """What proposals need to know about the causes on record."""
+    """The causes on record, as needed for proposals."""
 
     unknown: tuple[CauseHistory, ...]
     """Causes that no pattern in force matches, the most frequent first."""
     rare: int
     """Number of other causes that no pattern matches, seen in too few runs."""
     known: tuple[str, ...]
-    """First causes of all failures that a pattern matches."""
+    """First causes of all failures that match a pattern."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _proposals(archive: Archive, records: _Records, registry: Registry) -> Iterator[str]:
-    """Yield one text for each unknown cause: its pattern, or why there is none."""
+    """Yield one text for each unknown cause: the proposed pattern, or why there is none."""
     from pytest_dvwiki.patterns.propose import Cluster, NoPattern, propose  # noqa: PLC0415
 
     foreign = [example for pattern in registry for example in pattern.examples]

@@ -1,7 +1,6 @@
 """`dvwiki patterns test`: checks the examples and counterexamples of all patterns, and the project's sample logs.
 
-A sample is in `.agent/patterns/samples/PATTERN/`, named after the pattern that has to match it, or in
-`samples/passes/`, where nothing may match.
+A log in `.agent/patterns/samples/PATTERN/` must match that pattern. A log in `samples/passes/` must match no pattern.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="files or folders of patterns, to check as if they were in .agent/patterns",
+        help="pattern files or folders, checked as if they were in .agent/patterns",
     )
     add_sources(parser)
 

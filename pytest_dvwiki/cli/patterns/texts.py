@@ -1,4 +1,4 @@
-"""Reads the text given to a command: a file, or standard input."""
+"""Reads the input of a command from a file or from standard input."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_dvwiki.cli import UsageError
 
 
 def require_bare_name(name: str) -> None:
-    """Check that a file is plain text, judging by its name.
+    """Check by the file name that a file is plain text.
 
     Raises:
         UsageError: The file is compressed, or an archive.
@@ -21,7 +21,7 @@ def require_bare_name(name: str) -> None:
 
 
 def read_text(name: str) -> str:
-    """Return the text of a file, `-` for standard input, decoded and split into lines as logs are.
+    """Return the text of a file, or of standard input for `-`, decoded and split into lines as logs are.
 
     Raises:
         UsageError: The file cannot be read.

@@ -1,4 +1,4 @@
-"""`dvwiki patterns why`: which patterns match which lines of a log, which pattern won, and by which rule."""
+"""`dvwiki patterns why`: shows which patterns match which lines of a log, which pattern wins, and why."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class MatchedLine(Struct, frozen=True):
-    """A line of the text that at least one pattern matches."""
+    """A line of the log that at least one pattern matches."""
 
     line: int
     text: str
     pattern: str
-    """Id of the winning pattern, by the order of precedence."""
+    """Id of the pattern with the highest precedence."""
     tier: str
     note: str = ""
-    """Why the line stands out: it decides the verdict, is no failure, or is in a test that passed; empty otherwise."""
+    """Remark on the line: it decides the verdict, is no failure, or is in a passing test; empty for other lines."""
     further: tuple[str, ...] = ()
     """Ids of the other patterns that match the line, in order of precedence."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print which patterns match the text, and which one won."""
+    """Print which patterns match the log, and which one wins."""
     if args.limit < 0:
         raise UsageError(f"--limit {args.limit}: give 0 or more")
     from pytest_dvwiki.patterns.registry import REPLACEMENT, precedence  # noqa: PLC0415
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _hits(text: str, registry: Registry) -> list[Hit]:
-    """Return all messages that a pattern matches, including those that a benign pattern excludes."""
+    """Return all messages that match a pattern, including messages that a benign pattern would exclude."""
     from pytest_dvwiki.patterns.matcher import Matcher  # noqa: PLC0415
     from pytest_dvwiki.patterns.registry import Registry as Patterns  # noqa: PLC0415
 

@@ -22,21 +22,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         type=Path,
         metavar="ITEM",
-        help="file that says what to check: like the YAML file of a check, but without items",
+        help="YAML file that describes what to check: as the file of a check, but without items",
     )
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of items done at a time (default: 1)")
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="number of items processed in parallel (default: 1)"
+    )
     parser.add_argument("--output", type=Path, metavar="DIR", help="folder for the output (default: the item's folder)")
     parser.add_argument(
         "--debug",
         type=Path,
         metavar="DIR",
-        help="folder for the prompts, answers and results of the rounds (default: a hidden one in the output folder)",
+        help="folder for the prompts, answers and results of the rounds (default: a hidden folder in the output"
+        " folder)",
     )
     parser.add_argument(
         "--clean",
         type=float,
         metavar="DAYS",
-        help="first remove the rounds that have not been written to for this number of days",
+        help="first remove rounds not written to for this many days",
     )
     add_place(parser)
 
@@ -45,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
     """Make the specifications.
 
     Returns:
-        0 if all are done, 1 if one needs review, 2 for wrong input, 3 if no model could be reached. With several
-        specifications, the highest of these.
+        0 if all are done, 1 if any needs review, 2 for wrong input, 3 if no model could be reached. With several
+        specifications, the highest status.
     """
     from pytest_dvwiki.specs.generate import SpecGenerator  # noqa: PLC0415
     from pytest_dvwiki.specs.rounds import CACHE, clean  # noqa: PLC0415
@@ -64,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         for parent in dict.fromkeys([args.debug] if args.debug else [home / CACHE for home in homes]):
             print(f"removed {count(len(clean(parent, args.clean)), 'round folder')} from {parent}")
     elif not args.items:
-        raise UsageError("no ITEM is given; name the file of an item, or --clean DAYS")
+        raise UsageError("no ITEM given; give the file of an item, or --clean DAYS")
     results = generator.generate_all(args.items, args.output, jobs=args.jobs)
     for result in results:
         path = result.artifacts.get("itemspec_path")

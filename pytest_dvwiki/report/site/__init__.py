@@ -23,7 +23,7 @@ def make_site(layout: Layout, folder: Path) -> Made:
 
     Raises:
         MissingError: A package of the extra `report` is not installed.
-        WikiError: The folder holds something else, or cannot be written.
+        WikiError: The folder contains other files, or cannot be written.
     """
     try:
         from pytest_dvwiki.report.site.making import make  # noqa: PLC0415  # imports what the extra brings

@@ -1,8 +1,7 @@
 """Charts of values over runs, drawn by pygal as SVG elements of a page.
 
-The content security policy of the site forbids styles and scripts inside a page. Therefore the style that pygal puts
-into each picture is written once, as a file, with the colours of the page. The script of pygal is left out, and each
-shape has its value as a title.
+The content security policy of the site forbids inline styles and scripts. Therefore pygal's style for each chart is
+replaced by one style file with the colours of the page, and pygal's script by a title on each shape that has its value.
 """
 
 from __future__ import annotations
@@ -44,11 +43,11 @@ _STYLE = Style(
     value_colors=_COLOURS,
 )
 _MARKS = 5
-"""Number of labels on the horizontal axis."""
+"""Maximum number of labels on the horizontal axis."""
 
 
 class ChartRow(NamedTuple):
-    """The values at one place of the horizontal axis; None where there is no value."""
+    """The values at one position of the horizontal axis; None for a missing value."""
 
     label: str
     values: tuple[float | None, ...]
@@ -58,9 +57,9 @@ class Chart(Struct, frozen=True):
     """A chart of values over runs.
 
     Args:
-        key: Name of the chart's colours in the style of the site.
-        title: What the chart shows, in words.
-        series: The kinds of values, in words.
+        key: Selects the chart's colours in the style of the site.
+        title: The title of the chart.
+        series: The names of the series.
         rows: The values from left to right.
         unit: Appended to values. Percentages are drawn as a line on an axis up to 100, numbers as stacked columns.
     """
@@ -73,12 +72,12 @@ class Chart(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether all values are zero or unknown."""
+        """Return whether all values are zero or unknown."""
         return not any(value for row in self.rows for value in row.values)
 
     @property
     def svg(self) -> Markup:
-        """Return the picture as an element of a page."""
+        """Return the chart as an SVG element."""
         root = self.drawn()
         for child in [each for each in root if each.tag != "g"]:
             root.remove(child)
@@ -90,7 +89,7 @@ class Chart(Struct, frozen=True):
         return Markup(etree.tostring(root, encoding="unicode"))  # noqa: S704  # the library escapes
 
     def drawn(self) -> Element:
-        """Return the picture as the library makes it."""
+        """Return the chart as drawn by pygal."""
         options: dict[str, Any] = {
             "style": _STYLE,
             "css": ("file://style.css", "file://graph.css"),
@@ -127,19 +126,19 @@ class Chart(Struct, frozen=True):
 
     @property
     def _lowest(self) -> float:
-        """Return where the axis of percentages begins: at or below the lowest value, with room below 100."""
+        """Return the start of the percentage axis: a step at or below the lowest value, and less than 100."""
         lowest = min((value for row in self.rows for value in row.values if value is not None), default=0.0)
         step = 10 if lowest < 90 else 2  # noqa: PLR2004
         return max(0, min(100 - step, lowest // step * step))
 
 
 def _is_left_out(element: Element) -> bool:
-    """Tell whether an element of a picture only serves the library's script, or is a column without height."""
+    """Return whether to drop an SVG element: it is only needed by pygal's script, or is a column of height zero."""
     classes = element.get("class", "").split()
     return element.tag == "desc" or "tooltip-overlay" in classes or ("bar" in classes and element.find("title") is None)
 
 
 def styles() -> str:
-    """Return the library's styles for all charts of the site."""
+    """Return pygal's styles for all charts of the site."""
     root = Chart("", "", _COLOURS, (ChartRow("", (1.0,) * _MOST_SERIES),)).drawn()
     return str(root.findtext("defs/style")).replace(f"#{root.attrib['id']}", ".pygal-chart")

@@ -1,4 +1,4 @@
-"""The data of the site: the causes, grouped as in the wiki and summed up over all runs, and the runs' outcomes."""
+"""Data of the site: the causes, grouped as in the wiki and totalled over all runs, and the outcomes of the runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WORDS: tuple[Word, ...] = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
 
 
 class Known(Struct, frozen=True, kw_only=True):
-    """A cause on record, with its sums over all runs; causes that share a page count as one."""
+    """A cause on record, with totals over all runs; causes on the same page are combined."""
 
     name: str
     fingerprints: tuple[str, ...]
@@ -45,24 +45,24 @@ class Known(Struct, frozen=True, kw_only=True):
     runs: int
     tests: int
     hours: float
-    """Hours that the cause's failing tests took."""
+    """Total duration of the cause's failing tests."""
     first: str
     last: str
     owners: tuple[str, ...]
 
     @property
     def url(self) -> str:
-        """Return the path of the cause's page in the site."""
+        """Return the path of the cause's page, relative to the site."""
         return f"causes/{self.name.replace('/', '-')}.html"
 
     @property
     def is_open(self) -> bool:
-        """Tell whether the cause is open and its tests do not pass."""
+        """Return whether the cause is open and its tests still fail."""
         return self.page is not None and is_open(self.page)
 
     @property
     def state(self) -> str:
-        """Return the status of the cause as the index of the wiki shows it."""
+        """Return the status of the cause, as in the index of the wiki."""
         if self.page is None:
             return "no page"
         passes = self.page.text("passes_since")
@@ -70,19 +70,19 @@ class Known(Struct, frozen=True, kw_only=True):
 
 
 class Recovery(Struct, frozen=True, kw_only=True):
-    """How long a regression, that is, the runs with one name, took to be free of failures again."""
+    """How long a regression (the runs of one name) took to recover from failures."""
 
     name: str
     newest: RunRow
     failing_since: str
-    """When the first run of the current stretch of failing runs ended; empty if the newest run is failure-free."""
+    """The end of the first run of the current series of failing runs; empty if the newest run has no failure."""
     failing_runs: int
     hours: tuple[float, ...]
-    """Hours of each earlier stretch: from the end of its first failing run to the end of the next failure-free run."""
+    """Hours of each earlier series: from the end of its first run to the end of the next run without failures."""
 
     @property
     def median(self) -> float | None:
-        """Return the median of `hours`; None if there is no earlier stretch."""
+        """Return the median of `hours`, or None if it is empty."""
         return statistics.median(self.hours) if self.hours else None
 
 
@@ -92,7 +92,7 @@ class Share(Struct, frozen=True):
     known: Known
     value: float
     cumulated: float
-    """Cumulative share of the ranking's total, from 0 to 1: this cause and all causes before it."""
+    """Share of this cause and all before it in the ranking's total, from 0 to 1."""
     width: float
     """Length of the cause's bar, from 0 to 100."""
 
@@ -109,7 +109,7 @@ class Data:
     """Everything that the site shows.
 
     Args:
-        sources: The records, pages and waivers of a project, and its people.
+        sources: The records, pages, waivers and people of a project.
     """
 
     def __init__(self, sources: ProjectData) -> None:
@@ -168,12 +168,12 @@ class Data:
         return {name: each for each in self.causes for name in each.fingerprints}
 
     def known_of(self, cause: Cause) -> Known | None:
-        """Return a cause together with its sums; None if the cause is not on record."""
+        """Return a cause with its totals, or None if it is not on record."""
         return self.by_fingerprint.get(cause.name) or self.by_fingerprint.get(cause.occurrence.fingerprint)
 
     @cached_property
     def causes_of(self) -> dict[int, list[RunCause]]:
-        """Return the causes of each run by the run's number, the cause with the most failing tests first."""
+        """Map each run's number to its causes, sorted by number of failing tests, highest first."""
         met: set[str] = set()
         grouped: dict[int, dict[str, list[CauseInRun]]] = defaultdict(lambda: defaultdict(list))
         for each in self._seen:
@@ -192,7 +192,7 @@ class Data:
 
     @property
     def open(self) -> list[Known]:
-        """Return the causes that are open and whose tests do not pass, the most recently seen first."""
+        """Return the open causes whose tests still fail, the most recently seen first."""
         return [each for each in self.causes if each.is_open]
 
     def open_besides(self, found: Attention) -> list[Known]:
@@ -245,7 +245,7 @@ class Data:
         return [each for each in charts if each.key != "flaky" or not each.is_empty]
 
     def recovery(self, name: str) -> Recovery:
-        """Return how long a regression took to be free of failures again."""
+        """Return how long a regression took to recover from failures."""
         runs = [run for run in self.runs if run.name == name and (run.ended or run.totals.failed)]
         runs = runs or [run for run in self.runs if run.name == name]
         failing = _stretches([not run.is_failure_free for run in runs])
@@ -260,7 +260,7 @@ class Data:
         )
 
     def pareto(self, *, by_hours: bool = False) -> list[Share]:
-        """Return the causes with the most failing tests, or the most hours, in the newest runs."""
+        """Return the causes with the most failing tests (or hours of failing tests) in the newest runs."""
         numbers = {run.number for run in self.newest_runs}
         sums: dict[str, float] = defaultdict(float)
         for each in self._seen:
@@ -275,7 +275,7 @@ class Data:
 
     @property
     def owned(self) -> list[tuple[str, list[Known]]]:
-        """Return the open causes of each owner, the owner of the most causes first."""
+        """Return the open causes of each owner, the owner with the most causes first."""
         found: dict[str, list[Known]] = defaultdict(list)
         for each in self.open:
             for owner in each.owners or ("",):
@@ -289,12 +289,12 @@ class Data:
 
     @property
     def hours_lost(self) -> float:
-        """Return how many hours the failing tests of all causes took, in all runs."""
+        """Return the total duration of failing tests in all runs, in hours."""
         return sum(each.seconds for each in self._seen) / _HOUR
 
 
 def _stretches(flags: Sequence[bool]) -> list[tuple[int, int]]:
-    """Return the first and last index of each run of true values."""
+    """Return the first and last index of each sequence of consecutive true values."""
     groups = (
         [at for at, _ in group] for flag, group in itertools.groupby(enumerate(flags), lambda each: each[1]) if flag
     )

@@ -1,7 +1,7 @@
-"""Renders the site, which opens from any folder: no server, no network, nothing loaded from elsewhere.
+"""Renders the site. It can be opened from any folder, without a server or network.
 
-A second call renders only what changed: each page of a cause or of the wiki has a key in `.dvwiki-report.json`, made
-from everything that the page shows. The other pages are few; they are rendered again, and written if they differ.
+A repeated call renders only changed pages of causes and of the wiki. Each of them has a key in `.dvwiki-report.json`
+that is a hash of everything shown on the page. The few other pages are always rendered, and written if they differ.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ MANIFEST = ".dvwiki-report.json"
 _RUNS_OF_A_PAGE = 400
 _ROWS_OF_A_PAGE = 1000
 _FEWEST = 8
-"""Minimum length, in characters, of a part of a message that is searched for in the excerpt."""
+"""Minimum length, in characters, of a partial message to search for in the excerpt."""
 _MOST_CAUSES = 8
 """Maximum number of causes of a run or test that are linked in a table."""
 _ASSETS = ("report.css", "report.js")
@@ -63,7 +63,7 @@ _STYLE = Style(
 
 
 class Made(Struct, frozen=True):
-    """The outcome of making the site."""
+    """The result of making the site."""
 
     pages: int
     written: int
@@ -81,7 +81,7 @@ def make(layout: Layout, folder: Path, day: date) -> Made:
 
     Raises:
         MissingError: A package of the extra `report` is not installed.
-        WikiError: The folder holds something else, or cannot be written.
+        WikiError: The folder contains other files, or cannot be written.
     """
     began = time.monotonic()
     with ProjectData(layout) as sources, disk.explained(folder):
@@ -94,8 +94,7 @@ def make(layout: Layout, folder: Path, day: date) -> Made:
 class _Site:
     """One build of the site.
 
-    This class is long because each kind of page has a method, and all share the data and the addresses of the other
-    pages.
+    Each kind of page has a method; all of them share the data and the addresses of the other pages.
     """
 
     def __init__(self, sources: ProjectData, files: MadeFiles, day: date) -> None:
@@ -109,7 +108,7 @@ class _Site:
         )
         self._search: list[tuple[str, str, str, str]] = []
         self._test_urls: dict[str, str] = {}
-        """Maps each test that failed to its address, on the page of the newest month in which it failed."""
+        """Maps each failed test to its address, on the page of the newest month in which the test failed."""
 
     def make(self) -> None:
         """Write all pages."""
@@ -138,7 +137,7 @@ class _Site:
 
     @cached_property
     def _base(self) -> str:
-        """Return a key made from what all pages depend on."""
+        """Return a hash of the data that all pages depend on."""
         parts = [TOOL, *(path.read_text(encoding="utf-8") for path in sorted((TEMPLATES / "site").iterdir()))]
         return _hash(*parts)
 
@@ -228,7 +227,7 @@ class _Site:
 
     @cached_property
     def _months(self) -> list[tuple[str, list[RunRow], list[tuple[str, str]]]]:
-        """Return the pages of runs; each has its path, its runs, and names and numbers of all pages of its month."""
+        """Return the pages of runs: the path, the runs, and links (name and number) to the pages of the same month."""
         months: dict[str, list[RunRow]] = defaultdict(list)
         for run in self._data.runs:
             months[run.finished[:7]].append(run)
@@ -272,7 +271,7 @@ class _Site:
     # Pages of the wiki
 
     def _stat(self, page: str) -> str:
-        """Return a key that is different for each version of a page."""
+        """Return a key that changes with a page's file."""
         if not page:
             return ""
         try:
@@ -328,10 +327,11 @@ class _Site:
 
 
 def evidence(occurrence: Occurrence) -> list[tuple[str, bool]]:
-    """Return the lines of an excerpt, each with whether it belongs to the first cause.
+    """Return the lines of an excerpt, each with whether it is part of the first cause.
 
-    The message of a cause can join several lines, or be a part of one. If no line holds the complete message, the
-    search leaves out the place and the type that were added to the message.
+    The message of a cause can span several lines, or be only part of a line. If the excerpt does not contain it, the
+    search is repeated without the source location and then without the exception type, because both may have been added
+    to it.
     """
     lines = clean(occurrence.excerpt).expandtabs().strip("\n").split("\n") if occurrence.excerpt.strip() else []
     message = " ".join(clean(occurrence.primary).split())
@@ -346,7 +346,7 @@ def evidence(occurrence: Occurrence) -> list[tuple[str, bool]]:
 
 
 def _place(message: str, lines: Sequence[str]) -> tuple[int, int]:
-    """Return the index of a message's first line, and the index after its last line; both are 0 if it is absent."""
+    """Return the range of lines that contain a message, as (first, after last), or (0, 0) if there are none."""
     for begin, line in enumerate(lines):
         end, joined = begin + 1, line
         while joined and joined != message and message.startswith(joined) and end < len(lines):
@@ -358,7 +358,7 @@ def _place(message: str, lines: Sequence[str]) -> tuple[int, int]:
 
 
 def _marked(words: str) -> Markup:
-    """Return a sentence with the names in it marked up as code."""
+    """Return a sentence as HTML, with names formatted as code."""
     return Markup(str(escape(words)).replace(_CODE, "<code>").replace(_END, "</code>"))  # noqa: S704  # escaped
 
 
@@ -378,7 +378,7 @@ def _wiki_url(page: PageSummary) -> str:
 
 
 def _chunks(base: str, rows: Sequence[_Row], most: int) -> list[tuple[str, list[_Row], list[tuple[str, str]]]]:
-    """Divide rows into pages; return for each its path, its rows, and, for links, names and numbers of all pages."""
+    """Divide rows into pages: the path and rows of each page, and links (name and number) to all of them."""
     parts = [list(rows[at : at + most]) for at in range(0, len(rows), most)] or [[]]
     paths = [f"{base}{f'-{number}' if number else ''}.html" for number in range(len(parts))]
     names = [(path.rpartition("/")[2], str(number + 1)) for number, path in enumerate(paths)]
@@ -386,7 +386,7 @@ def _chunks(base: str, rows: Sequence[_Row], most: int) -> list[tuple[str, list[
 
 
 class Month(Struct, frozen=True):
-    """The sums over the runs of a month."""
+    """The totals of a month's runs."""
 
     month: str
     runs: int

@@ -1,7 +1,7 @@
 """The wiki's pages as HTML: markdown-it-py renders the Markdown, and nh3 sanitises the result.
 
-People write pages, and pages quote logs. Therefore nothing in a page is trusted: no script, style, picture or form is
-left, and links lead to other pages of the wiki or to the web.
+Nothing on a page is trusted, because people write pages and pages quote logs. Scripts, styles, pictures and forms are
+removed; links are kept only to pages of the wiki and to the web.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SCHEMES = {"http", "https", "mailto"}
 _HEADING = re.compile(r"<h1>.*?</h1>", re.DOTALL)
 _TABLE = re.compile(r"</?table>")
 _CITED = re.compile(r"<a\b.*?</a>|\btasks/([A-Za-z0-9_.-]+)\.yaml\b(?![^<>]*>)", re.DOTALL)
-"""A link with its text, which cannot contain another link; or else a citation of a record, outside tags."""
+"""Matches a link element (so that its text is skipped), or else a citation of a record outside tags."""
 
 
 class Rendered(NamedTuple):
@@ -41,7 +41,7 @@ class Rendered(NamedTuple):
     """The body, sanitised."""
     has_heading: bool
     dangling: bool
-    """Whether a link on the page leads to no page of the site."""
+    """Whether the page links to a page that the site does not have."""
 
 
 @functools.cache
@@ -61,7 +61,7 @@ def render(path: str, data: bytes, known: Collection[str], run_url: Callable[[st
     Args:
         path: The path of the page, relative to the wiki.
         data: The content of the page.
-        known: The paths of all pages that the site has.
+        known: The paths of all pages of the site.
         run_url: Returns the address of a run, relative to the page; None if the site has no such run.
 
     Raises:
@@ -96,14 +96,14 @@ def render(path: str, data: bytes, known: Collection[str], run_url: Callable[[st
 
 
 def _in_frame(number: Iterator[int], found: re.Match[str]) -> str:
-    """Return a table's start or end tag together with the tag of a frame that scrolls on a narrow screen."""
+    """Wrap a table's start or end tag in the tag of a frame that can be scrolled on a narrow screen."""
     if found[0].startswith("</"):
         return f"{found[0]}</div>"
     return f'<div class="wide" tabindex="0" role="region" aria-label="Table {next(number)}">{found[0]}'
 
 
 def address(page: str, target: str, known: Collection[str]) -> str | None:
-    """Return where a link of a page leads; None if it leads neither to a page of the site nor to the web."""
+    """Return the address for a link on a page, or None if it is neither a page of the site nor on the web."""
     try:
         parts = urlsplit(target)
     except ValueError:

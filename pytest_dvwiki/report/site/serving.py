@@ -1,6 +1,6 @@
-"""The report on this machine's loopback address, rebuilt when records, pages or waivers change.
+"""Serves the report on this machine's loopback address, and rebuilds it when records, pages or waivers change.
 
-Requests that name another host are refused: a page from elsewhere must not read the report through the browser.
+Requests with another host name are refused, so that no foreign web page can read the report through the browser.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self, folder: Path, port: int) -> None:
         super().__init__((HOST, port), partial(_SiteHandler, directory=os.fspath(folder)))
         self.version = 0
-        """Incremented when the report has changed; open pages poll it."""
+        """Incremented when the report changes; open pages poll it."""
 
     @property
     def url(self) -> str:
@@ -50,12 +50,12 @@ class Server(ThreadingHTTPServer):
 
 
 class _SiteHandler(SimpleHTTPRequestHandler):
-    """Answers with files of the site; each page carries its version, so that it can notice a newer one."""
+    """Serves files of the site. Each page carries its version, to detect when a newer one is available."""
 
     server: Server
 
     def parse_request(self) -> bool:
-        """Refuse a request that names another host, whatever its method."""
+        """Refuse every request whose Host header is not this server."""
         if not super().parse_request():
             return False
         if self.headers.get("Host", "") in {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}:
@@ -85,11 +85,11 @@ class _SiteHandler(SimpleHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, *_: object) -> None:
-        """Print nothing for a request."""
+        """Suppress the log of requests."""
 
 
 def state(layout: Layout) -> tuple[object, ...]:
-    """Return a key that changes with the records, pages or waivers."""
+    """Return a key that changes when records, pages or waivers change."""
     pages = []
     for category in CATEGORIES:
         found = page_files(layout.wiki, category)
@@ -106,18 +106,18 @@ def _times(file: Path) -> tuple[int, int]:
 
 
 def serve(layout: Layout, folder: Path, port: int, ready: Callable[[Server], None]) -> None:
-    """Make the report, serve it, and rebuild it after changes, until an interrupt or the server's shutdown.
+    """Make the report, serve it, and rebuild it after changes, until it is interrupted or the server is shut down.
 
     Args:
         layout: The project.
         folder: The folder of the site.
         port: The port; 0 for a free one.
-        ready: Called once with the server, when the report can be opened.
+        ready: Called once, with the server, when it accepts requests.
 
     Raises:
         MissingError: A package of the extra `report` is not installed.
         OSError: The port cannot be used.
-        WikiError: The folder holds something else, or cannot be written.
+        WikiError: The folder contains other files, or cannot be written.
     """
     before = state(layout)
     make_site(layout, folder)

@@ -256,7 +256,9 @@ def test_variables_and_brackets_stand_for_themselves(folder: Folder) -> None:
 def test_too_many_files_are_refused(folder: Folder) -> None:
     for number in range(1001):
         (folder.path / f"{number}.log").touch()
-    with pytest.raises(CheckError, match=r"a\.check\.yaml:2: '\*\.log' matches more than 1000 files; narrow it"):
+    with pytest.raises(
+        CheckError, match=r"a\.check\.yaml:2: '\*\.log' matches more than 1000 files; make it more specific"
+    ):
         folder.check("description: d\ninput_files: ['*.log']\n")
 
 
@@ -285,7 +287,7 @@ def test_nothing_to_check_is_told(folder: Folder) -> None:
     result = folder.check("description: d\n")
     assert (result.status, result.is_empty) == ("PASS", True)
     assert [*text.notes(result)] == [
-        "[CHECK] a.check.yaml: the check names neither items nor input_files, so nothing was checked"
+        "[CHECK] a.check.yaml: the check has neither items nor input_files, so nothing was checked"
     ]
 
 
@@ -306,7 +308,7 @@ def test_a_check_with_expected_results_is_right_where_it_has_one_of_them(folder:
     result = folder.check(ONE + EXPECTED.replace("status: FAIL", "status: PASS"))
     assert (result.is_right, result.as_json()["expectation"]) == (False, None)
     assert next(text.lines(result)) == (
-        "check violated in a.check.yaml: 'expected': the result is none of the 2 that are expected"
+        "check violated in a.check.yaml: 'expected': the result matches none of the 2 expected results"
     )
 
 

@@ -217,7 +217,7 @@ def test_an_expired_or_broken_waiver_is_listed_as_such(place: Layout, capsys: py
     place.waivers.write_text("waivers:\n- {id: W-1, match: {test: a}, reason: r, owner: o, expires: 2020-01-01}\n- 7\n")
     assert main(["waivers"]) == 1
     out = capsys.readouterr().out
-    assert "W-1: r (o, until 2020-01-01); EXPIRED, so it waives nothing" in out
+    assert "W-1: r (o, until 2020-01-01); EXPIRED, no longer in effect" in out
     assert "waivers.yaml:3: expected keys" in out
 
 
@@ -241,7 +241,7 @@ def test_what_was_said_can_be_taken_back(place: Layout) -> None:
 
 def test_only_what_was_said_can_be_taken_back(place: Layout, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fix", CAUSE, "--take-back"]) == 2
-    assert f"no statement of a fix for {bug(place).stem} is on record" in capsys.readouterr().err
+    assert f"no stated fix of {bug(place).stem} is on record" in capsys.readouterr().err
     assert main(["fix", CAUSE, "--take-back", "--result", "held"]) == 2
     assert "it takes no --commit and no --result" in capsys.readouterr().err
     assert fixes(place) == []
@@ -322,7 +322,7 @@ def test_a_cause_that_is_not_known_is_told_with_the_nearest(
 ) -> None:
     assert main(["fix", name, "--text", "x"]) == 2
     err = capsys.readouterr().err
-    assert f"no record has this cause; nearest: {CAUSE} (uvm_error / scoreboard_fail, bugs/" in err
+    assert f"no such cause on record; nearest: {CAUSE} (uvm_error / scoreboard_fail, bugs/" in err
 
 
 @pytest.mark.parametrize("arguments", [["0123456789ab", "--text", "x"], [CAUSE, "--text", " \n"]])

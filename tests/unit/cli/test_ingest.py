@@ -366,7 +366,7 @@ def test_what_tells_of_no_test_is_not_archived(
 ) -> None:
     write(project, {name: text})
     assert main(["ingest", name]) == 0
-    assert f"{name}: not archived, since it reports no test\n" in capsys.readouterr().out
+    assert f"{name}: not archived, because it reports no test\n" in capsys.readouterr().out
     assert written(project) == []
 
 

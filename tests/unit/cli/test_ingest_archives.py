@@ -69,7 +69,7 @@ def test_what_holds_no_bytes_is_read(
 ) -> None:
     Path(f"a.log.{suffix}").write_bytes(compress(b""))
     assert main(["ingest", f"a.log.{suffix}"]) == 0
-    assert "not archived, since it reports no test" in capsys.readouterr().out
+    assert "not archived, because it reports no test" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("project")

@@ -155,7 +155,7 @@ def test_reports_alone_that_cannot_be_read_make_no_record(project: Path, capsys:
     assert main(["ingest", "cov.yml"]) == 1
     said = capsys.readouterr()
     assert "cov.yml: cannot be read as plain YAML: line 2" in said.err
-    assert "cov.yml: not archived, since it contains no bins" in said.out
+    assert "cov.yml: not archived, because it contains no bins" in said.out
     assert written(project) == []
     write(project, 1, a__cov=report(full=1))
     assert main(["ingest", "cov.yml", "a"]) == 1

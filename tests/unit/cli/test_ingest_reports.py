@@ -74,7 +74,7 @@ def test_a_report_without_a_failure_makes_no_record_and_the_command_says_so(
 ) -> None:
     (root / name).write_text(text)
     assert main(["ingest", name]) == 0
-    assert capsys.readouterr().out == f"{name}: not archived, since no failure was found in it\n"
+    assert capsys.readouterr().out == f"{name}: not archived, because no failure was found in it\n"
     assert files(root / ".agent") == {}
 
 
@@ -98,7 +98,7 @@ def test_the_model_of_the_project_reads_prose(root: Path, capsys: pytest.Capture
         server.set_up(root)
         server.say("no list")
         assert main(["ingest", "r.md"]) == 1
-        assert "r.md: not archived yet, since the answer does not" in capsys.readouterr().err
+        assert "r.md: not archived yet, because the answer does not" in capsys.readouterr().err
         server.say('[{"message": "SLVERR on the response channel"}]')
         assert main(["ingest", "r.md"]) == 0
         assert "r.md: 1 cause, 1 new" in capsys.readouterr().out

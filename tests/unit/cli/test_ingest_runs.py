@@ -113,7 +113,7 @@ def test_a_record_that_cannot_be_read_or_has_another_content_is_named_and_the_ot
     (there.tasks / "2026/11" / f"{record(2).task_id}.yaml").write_bytes(encode(record(2))[:300] + b"\nfinished: [")
     assert main(["ingest", str(there.tasks)]) == 1
     said = capsys.readouterr()
-    assert f"another record is called {record(1).task_id}; a record never changes" in said.err
+    assert f"a different record with the id {record(1).task_id} exists; records are never changed" in said.err
     assert "regression_20261121T020000Z_000002.yaml" in said.err
     assert "3 records: 1 archived, 2 not archived" in said.out
     assert hits(here) == 2

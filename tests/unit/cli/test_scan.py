@@ -207,7 +207,7 @@ def test_a_large_log_that_the_slowest_engine_reads_says_so(
     monkeypatch.setattr(scan, "_LARGE", 1000)
     for size, remark in (
         (10, ""),
-        (1000, "\nengine: python; `pip install hyperscan` makes such a scan many times faster\n"),
+        (1000, "\nengine: python; `pip install hyperscan` makes scans of this size many times faster\n"),
     ):
         Path("d.log").write_text(QUIET * size)
         assert main(["scan", "d.log"]) == 0
@@ -225,7 +225,7 @@ def test_an_engine_that_is_not_there_is_named(
 
 def test_a_task_without_ingest_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scan", "--task", "nightly", "a.log"]) == 2
-    assert "give --ingest as well" in capsys.readouterr().err
+    assert "add --ingest" in capsys.readouterr().err
 
 
 def test_ingest_archives_what_was_scanned(capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,7 +33,7 @@ def test_done_and_needs_review(project: Path, llm_server: LlmServer, capsys: pyt
     llm_server.say(*replies(section3=SECTION3.replace("Netlist version", "header")))
     (project / "IMP-2.yaml").write_text(ITEM)
     assert main(["spec", "generate", "IMP-1.yaml", "IMP-2.yaml", "--output", "out", "--debug", "seen"]) == 1
-    assert "dvwiki spec: the waiver '3.2 Netlist by hand' names no item of section 2\n" in capsys.readouterr().err
+    assert "dvwiki spec: the waiver '3.2 Netlist by hand' mentions no item of section 2\n" in capsys.readouterr().err
     assert main(["spec", "generate", "--clean", "0", "--output", "out"]) == 0
     assert capsys.readouterr().out == "removed 1 round folder from out/.resume_cache\n"
 

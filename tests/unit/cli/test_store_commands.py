@@ -165,7 +165,7 @@ def test_an_rtl_bug_that_nobody_has_judged_is_confirmed_by_a_person(shell: Shell
     (bug,) = (place.wiki / "bugs").glob("RTL_*.md")
     before = bug.read_text("utf-8")
     out = shell("review")[1].splitlines()
-    assert out[0] == "1 RTL bug that nobody has judged; accept those that are right:"
+    assert out[0] == "1 RTL bug not reviewed yet; accept those that are right:"
     assert out[1].startswith(f"{bug.stem}  UVM_ERROR sb.sv: ")
     assert out[1].endswith(", seen in 1 run, last on 2026-11-21")
     assert "no such proposal; to judge a bug, set `type` or `status`" in shell("review", "reject", bug.stem)[2]

@@ -171,7 +171,7 @@ def test_build_reclassifies(place: Layout, capsys: pytest.CaptureFixture[str]) -
     assert main(["build", "--reclassify"]) == 0
     out = capsys.readouterr().out
     assert "1 cause reclassified by verdicts/" in out
-    assert f"verdict kept, as the excerpts give no clear new one: 1 cause ({'c' * 12})" in out
+    assert f"verdict kept, because the stored excerpts give no clear new verdict: 1 cause ({'c' * 12})" in out
     assert "rebuilt: bugs/" in out
     written = sorted((place.tasks / "verdicts").iterdir())
     assert f"1 cause reclassified by verdicts/{written[0].name}" in (place.wiki / "log.md").read_text()

@@ -104,7 +104,7 @@ def test_the_page_then_the_commit_then_the_file_say_who_should_look(tmp_path: Pa
         at = replace(item.cause, first_bad=replace(came, owners=("@rtl-team",)))
         told = (
             f"Ada Lee (wrote {commit[:7]}, the commit that introduced the cause); "
-            "@rtl-team (owner, in CODEOWNERS, of files that changed when the cause came in)"
+            "@rtl-team (owner, in CODEOWNERS, of files that changed when the cause appeared)"
         )
         assert shown(sources.lookers(at)) == told
 

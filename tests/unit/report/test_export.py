@@ -94,7 +94,7 @@ def test_a_second_export_writes_what_changed_and_removes_what_is_gone(
     assert main(["export", "okf", "out"]) == 0
     assert not (place.root / "out" / "coverage" / "axi_done.md").exists()
     assert main(["export", "okf", ".agent"]) == 2
-    assert "holds something else" in capsys.readouterr().err
+    assert "contains other files" in capsys.readouterr().err
 
 
 def test_llms_txt_lists_what_is_over_as_optional(place: Layout) -> None:

@@ -167,7 +167,7 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path, monkeypatch: py
     (other / "thesis.txt").write_text("years of work", encoding="utf-8")
     monkeypatch.chdir(place.root)
     assert main(["report", "--html", str(other)]) == 2
-    assert "holds something else; name a new or empty folder" in capsys.readouterr().err
+    assert "contains other files; give a new or empty folder" in capsys.readouterr().err
     assert [path.name for path in other.iterdir()] == ["thesis.txt"]
     assert main(["report", "--html", "../site"]) == 0
     assert capsys.readouterr().out.startswith("../site/index.html: ")
@@ -197,7 +197,7 @@ def test_links_do_not_lead_the_writing_out_of_the_folder(tmp_path: Path) -> None
     assert (mine / "text").read_text(encoding="utf-8") == "mine"
     shutil.rmtree(site / "runs")
     (site / "runs").symlink_to(mine)
-    with pytest.raises(WikiError, match="is a link that leads out of the folder; remove it"):
+    with pytest.raises(WikiError, match="is a symlink to a location outside the folder; remove it"):
         make_site(place, site)
     assert [path.name for path in mine.iterdir()] == ["text"]
 

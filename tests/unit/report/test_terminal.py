@@ -137,7 +137,7 @@ def test_a_cause_without_a_page_of_its_own_shows_the_id_by_which_commands_know_i
 def test_a_new_page_that_says_what_an_older_one_says_proposes_to_merge_them() -> None:
     lines = shown(replace(NEW, like=("RTL_20260420_118220", "RTL_20261121_480127")))
     assert lines[-2:] == [
-        "  like   RTL_20260420_118220; if the two are one cause:",
+        "  like   RTL_20260420_118220; if both have the same cause:",
         "         dvwiki merge RTL_20260420_118220 RTL_20261121_480127",
     ]
 
@@ -290,7 +290,7 @@ def test_a_wiki_that_was_not_written_names_the_journal() -> None:
             width=80,
         )
     ]
-    kept = f"the failures are kept in {ROOT}/.agent/journal/run_1, and the next run archives them"
+    kept = f"the failures are saved in {ROOT}/.agent/journal/run_1; the next run archives them"
     assert lines == [
         "dvwiki: 1 cause, 1 new",
         f"dvwiki: the wiki was not written: /x/wiki: locked by host:123; {kept}",

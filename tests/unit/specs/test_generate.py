@@ -151,7 +151,7 @@ def test_a_specification_that_fails_is_written_with_its_issues(bench: Bench) -> 
     assert (result.status, result.exit_status) == ("needs_review", 1)
     text = (bench.folder / "IMP-1_ItemSpec_NEEDS_REVIEW.md").read_text()
     assert text.startswith(
-        "<!-- NEEDS REVIEW\n  - the waiver '3.1 No parasitics yet' names 2.9, which section 2 does not"
+        "<!-- NEEDS REVIEW\n  - the waiver '3.1 No parasitics yet' mentions 2.9, not defined in section 2"
     )
     assert bench.made() == ["IMP-1.yaml", "IMP-1_ItemSpec_NEEDS_REVIEW.md"]
     assert not ReviewQueue(bench.layout).pending()
@@ -241,7 +241,7 @@ def test_files_of_a_debug_folder(bench: Bench, tmp_path: Path) -> None:
 def test_wrong_input(bench: Bench) -> None:
     for text, told in (
         ("", "the file is empty"),
-        ("- a\n", "the file holds a list"),
+        ("- a\n", "the file has a list"),
         ('description: "x\n', "YAML"),
         ("requirements: {value: N/A}\n", "the key description is needed"),
         (ITEM + "items: []\n", "there is no key 'items'"),
@@ -368,7 +368,7 @@ def test_what_has_no_expression_is_told(bench: Bench) -> None:
     told = "the specification has no expression for 2.3 SPEF loading; the draft does not check it"
     assert (result.status, told in result.metadata["warnings"]) == ("success", True)
     draft = (bench.folder / "IMP-1.check.yaml.draft").read_text()
-    assert "# no expression was given, so this is not checked: 2.3 SPEF loading\n" in draft
+    assert "# not checked, because no expression was given: 2.3 SPEF loading\n" in draft
 
 
 def test_a_block_that_cannot_be_used_needs_review(bench: Bench) -> None:

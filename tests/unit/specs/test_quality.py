@@ -29,7 +29,7 @@ def test_a_good_specification_has_no_issues() -> None:
         ({"section3": SECTION3.replace("## 3. Waiver Logic", "## Waivers")}, "the heading '## 3. Waiver Logic' is"),
         ({"section4": SECTION4 + "\n## 2. Check Logic\n"}, "the heading '## 2. Check Logic' appears twice"),
         ({"section1": SECTION1.removesuffix("```")}, "the block of code in line 21 is not closed"),
-        ({"section1": SECTION1.replace("```python", "```")}, "the block of code in line 21 names no language"),
+        ({"section1": SECTION1.replace("```python", "```")}, "the block of code in line 21 has no language"),
         ({"section4": SECTION4.replace("\\d{2}`", "(`")}, "the expression '\\\\d{4}-(' cannot be used: missing )"),
         ({"section4": SECTION4.replace("\\S+)'", "\\S+'")}, "the expression 'Reading netlist (?P<value>\\\\S+' can"),
         ({"section4": SECTION4 + "\n- like `regex:(?=x)`"}, "the expression '(?=x)' cannot be used: "),

@@ -55,7 +55,7 @@ def test_classify_prints_the_likeness(tmp_path: Path, capsys: pytest.CaptureFixt
     log = tmp_path / "run.log"
     log.write_text("ERROR: the bus model stopped answering\n", encoding="utf-8")
     assert main(["classify", str(log)]) == 0
-    assert "similar, but no verdict" in " ".join(capsys.readouterr().out.split())
+    assert "similar, but not a match" in " ".join(capsys.readouterr().out.split())
     assert main(["classify", "--format", "json", str(log)]) == 0
     (answer,) = json.loads(capsys.readouterr().out)
     assert set(answer["like"]) == {"example", "label", "pattern", "similarity"}

@@ -101,7 +101,7 @@ def test_an_expired_waiver_counts_as_absent_and_says_so(tmp_path: Path) -> None:
     assert waived(waivers, "2027-01-01") == ()
     (note,) = waivers.notes("2027-01-01")
     assert note == (
-        "[WAIVER] expired, so it waives nothing: W-12: waits for the specification (fifo team, until 2026-12-31);"
+        "[WAIVER] expired and no longer in effect: W-12: waits for the specification (fifo team, until 2026-12-31);"
         " renew or remove it"
     )
 

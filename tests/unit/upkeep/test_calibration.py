@@ -78,7 +78,7 @@ def test_confidences_that_promise_too_much_are_found_with_the_patterns(
 ) -> None:
     judged(tmp_path, FEWEST, wrong=12)
     assert found(tmp_path) == [
-        "people agreed with 8 of 20 verdicts of 80-89%, about 16 were expected; wrong most often: own.check (12)"
+        "people agreed with 8 of 20 verdicts of 80-89%, expected about 16; wrong most often: own.check (12)"
     ]
     assert main(["lint", "--root", str(tmp_path), "--format", "json"]) == 1
     (shown,) = json.loads(capsys.readouterr().out)["calibration"]

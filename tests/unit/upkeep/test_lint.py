@@ -170,7 +170,7 @@ def test_a_page_that_replaces_another_is_linked_both_ways_with_a_reason(wiki: Pa
     set_key(one, "owner: null", f"owner: null\nsuperseded_by: {two.stem}")
     texts = [each.text for each in found(wiki, "schema")]
     assert f"superseded_by: {two.stem} lacks `supersedes: {one.stem}`" in texts
-    assert any(text.startswith("superseded_reason: has no value") for text in texts)
+    assert any(text.startswith("superseded_reason: no value") for text in texts)
     set_key(two, "owner: null", f"owner: null\nsupersedes: {one.stem}")
     set_key(one, "owner: null", "owner: null\nsuperseded_reason: same cause, better evidence")
     assert found(wiki, "schema") == []
@@ -423,7 +423,7 @@ def test_a_source_is_a_run_that_the_archive_holds_or_a_file_beside_it(wiki: Path
     append(wiki, "It is so (source: tasks/review_7.yaml).")
     assert found(wiki, "unknown_source") == []
     line = append(wiki, "It is so (source: tasks/nobody.yaml | log: x).")
-    assert [(each.line, each.text) for each in found(wiki, "unknown_source")] == [(line, "there is no run nobody")]
+    assert [(each.line, each.text) for each in found(wiki, "unknown_source")] == [(line, "no run nobody is on record")]
 
 
 @pytest.mark.parametrize(
@@ -435,7 +435,7 @@ def test_a_source_is_a_run_that_the_archive_holds_or_a_file_beside_it(wiki: Path
         ("`tb.py:Board.check`", None),
         ("`tb.py:Board.seen`", None),
         ("`rtl/fifo.sv:old_fifo`", "rtl/fifo.sv declares no old_fifo"),
-        ("`rtl/fifo.sv:200`", "rtl/fifo.sv has only 4 lines, so there is no line 200"),
+        ("`rtl/fifo.sv:200`", "rtl/fifo.sv has only 4 lines; there is no line 200"),
         ("`rtl/gone.sv:fifo`", "rtl/gone.sv does not exist"),
         ("`tb.py:Board.score`", "tb.py declares no Board.score"),
     ],
@@ -545,7 +545,7 @@ def test_a_record_that_cannot_be_read_is_named_with_its_line(wiki: Path) -> None
     (problem,) = found(wiki, "unreadable")
     assert problem.page == f"../tasks/2026/11/{one.name}"
     assert problem.line > 1
-    assert "put the record back" in problem.remedy
+    assert "restore the record" in problem.remedy
 
 
 def test_a_project_without_git_has_no_past(wiki: Path) -> None:

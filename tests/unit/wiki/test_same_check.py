@@ -337,7 +337,7 @@ def test_what_people_say_of_a_fix_stays_with_the_cause_that_they_named(
     found = keys(tmp_path)
     said = ["--text", "writes: ack later", "--root", str(tmp_path)]
     assert main(["fix", CAUSE, *said]) == 2
-    assert "the ids of several causes begin with this" in capsys.readouterr().err
+    assert "several fingerprints begin with this" in capsys.readouterr().err
     assert main(["fix", found[FOUND]["id"], *said]) == 0
     assert "writes: ack later" in page(tmp_path, FOUND)
     assert "writes: ack later" not in page(tmp_path, CAUSE)

@@ -347,7 +347,7 @@ def test_the_command_counts_a_run_of_both_once_and_warns_of_two_kinds(
     out = capsys.readouterr().out
     now = keys(place, f"bugs/{kept}.md")["hit_count"]
     assert now < sum(runs)
-    assert f"which counts {now} runs now ({runs[0]} + {runs[1]}, {sum(runs) - now} of them with both causes)" in out
+    assert f"which counts {now} runs now ({runs[0]} + {runs[1]}, both causes in {sum(runs) - now})" in out
     assert f"warning: {kept} is uvm_error / scoreboard_fail and {other} is timeout / no_answer; " in out
 
 

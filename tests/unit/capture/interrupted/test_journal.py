@@ -244,7 +244,7 @@ def _fifo(path: Path) -> str:
 def _link(path: Path) -> str:
     (path.parent / "other").touch()
     path.symlink_to("other")
-    return "is a link; replace it with the file itself"
+    return "is a symlink; replace it with the file itself"
 
 
 @pytest.mark.parametrize("make", [_fifo, _link])
