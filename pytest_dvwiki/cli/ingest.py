@@ -154,7 +154,8 @@ def _ingest(args: argparse.Namespace) -> int:
 class _Ingest:
     """One call of `dvwiki ingest`.
 
-    Each kind of artefact is archived by its own method; all of them update the same counts, causes and problems.
+    The class is long because each kind of artefact is archived by its own method, and all methods share the counts,
+    causes and problems.
     """
 
     def __init__(self, args: argparse.Namespace, scratch: Path) -> None:

@@ -146,7 +146,7 @@ class Waivers(Struct, frozen=True):
             return (*notes, *(f"[WAIVED_INFO] {waiver_text(each)}" for each in self.waivers))
         expired = [each for each in self.waivers if each.is_expired(day)]
         notes += [
-            f"[WAIVER] expired, so it waives nothing: {waiver_text(each)}; renew or remove it" for each in expired
+            f"[WAIVER] expired and no longer in effect: {waiver_text(each)}; renew or remove it" for each in expired
         ]
         return tuple(notes)
 

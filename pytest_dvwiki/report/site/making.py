@@ -94,7 +94,7 @@ def make(layout: Layout, folder: Path, day: date) -> Made:
 class _Site:
     """One build of the site.
 
-    Each kind of page has a method; all of them share the data and the addresses of the other pages.
+    The class is long because each kind of page has a method, and all methods share the data and the page addresses.
     """
 
     def __init__(self, sources: ProjectData, files: MadeFiles, day: date) -> None:
