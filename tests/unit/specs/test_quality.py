@@ -39,7 +39,7 @@ def test_a_good_specification_has_no_issues() -> None:
         ({"section3": SECTION3.replace("Items 2.3 and 2.4", "none")}, "the waiver '3.1 No parasitics yet' mentions no"),
         ({"section3": SECTION3.replace("and 2.4", "and 2.9")}, "the waiver '3.1 No parasitics yet' mentions 2.9, not"),
         ({"section4": SECTION4.replace("2.3, 2.4", "all")}, "the scenario 'Scenario 1: synthesis' mentions no"),
-        ({"section4": SECTION4.replace("2.1-2.2", "2.4-2.6")}, "the scenario 'Scenario 2: several netlists' mentions 2.5"),
+        ({"section4": SECTION4.replace("2.1-2.2", "2.4-2.6")}, "the scenario 'Scenario 2: several netlists' mentions"),
         ({"section4": SECTION4.replace("name: SPEF version", "name: SPEF")}, "the extraction 'SPEF' in section 4"),
     ],
 )  # fmt: skip
