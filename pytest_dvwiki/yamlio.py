@@ -313,8 +313,7 @@ def describe(error: Exception, name: str) -> str:
         problem = _TOO_DEEP if problem == _TOO_DEEP_FOR_LIBRARY else problem
         return f"{place}: {problem}" if ";" in problem else f"{place}: {problem}; {MEND}"
     if isinstance(error, yaml.reader.ReaderError):
-        return f"{name}: character {error.position + 1} is not allowed ({error.reason}); remove it, or save the"
-        " file as UTF-8"
+        return f"{name}: character {error.position + 1} is not allowed ({error.reason}); remove it or save as UTF-8"
     return f"{name}: {' '.join(str(error).split())}; correct the text"
 
 

@@ -143,7 +143,7 @@ MERGING = "\n".join(["a0: &a0 {x: 1}", *(f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 
         ("a: !!bool x", "f.yaml:1: a tag (!!…) does not fit its value; remove the tag"),
         ("a: !!timestamp x", "f.yaml:1: a tag (!!…) does not fit its value; remove the tag"),
         ("a: [1", "f.yaml:2: did not find expected ',' or ']'; correct this line"),
-        ("a: \x00", "f.yaml: character 4 is not allowed (control characters are not allowed); remove it"),
+        ("a: \x00", "f.yaml: character 4 is not allowed (control characters are not allowed); remove it or"),
     ],
 )
 def test_what_is_too_much_or_no_yaml_is_told_with_its_place_and_what_to_do(text: str, reason: str) -> None:
