@@ -186,7 +186,7 @@ def is_open_hole(page: PageSummary) -> bool:
 
 
 def usefulness(page: PageSummary) -> tuple[int, bool, float, str]:
-    """Return the sort key of a page: patterns by hits, bugs by confidence (regressed ones first), holes by priority."""
+    """Return the sort key of a page: patterns by hits, bugs by confidence (regressed bugs first), holes by priority."""
     key = {"patterns": "hit_count", "bugs": "confidence", "coverage": "priority"}.get(page.category, "")
     value = page.metadata.get(key)
     last = float("inf") if key == "priority" else 0.0

@@ -187,7 +187,7 @@ class WikiQueryService:
 
 
 def _with(listed: Iterable[PageSummary], wanted: dict[str, str | None]) -> list[PageSummary]:
-    """Return the pages whose keys have the wanted values; None means any value."""
+    """Return the pages that have the wanted values; None means any value."""
     return [page for page in listed if all(value is None or page.text(key) == value for key, value in wanted.items())]
 
 

@@ -79,7 +79,7 @@ _INHERITED = ("covergroup", "feature", "ip_type", "log", "seed", "test")
 _COLUMNS = {"error": "primary", "failure": "primary", "cause": "symptom", "likely_cause": "symptom"}
 """Maps additional column names to fields; used only for tables with a test column."""
 _LONG = frozenset({"", "context", "primary", "rationale", "scenario", "symptom"})
-"""Fields whose value may have several paragraphs."""
+"""Fields with a value that may have several paragraphs."""
 _NOTHING = frozenset({"", "-", "none", "n/a", "na", "null", "nil", "no error", "no failure", "passed", "pass"})
 _FIELD = re.compile(
     r"""[\s>*_`'"-]*(?:\d+[.)]\s[\s*_`'"]*)?([A-Za-z]\w{0,40}(?:[ -]\w{1,40})?)[*_`'"]*\s*[:=](?![:=])[\s*_`]*(.*)"""

@@ -237,7 +237,7 @@ def _move_general(result: CompiledLessons, relations: Relations) -> None:
 
 
 def _relate(result: CompiledLessons, relations: Relations, elsewhere: Mapping[str, str]) -> None:
-    """Add links between lessons that belong together, on this page or on other pages."""
+    """Add links between related lessons, on this page or on other pages."""
     for ids in map(result.present, relations.related):
         here = {each.id: each for each in result.lessons if each.is_active}
         for one in (each for each in ids if each in here):

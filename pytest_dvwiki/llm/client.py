@@ -94,7 +94,7 @@ class Client:
         self._clock = clock
         self._lock = threading.Lock()
         self._backends = list(settings.backends)
-        """The backends in the order in which they are tried; a backend that fails moves to the end."""
+        """The backends in the order to try; a backend that fails moves to the end."""
         self._clients: dict[int, Any] = {}
         self._calls = 0
         self._tokens = 0

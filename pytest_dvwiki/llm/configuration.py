@@ -68,7 +68,7 @@ class LibrarianSettings:
 
     layout: Layout
     backends: tuple[Backend, ...] = ()
-    """The backends in the order in which they are tried, up to the first `none`."""
+    """The backends in the order to try, up to the first `none`."""
     rules: bool = True
     """Whether rules take over if no backend answers: true if the list contains `none` or is empty."""
     threshold: int = option("int", default=5, help="Minimum number of lessons that a topic needs to be compiled.")

@@ -111,4 +111,4 @@ def parsed(text: str, shape: type[Shape]) -> Shape:
     try:
         return msgspec.json.decode(fenced[0] if len(fenced) == 1 else text.strip(), type=shape)
     except msgspec.MsgspecError as error:
-        raise AnswerError(f"the answer does not have the requested form: {error}") from None
+        raise AnswerError(f"the answer does not have the form requested by the prompt: {error}") from None

@@ -63,7 +63,7 @@ def in_log(settings: Settings, log: Iterator[bytes], opened: Opened) -> ToolAnsw
 
 
 def in_newest_run(settings: Settings, opened: Opened) -> ToolAnswer:
-    """Return the causes of the newest run, new and regressed ones first, and what is known about them."""
+    """Return the causes of the newest run, new and regressed causes first, and what is known about them."""
     with opened() as history:
         return _Known(settings.layout, history).newest_run()
 

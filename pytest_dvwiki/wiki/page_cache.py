@@ -231,7 +231,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return {path for (path,) in self.db.execute("SELECT path FROM pages WHERE points")}
 
     def unreadable(self, categories: Sequence[str]) -> list[PageSummary]:
-        """Return the pages whose frontmatter cannot be read."""
+        """Return the pages with unreadable frontmatter."""
         where = "WHERE problem != '' AND category IN (SELECT value FROM json_each(?)) ORDER BY path"
         return list(self.select(where, json.dumps(categories)))
 
@@ -245,7 +245,7 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         return int(count)
 
     def numbers_of_empty(self) -> set[int]:
-        """Return the numbers of the bug pages whose files are empty, taken from their names."""
+        """Return the numbers in the names of empty bug pages."""
         rows = self.db.execute("SELECT path FROM pages WHERE category = 'bugs' AND size = 0")
         return {int(found[0]) for (path,) in rows if (found := re.search(r"\d+(?=\.md$)", path))}
 

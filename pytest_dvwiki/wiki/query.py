@@ -368,7 +368,7 @@ class WikiHistory:
         return matrix.splits(self.archive, self.archive.present(self._prints(self._known(fingerprint))), commit)
 
     def _prints(self, fingerprint: str) -> tuple[str, ...]:
-        """Return the fingerprints on the page of a cause; only the given one if there is no page."""
+        """Return the fingerprints on the page of a cause; only the given fingerprint if there is no page."""
         listed = self.bug_pages(fingerprint)
         return listed[0].fingerprints(fingerprint) if listed else (fingerprint,)
 

@@ -122,7 +122,7 @@ class ReviewQueue:
         return proposal
 
     def all(self) -> list[Proposal]:
-        """Return the readable proposals, oldest first; `problems` lists the unreadable ones."""
+        """Return the readable proposals, oldest first; `problems` lists the unreadable proposals."""
         found = (self._read(name) for name in self._names())
         return sorted((each for each in found if isinstance(each, Proposal)), key=lambda each: (each.made_on, each.id))
 

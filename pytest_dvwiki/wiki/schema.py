@@ -121,7 +121,7 @@ class Schema(Struct, frozen=True):
     sections: tuple[Section, ...]
     roles: tuple[str, ...] = ROLES
     pipeline: tuple[str, ...] = ()
-    """The roles in the order in which they do the work; empty if the wiki has no pipeline."""
+    """The roles in the order of their work; empty if the wiki has no pipeline."""
     max_steps: int = 0
     """Maximum number of handoffs of one task."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class WikiStore(CheckedStore):
-    """A session in which one role reads and writes the pages on disk.
+    """Reads and writes the pages on disk, in one role.
 
     An address is `category`, `category/page` or `category/page#Heading`, for example
     `bugs/RTL_20261121_480127#Resolution`, or the name of a section that is a separate file, such as `handoffs`. Each

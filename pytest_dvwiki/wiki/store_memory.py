@@ -30,7 +30,7 @@ class MemoryWiki(Struct, kw_only=True):
 
 
 class MemoryStore(CheckedStore):
-    """A session in which one role reads and writes pages in memory.
+    """Reads and writes pages in memory, in one role.
 
     Args:
         wiki: The pages.

@@ -134,7 +134,7 @@ class Turn:
 
 
 class Store(Protocol):
-    """A session in which one role reads and writes pages; refusals are returned, not raised.
+    """Read and write access to pages for one role; refusals are returned, not raised.
 
     An address is `category`, `category/page` or `category/page#Heading`, for example
     `bugs/RTL_20261121_480127#Resolution`, or the name of a section that is a separate file, such as `handoffs`.

@@ -69,7 +69,7 @@ _LINE_BY = re.compile(r"^## \[[^\]]*\] (?:note \| - \| (?P<note>\S+):|handoff \|
 
 
 class CheckedStore(abc.ABC):
-    """A session in which one role reads and writes pages, wherever they are kept; implements `Store`.
+    """Reads and writes pages in one role, wherever the pages are kept; implements `Store`.
 
     This class is long because the rules of its calls belong together. A subclass may raise `WikiError` if its pages
     cannot be written.

@@ -36,7 +36,7 @@ EMPTY_KEYS: dict[str, Any] = {
     "last_seen": None,
     "fix_success_rate": None,
 }
-"""Values of the owned keys on a page whose subtype no longer occurs in any record."""
+"""Values of the owned keys on the page of a subtype that no longer occurs in any record."""
 EMPTY_REGIONS = {
     "signatures": "No record has this subtype any more: its causes were reclassified and have other subtypes now.",
     "history": "",

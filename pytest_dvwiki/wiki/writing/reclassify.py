@@ -59,7 +59,7 @@ def reclassify(
     fingerprint_version: int,
     lock_timeout: float = TIMEOUT_S,
 ) -> Reclassified:
-    """Judge again all causes whose verdicts come from another registry or fingerprint version; write the changed ones.
+    """Judge again all causes with verdicts of another registry or fingerprint version; write the changed verdicts.
 
     The next `build` updates the pages.
 

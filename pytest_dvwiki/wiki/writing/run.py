@@ -29,7 +29,7 @@ class ArchivedRun:
     Args:
         writer: The wiki.
         record: The run.
-        judged: Causes whose fixes are judged differently because of this run.
+        judged: Causes with fixes that are judged differently because of this run.
     """
 
     def __init__(self, writer: WikiWriter, record: RunRecord, judged: set[str]) -> None:
@@ -93,7 +93,7 @@ class ArchivedRun:
                 self.like[fingerprint] = (older.name, page.name)
 
     def lasting(self) -> Lasting:
-        """Return the causes whose newest fix became held or proven with this run."""
+        """Return the causes with a newest fix that became held or proven with this run."""
         fixes = {cause: self.archive.fix_states((cause,))[-1:] for cause in sorted(self.judged)}
         newest = [(cause, state.fix) for cause, states in fixes.items() for state in states]
         task_id = self.record.task_id

@@ -67,7 +67,7 @@ class WikiWriter:
         """If the records show that causes are the same, write a verdicts file that joins them.
 
         Returns:
-            The causes whose fixes are judged differently now.
+            The causes with fixes that are judged differently now.
         """
         merges = self.archive.new_merges()
         judged: set[str] = set()
