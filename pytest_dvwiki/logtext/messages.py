@@ -32,7 +32,7 @@ _CELL = r"[\w.:/<>-]{1,60}"
 _COLUMNS = rf"[ ]*(?:\|[ ]*{_CELL}[ ]*){{1,6}}\|[ ](?=[ ]*\S)(?!.*\|$)"
 """Matches columns that CI runners put between the level and the message: job, step, index."""
 _QUIET = "DEBUG|INFO|NOTICE|SUCCESS"
-"""Levels that CI runners give to every message that they pass on, whatever its severity."""
+"""Levels that CI runners put before every message, whatever its severity."""
 _PREFIXES = (
     r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[ ]?[+-]\d\d:?\d\d)?\]?[ \t]"  # CI, ISO time
     r"(?:\d\d[OE][ +])?"  # GitLab's stream
@@ -85,11 +85,11 @@ _UVM_OPEN = re.compile(r"(?:KERNEL: )?UVM_(?:ERROR|FATAL)\b.*@ ?\d(?:[^\[]*:|.*\
 """Matches a UVM report that has its text on the next line: it ends with the time or the id."""
 _TOOL_HEAD = r"UVM_(?:ERROR|FATAL)\b|\S{1,300}:\d+: (?:error|sorry): "
 _NO_PART = r"\*\*[ ]|(?:KERNEL: )?UVM_|-{3}|(?:\w+ )?(?:ERROR|WARNING|INFO): |Time: |make(?:\[\d+\])?: "
-"""Prefixes of lines that are not part of the message above, in addition to those that the tools define."""
+"""Prefixes of lines that are not part of the message above; the tools define further prefixes."""
 _FRESH = re.compile(r"--\s|-{3}|={3}|File \"|Traceback|[\w.]+Error\b|[$+] |\S{1,80}[>$] |\d{1,3}[.)]\s|```")
 """Matches other prefixes of lines that are not part of the message above, such as a prompt or a list item."""
 _HANGS = r"[ (](?:at|in|to|of|the|for|with|from|and|or|not|is|by|an?|on|@)"
-"""Words at the end of a line after which a message continues."""
+"""Words at the end of a line that continues on the next line."""
 _COMMENT = re.compile(r"\s*(?://+|--|[#>*])?\s*")
 _MOST_BROKEN = 3
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#\d{1,4}|#x[0-9a-fA-F]{1,4});")
@@ -258,7 +258,7 @@ def _text_below(lines: Sequence[str], at: int) -> tuple[int, str] | None:
 
 
 def _time_below(lines: Sequence[str], at: int) -> int | None:
-    """Return the index of the line with a message's time; None if there is no such line, or no text above it."""
+    """Return the index of the line with a message's time; None without this line, or without text above it."""
     for end in range(at + 1, min(len(lines), at + 2 + _WORDS_BELOW)):
         if _TIME.match(lines[end]):
             return end if end > at + 1 else None

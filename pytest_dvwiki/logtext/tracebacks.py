@@ -41,7 +41,7 @@ class Raised(Struct, frozen=True):
 
 
 class Chain(Struct, frozen=True):
-    """The exceptions of one traceback, in the order in which they are printed."""
+    """The exceptions of one traceback, in printed order."""
 
     raised: tuple[Raised, ...]
     links: tuple[str, ...]

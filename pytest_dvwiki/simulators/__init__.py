@@ -47,7 +47,7 @@ def programs() -> Mapping[str, Program]:
 
 
 def name_in_banner(text: str) -> str | None:
-    """Return the short name of the tool whose product name occurs in a string; None if there is none."""
+    """Return the short name of the tool with its product name in a string; None if there is none."""
     lowered = text.lower()
     return next((tool.name for tool in tools() if any(banner in lowered for banner in tool.banners)), None)
 

@@ -46,7 +46,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     runs_first_word: bool = False
     """Whether the first plain word is the file that the program runs."""
     has_library: bool = True
-    """Whether a build and its runs share a library folder, by which they are matched."""
+    """Whether a build and its runs share a library folder, which identifies the build."""
 
 
 def options(**kinds: str) -> dict[str, Kind]:
@@ -64,7 +64,7 @@ class Multiline(msgspec.Struct, frozen=True, kw_only=True):
     only: str = ""
     """Expression that each continuation line must match, too."""
     ends_at: str = ""
-    """Expression for a line that is no longer part of the message."""
+    """Expression for the first line after the message."""
     most: int = 12
     """Maximum number of lines of the message."""
     text_until_time: bool = False
@@ -93,7 +93,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """The product name, for people."""
 
     programs: Mapping[str, Program | None] = {}
-    """The programs of the tool; None for a program whose command line is not read."""
+    """The programs of the tool; None for a program with an unknown command line."""
     binaries: tuple[str, ...] = ()
     """Names of the executables that the tool generates."""
     called_by_make: tuple[str, ...] = ()

@@ -38,10 +38,10 @@ _BYTES_LIMIT = 8 << 30
 _FILES_LIMIT = 100_000
 _BROKEN = (tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError, OSError)
 _UNUSABLE = (*_BROKEN, RuntimeError, NotImplementedError, ValueError, LookupError, OverflowError, struct.error)
-"""Exceptions that the archive libraries raise for a file that they cannot unpack.
+"""Exceptions of the archive libraries for a file that they cannot unpack.
 
-A zip with a password raises RuntimeError, and an unknown compression method NotImplementedError. Malformed bytes that
-the libraries do not check for raise the other exceptions.
+A zip with a password raises RuntimeError, and an unknown compression method NotImplementedError. Malformed data, which
+the libraries do not always detect, raises the other exceptions.
 """
 
 
@@ -290,7 +290,7 @@ class _Zstd(io.RawIOBase):
 
 
 def _zstd() -> tuple[Callable[[], Any], type[Exception]]:
-    """Return a function that creates a decompressor for one frame, and the exception that decompressors raise."""
+    """Return a factory of decompressors for one frame, and the exception class of a decompressor."""
     if sys.version_info >= (3, 14):
         from compression import zstd  # noqa: PLC0415  # not every Python is built with it
 
@@ -310,7 +310,7 @@ def _zipped(archive: zipfile.ZipFile) -> Iterator[Member]:
 
 
 def _time_of(info: zipfile.ZipInfo) -> float | None:
-    """Return the time at which a file in a zip archive was modified; None if the stored time is invalid."""
+    """Return the modification time of a file in a zip archive; None if the stored time is invalid."""
     try:
         return time.mktime((*info.date_time, 0, 0, -1))
     except (ValueError, OverflowError):

@@ -102,7 +102,7 @@ class ResultsFile(Struct, frozen=True, kw_only=True):
     timestamp: str | None = None
     """Time of the first suite, as in the file."""
     run_id: str | None = None
-    """Id of the run, if a property in the file gives one."""
+    """Id of the run, from a property in the file; None without this property."""
     simulator: Simulator | None = None
     """Simulator of all tests, if the runner recorded it."""
     folder: Path | None = None
@@ -167,7 +167,7 @@ def _shorten(text: str, limit: int) -> str:
 
 
 class _OpenCase(Struct):
-    """A test whose `testcase` element is still being read."""
+    """A test while its `testcase` element is being read."""
 
     attributes: dict[str, str]
     properties: dict[str, str] = field(default_factory=dict)

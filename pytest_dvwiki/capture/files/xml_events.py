@@ -21,7 +21,7 @@ _DEPTH_LIMIT = 64
 
 
 class FileError(Exception):
-    """A file cannot be used; the message names the file and the reason."""
+    """A file cannot be used; the message gives the file and the reason."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path}: {reason}")

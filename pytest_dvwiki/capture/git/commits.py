@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 HEAD = "HEAD"
-"""Name by which callers refer to the checked-out branch."""
+"""Name for the checked-out branch."""
 _TIMEOUT_S = 60.0
 _LOCK_S = 5.0
 """Seconds to wait for another git command that holds the index."""
@@ -213,7 +213,7 @@ class Branch:
         return self._git_folder / "index"
 
     def _user_index_bytes(self) -> bytes | None:
-        """Return the user's index; None in a repository without one."""
+        """Return the content of the user's index; None if there is no index."""
         try:
             return self._user_index.read_bytes()
         except FileNotFoundError:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
 _MOST = 1000
-"""Maximum number of commits that are listed, and of file names that are searched for."""
+"""Maximum number of listed commits, and of file names in a search."""
 MOST_COMPARED = 100
 """Maximum number of changed files that are compared line by line."""
 _SHORT = 12
@@ -44,7 +44,7 @@ _IN_HDL = rf"""
 _IN_MAKEFILE = rf"(?:{_IN_HDL})(?!{_SUFFIX})"
 """Matches like `_IN_HDL`, except for paths of sources: a Makefile may list sources that this build did not read."""
 _CHOSEN = re.compile(r"TOPLEVEL\s*[:?]?=\s*\S+|^\s*(?:(?:export\s+)?\w+\s*[:?+]{0,3}=)?[\w\s]*\\?\s*(?:\#.*)?$")
-"""Matches the line that sets the top in a Makefile, and a line that only lists names, such as a design's sources.
+"""Matches a line of a Makefile that sets the top, or that only lists names, such as a design's sources.
 
 These lines are ignored, because the simulated top and its sources are known to be read.
 """
@@ -127,9 +127,9 @@ class Listing:
     def unread(self, known: Collection[str], absent: str, edited: Collection[str]) -> set[str]:
         """Return the lines of the commits that change no code read by the failing simulation.
 
-        A commit is not included if it touches a file that may have been read, such as a data file, or a file that the
-        failing run lacked. The result is empty if it would include all commits. It is also empty if the reads are
-        known, but no commit and no edit changes the code of a file in `known`.
+        Files that may have been read, such as data files, and files missing in the failing run are treated as read. The
+        result is empty if it would include all commits. It is also empty if the reads are known, but no commit and no
+        edit changes the code of a file in `known`.
 
         Args:
             known: Files that were read, and files that the evidence mentions.
@@ -154,7 +154,7 @@ class Listing:
         return bool(files) and {*files} <= self._unread_files - {*named} - self.changed("A", "D") - self._special
 
     def _only_comments(self, names: Iterable[str]) -> dict[str, set[str]]:
-        """Map each commit to the files in which it changed only comments and white space."""
+        """Map each commit to the files with changes only in comments and white space."""
         paths = [f":(top,literal){name}" for name in names if suffix_of(name) in _COMMENT]
         if not 0 < len(paths) <= MOST_COMPARED or len(self.commits) < 2:  # noqa: PLR2004  # nothing to compare
             return {}
@@ -166,7 +166,9 @@ class Listing:
 
 
 def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed: str) -> set[str]:
-    """Return the files that a failing simulation did not read, and that are not mentioned in the files it read.
+    """Return the files that a failing simulation did not read.
+
+    A file that is mentioned in a file that was read may have been read, too, so it is not returned.
 
     Args:
         git: Answers queries about history.
@@ -179,7 +181,7 @@ def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed:
 
 
 def _scripts(git: Git, names: Collection[str], commit: str) -> set[str]:
-    """Return the executable files that may be scripts, because they have a line that begins with `#!`.
+    """Return the executable files with a line that begins with `#!`; these may be scripts.
 
     Being executable is not enough: in some repositories all files are. If git does not answer, all files are returned.
 
@@ -196,7 +198,7 @@ def _scripts(git: Git, names: Collection[str], commit: str) -> set[str]:
 
 
 def _mentioned(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
-    """Return the files that are mentioned in a file that was read, such as a script in a Makefile.
+    """Return the files that are mentioned in the files read, such as a script in a Makefile.
 
     If a Python file mentions HDL that was read, it may be a runner of several designs. The other HDL in it then belongs
     to other builds, and is not returned.
@@ -246,7 +248,7 @@ def _touched(text: str) -> Iterable[tuple[str, str]]:
 
 
 def _called(name: str) -> str:
-    """Return the name by which other files refer to a file: with its suffix for Python, otherwise without."""
+    """Return the name that other files use for a file: with its suffix for Python, otherwise without."""
     path = PurePosixPath(name)
     return path.name if name.endswith(".py") else path.stem
 
@@ -257,7 +259,7 @@ def suffix_of(name: str) -> str:
 
 
 def with_same_code(patch: str) -> set[str]:
-    """Return the files whose changes are only comments and white space, from a patch without context lines."""
+    """Return the files with changes only in comments and white space, from a patch without context lines."""
     found = set()
     for part in re.split(r"^diff --git ", patch, flags=re.MULTILINE)[1:]:
         head, *hunks = part.split("\n@@")

@@ -139,7 +139,7 @@ def _of_failure(
 def _suspected(text: str, occurrence: Occurrence) -> str:
     """Return a failure's text, without names of Python files if the simulation itself reported the failure.
 
-    The file that contains the check is no more suspect than the other files that the simulation read.
+    The file with the check is no more suspect than the other files read by the simulation.
     """
     is_report = occurrence.error_class in _REPORTS and not is_deterministic(occurrence)
     is_report = is_report and any(map(HDL.search, occurrence.reads))
@@ -269,7 +269,7 @@ def narrowed(
     """Return the ranges that get narrower because tests pass at a commit older than the failure.
 
     Args:
-        failing: Causes whose tests pass now.
+        failing: Causes with tests that pass now.
         vcs: The repository during the run.
         history: The archive before the run.
         repository: Lists the commits between two runs.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MOST_OWNERS = 5
 _MOST_BLAMED = 5
-"""Maximum number of changed files whose authors are looked up."""
+"""Maximum number of changed files that are searched for authors."""
 _MOST_HUNKS = 20
 _MOST_LINES = 100
 _LARGEST_OWNERS = 1_000_000

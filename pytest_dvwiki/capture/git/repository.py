@@ -85,7 +85,7 @@ class Difference(Struct, ListedCommits, frozen=True, kw_only=True):
     all_files: tuple[str, ...] = ()
     """All files with differences that may matter, as git names them; empty if unknown.
 
-    Files that differ only in comments, or that the failing simulation did not read, are left out unless no other files
+    Files that differ only in comments, or were not read by the failing simulation, are left out unless no other files
     remain.
     """
     is_unread: bool = False
@@ -663,7 +663,7 @@ class _Suspects(Struct, frozen=True):
         return list(dict.fromkeys([*as_file, *as_unit]))[:MOST_FILES]
 
     def _is_elsewhere(self, before: str, path: PurePosixPath) -> bool:
-        """Return whether the folder in front of a base name belongs to another file than `path`."""
+        """Return whether the folder in front of a base name is that of another file than `path`."""
         found = _FOLDER.search(before)
         if found is None or self.root is None:
             return False

@@ -15,13 +15,13 @@ _TIMEOUT_S = 300.0
 
 
 class RevisionError(Exception):
-    """A revision cannot be read; the message names the revision and the reason."""
+    """A revision cannot be read; the message gives the revision and the reason."""
 
 
 class Revision:
     """The wiki of a git revision and the files beside it, in a temporary folder that lives as long as this object.
 
-    Caches are rebuilt, because those in the working tree may already include the change that is examined.
+    Caches are rebuilt, because the caches in the working tree may already include the change under examination.
 
     Args:
         layout: The project.

@@ -114,7 +114,7 @@ def left_behind(folder: Path, *, silence: float = 0.0) -> Iterator[Orphan | None
 
 
 def moved(orphan: Orphan) -> Orphan:
-    """Return a journal that was copied from another machine, without the paths of that machine's logs."""
+    """Return a journal copied from another machine, without the paths of logs on that machine."""
     return replace(orphan, running=tuple(replace(begin, opened=()) for begin in orphan.running))
 
 
@@ -198,7 +198,10 @@ class _EventReader:
 
 
 def _checked(vcs: Vcs) -> Vcs:
-    """Validate the recorded state of a repository, whose commit is passed to git; an invalid state becomes empty."""
+    """Return the recorded state of a repository if it is valid, else an empty state.
+
+    Later, the commit is passed to git.
+    """
     if vcs.commit is None or not (COMMIT.fullmatch(vcs.commit) or is_revision(vcs.commit)):
         return Vcs()
     branch = clean_text(vcs.branch) if vcs.branch else None

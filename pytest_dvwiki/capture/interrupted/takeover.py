@@ -43,7 +43,7 @@ class Remains(Struct, frozen=True):
 
 
 def remains_of(orphan: Orphan, *, root: Path, interest: Interest) -> Remains:
-    """Return the failures that a killed run had reported, and one for each test that was running.
+    """Return the failures reported by a killed run, and a failure for each test that was running.
 
     Args:
         orphan: The journal of the run.

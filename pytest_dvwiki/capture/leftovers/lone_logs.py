@@ -115,7 +115,7 @@ class LoneLogs:
                 yield error
 
     def add(self, log: Artefact, read: ReadLog | OSError) -> None:
-        """Add the runs in a log, except those with a results file."""
+        """Add the runs in a log, except runs with a results file."""
         run = self._run
         if isinstance(read, OSError):
             run.problems.append(f"{log.shown}: cannot be read: {read.strerror}")
@@ -152,7 +152,7 @@ class LoneLogs:
         """Return the name that a simulation would have if it had written a results file.
 
         The file would be in the folder where make ran. If that folder is unknown or not searched, it would be beside
-        the log, provided that its folder has no other log.
+        the log, but only if the folder has no other log.
 
         Args:
             log: The log.

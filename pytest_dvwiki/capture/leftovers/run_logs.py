@@ -23,7 +23,7 @@ _NO_HARDWARE_YET = frozenset({"compile_error", "elaboration_error"})
 
 
 class RunLogs:
-    """The logs of one run, and the results files that they belong to.
+    """The logs of one run, matched with its results files.
 
     Args:
         found: The logs among the run's files.
@@ -58,7 +58,7 @@ class RunLogs:
         self._earlier: list[tuple[Artefact, Artefact]] = []
         """Pairs of a results file and the log of a later run that ended before its first test."""
         self._logs_in: dict[Path, int] = {}
-        """Maps a folder to its number of logs, for folders whose logs have been counted."""
+        """Maps a folder to its number of logs, as soon as they have been counted."""
         self._parts_of: dict[Path, list[Regression]] = {}
         """Maps a log to its regressions, which are cached until the log has been matched with a results file."""
 

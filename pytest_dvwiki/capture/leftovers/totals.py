@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Simulator
 
 _ROLLUP = "SystemExit"
-"""Exception that ends a pytest item whose cocotb tests failed."""
+"""Exception of a pytest item that fails because its cocotb tests failed."""
 
 
 class Leftovers(Struct):
@@ -36,7 +36,7 @@ class Leftovers(Struct):
     notes: list[str] = field(default_factory=list)
     """Notes for the user; unlike problems, they do not make the run incomplete."""
     sources: list[Artefact] = field(default_factory=list)
-    """The files from which the failures and results were read."""
+    """The files that contained the failures and results."""
     names: set[str] = field(default_factory=set)
     """Names given to simulations and tests."""
 

@@ -1,4 +1,4 @@
-"""The folders in which make worked, according to its logs."""
+"""The folders where make worked, according to its logs."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _SOURCE = re.compile(r"[^\s'\"`=,;()]+\.(?:vhdl?|s?vh?)(?![\w.])")
 """Matches the path of an HDL file."""
 _LACKS = re.compile(r"No rule to make target [`']([^'\n]+)'")
 _READ_LIMIT = 1 << 23
-"""Maximum number of bytes of a log that are searched for folders in which make stopped."""
+"""Maximum number of bytes of a log that are searched for folders where make stopped."""
 _START = 1 << 18
-"""Maximum number of bytes of a log that are searched for the folder in which make was called."""
+"""Maximum number of bytes of a log that are searched for the folder where make was called."""
 
 
 def builds_in(lines: Iterable[str | None]) -> Iterator[str]:
     """Yield the sections of a log that end where make stopped.
 
     Args:
-        lines: The lines of the log; None ends a section in which make did not stop.
+        lines: The lines of the log; None ends a section without a failure.
     """
     stretch: list[str] = []
     for line in lines:

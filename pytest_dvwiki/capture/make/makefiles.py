@@ -119,11 +119,11 @@ def make_call(
 
 
 def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
-    """Return the directory in which make was started; None if it matters but is unknown.
+    """Return make's working directory; None if it matters but is unknown.
 
-    It matters if the Makefile reads `$(PWD)`, because `make -C` does not change that variable. The log shows it in
-    paths that the Makefile builds from `$(PWD)`. Without such a path, it is the folder that contains the Makefile's
-    files below `$(PWD)`.
+    It matters if the Makefile reads `$(PWD)`, because `make -C` does not change that variable. The log shows the
+    directory in paths that the Makefile builds from `$(PWD)`. If there are none, it is the folder that contains the
+    Makefile's files below `$(PWD)`.
 
     Args:
         folder: Folder of the Makefile.
@@ -217,7 +217,7 @@ def _called(log: str, folder: Path, text: str, modules: Collection[str]) -> tupl
 
 
 def _is_same_folder(name: str, folder: Path) -> bool:
-    """Return whether a folder in a log is the given one; from another machine, only the last component has to agree."""
+    """Return whether a folder in a log is the given folder; if the log is from elsewhere, the base names must agree."""
     return Path(os.path.realpath(name)) == Path(os.path.realpath(folder)) or Path(name).name == folder.name
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 _OF_COCOTB = re.compile(r"cocotb-config|Makefile\.sim\b|^[ \t]*-?include[ \t]+[^\n]*\$", re.MULTILINE)
-"""Matches a Makefile that runs cocotb, or that includes files with variables in their names."""
+"""Matches a Makefile that runs cocotb, or includes files with variables in their names."""
 _STOPPED_IN_IT = re.compile(r"^(?:g?make(?:\[\d+\])?: \*\*\* \[)?(?:GNUm|[Mm])akefile:\d+: ([^\]\n]+)", re.MULTILINE)
 """Matches make's message that it stopped in the folder's Makefile; the group is the target or `*** reason`."""
 _MODULE, _TOP = frozenset({"MODULE", "COCOTB_TEST_MODULES"}), frozenset({"TOPLEVEL", "COCOTB_TOPLEVEL"})

@@ -1,7 +1,7 @@
 """Parsing of command lines of compilers and simulators: top, parameters, defines, plusargs, and the files read.
 
-Paths, seeds, names of tests and options that only affect the output are left out, so that a design has the same
-configuration in another folder, with another seed, or with waves.
+Paths, seeds, names of tests and output options are left out, so that a design has the same configuration in another
+folder, with another seed, or with waves.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     artefact: str | None = None
     """Absolute path of the file that the tool makes or runs; None if the build is a folder, such as a library."""
     places: tuple[str, ...] = ()
-    """Absolute paths by which a build is matched with its runs; empty if the tool only checks."""
+    """Absolute paths that identify the build in the commands of its runs; empty if the tool only checks."""
     toplevel: str | None = None
     """Top from the environment; a top on the command line takes precedence."""
     defined: frozenset[str] = frozenset()

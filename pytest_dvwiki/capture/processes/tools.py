@@ -18,7 +18,7 @@ _DRIVERS = frozenset({"cmake", "gmake", "make"})
 _RESULTS = "COCOTB_RESULTS_FILE"
 _MAKES = frozenset({"make", "gmake"})
 _MAKE_OPTIONS = {"-C": True, "--directory": True, "-f": False, "--file": False, "--makefile": False}
-"""Options of make that take a path, and whether make changes to that path."""
+"""Options of make with a path, and whether make changes to that path."""
 
 
 def is_simulation(child: Child) -> bool:

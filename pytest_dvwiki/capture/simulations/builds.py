@@ -122,7 +122,7 @@ class Builds:
         return None
 
     def keep(self, build: Build) -> None:
-        """Store a build that a simulation runs, for runs that skip the build."""
+        """Store the build of a simulation for later runs that skip the build."""
         build = replace(build, stamp=stamp_of(build.artefact))
         for place in build.places:
             if self._known.get(place) != build:
@@ -263,7 +263,7 @@ class Watch:
         return None
 
     def _only(self, call: ToolCall) -> Build | None:
-        """Return the item's only build, for tools whose build and run commands have no path in common."""
+        """Return the item's only build, for tools with different paths in build and run commands."""
         mine = [build for build, _ in self._open[self._of_item :]]
         same = len(mine) == 1 and call.artefact is None and call.simulator in {None, mine[0].simulator}
         return mine[0] if same else None
@@ -300,7 +300,7 @@ def setup_of_log(echoed: Iterable[tuple[str, str]], folder: str, builds: Builds)
     """Return the design of the last simulation in a log, else of the last build, from the commands in the log.
 
     Args:
-        echoed: Pairs of folder and command. The folder is the one that the log shows before the command, or empty.
+        echoed: Pairs of folder and command; the folder is empty if the log does not show it before the command.
         folder: Working directory of the first command, as an absolute path.
         builds: The builds before the log.
     """

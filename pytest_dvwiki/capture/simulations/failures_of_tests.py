@@ -101,8 +101,8 @@ def _command(run: SimulationRun, test: CocotbTest, *, strict: bool = False) -> C
 def _fails_alone(run: SimulationRun, test: CocotbTest) -> bool:
     """Return whether a test is likely to fail on its own, too, because no earlier test can have caused its failure.
 
-    An earlier test that failed may have left the design in any state. A test that hangs may wait for something that an
-    earlier test has used up, even if that test passed.
+    An earlier test that failed may have left the design in any state. A hanging test may wait for something that an
+    earlier test, even a passed one, has used up.
     """
     before = takewhile(lambda other: other is not test, run.tests)
     is_hang = test.unfinished or test.exception == reproduce.LIMIT

@@ -33,7 +33,7 @@ _MANAGER = "cocotb.regression"
 _LOADED = ("I support registered", "I registered")
 """Parts of the first line that cocotb 2.x and 1.9 print: `VPI support registered`, `VHPI registered`."""
 _BY_NAME = (_MANAGER, *_LOADED)
-"""Strings that mark the manager's lines in a log that contains the manager's name."""
+"""Strings that mark the manager's lines in a log with the manager's name."""
 _BY_WORDS = (
     *_BY_NAME,
     "running ",
@@ -56,7 +56,7 @@ _BY_MANAGER = re.compile(r"\s*[\d.-]+\w*\s+[A-Z]+\s+cocotb\.regression\s+(?:\S+:
 _RUNNING = re.compile(r"(?:^|\s)running (?P<name>\S.*) \((?P<index>\d+)/(?P<total>\d+)\)$")
 _SKIPPING = re.compile(r"^skipping (?P<name>.+?)(?: \(\d+/\d+\)|: .*)?$")
 _FOUND = re.compile(r"^Found test (?P<module>\S+)\.(?P<name>[^.\s]+)$")
-"""Matches the only line in which cocotb 1.9 shows a test's module."""
+"""Matches cocotb 1.9's message about a found test; no other message shows the test's module."""
 _NOT_STARTED = re.compile(r"^Failed to initialize (?P<name>.+)! \(\d+/\d+\)$")
 _JUDGED = re.compile(r"^(?P<name>.+?) (?P<word>passed|failed|xfailed)(?P<note>: .*| \(result was .*)?$")
 _JUDGED_BY_NAME = re.compile(r"(?:^|\s)(?P<name>\S+) (?P<word>passed|failed|xfailed)(?P<note>: .*| \(result was .*)?$")
@@ -177,7 +177,7 @@ def simulator_name(text: str) -> str:
 
 @functools.cache
 def _of_commands() -> tuple[str, ...]:
-    """Return strings that mark a line in which make or a runner prints a tool's command."""
+    """Return strings that mark a tool's command as printed by make or a runner."""
     names = simulators.programs()
     endings = (f"{name} " for name in names if not any(name != one and name.endswith(one) for one in names))
     return ("ing directory '", *sorted(endings), *(f"/{binary}" for binary in simulators.binaries()))
@@ -264,9 +264,9 @@ class _Splitter:
         self._folders: list[str] = []
         """Folders that make has entered."""
         self._kept = 0
-        """Number of blocks whose lines are kept; the more blocks, the fewer lines of each."""
+        """Number of blocks with kept lines; the more blocks, the fewer lines of each."""
         self._noisy = 0
-        """Number of blocks whose error lines are kept."""
+        """Number of blocks with kept error lines."""
         self._open = self._between(1)
 
     def feed(self, chunk: Chunk) -> None:
@@ -493,7 +493,7 @@ class _Splitter:
 
 
 def _continuation_end(text: str) -> int:
-    """Return the offset at which the lines under a verdict end."""
+    """Return the offset of the end of the lines under a verdict."""
     start = 0
     while start < len(text):
         end = text.find("\n", start) + 1

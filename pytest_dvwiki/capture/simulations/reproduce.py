@@ -97,7 +97,7 @@ _SHORT_WITH_VALUE = re.compile(r"-[flqsvx]*[kmnr](?P<value>.*)")
 
 
 class Call(Struct, frozen=True, kw_only=True):
-    """The parts of a session's call that are needed to rerun one of its tests."""
+    """The parts of a session's call that are needed to rerun a test."""
 
     arguments: tuple[str, ...] = ("pytest",)
     """Program with its options, but without tests."""
@@ -211,7 +211,7 @@ def _asked_for(file: str, here: str, items: str | None, top: str, modules: tuple
 def _configuration(
     file: str, arguments: tuple[str, ...], here: str, configuration: str | None, items: str | None
 ) -> tuple[str, ...]:
-    """Return the options by which pytest uses the same configuration for a file as in the original call."""
+    """Return the options that give a file the same pytest configuration as in the original call."""
     given = any(re.match(r"-c|--config-file|--rootdir", word) for word in arguments)
     if given or not here:
         return ()
@@ -248,7 +248,7 @@ def pytest_call(
     Args:
         words: The command line of the session.
         root: pytest's root folder, which is the workspace root.
-        here: The folder in which the session was started.
+        here: Working directory of the session.
         configuration: pytest's configuration file.
         items: The words of the command line that select tests.
         environment: The environment variables of the session.
@@ -313,7 +313,7 @@ def with_places(variables: Mapping[str, str], top: Path, here: Path) -> dict[str
     Args:
         variables: Variables by name.
         top: The folder.
-        here: The folder in which the command runs.
+        here: Working directory of the command.
     """
     found = {}
     for name, value in variables.items():
@@ -327,7 +327,7 @@ def with_places(variables: Mapping[str, str], top: Path, here: Path) -> dict[str
 
 
 def _placed(text: str, top: Path, place: Callable[[str], str]) -> str:
-    """Return a string in which each path below a folder is replaced by the result of `place`."""
+    """Replace each path below a folder in a string by the result of `place`."""
     return re.sub(
         rf"(?<![\w./-]){re.escape(str(top))}(?:/[^\s:;,'\"]*)?(?![\w.-])", lambda found: place(found[0]), text
     )

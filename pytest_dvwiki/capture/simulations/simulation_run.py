@@ -31,7 +31,7 @@ _CLOCK_TOLERANCE = 1.0
 """Maximum number of seconds that a file system's clock may lag behind."""
 _MESSAGE_LIMIT = 4096
 _SIDE_CHARS = 8 * 1024
-"""Maximum number of characters from all streams except the one with the tests."""
+"""Maximum number of characters from all streams other than the stream with the tests."""
 
 
 class SimulationRun:
