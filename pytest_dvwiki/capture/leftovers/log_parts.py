@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.leftovers.names import undated
-from pytest_dvwiki.capture.make.calls import MakeCalls, modules_of
+from pytest_dvwiki.capture.make.calls import MakeCalls, makefiles_read, modules_of
 from pytest_dvwiki.capture.make.folders import STOPPED
 from pytest_dvwiki.capture.make.makefiles import make_call
 from pytest_dvwiki.capture.simulations.regression import read_regressions
@@ -76,7 +76,7 @@ class LogParts:
                 interest=self.interest,
                 builds=self.builds,
                 folder=self.root / artefact.folder,
-                files=(str(makefile),) if makefile is not None else (),
+                files=makefiles_read(makefile, call),
                 modules=tuple(sorted(modules_of(part))),
                 call=call,
             )

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from pytest_dvwiki.capture.files.results import EmptyResultsError, ResultsError, read_results
 from pytest_dvwiki.capture.leftovers.names import native_runner, package_of, place_of, simulation_name
 from pytest_dvwiki.capture.leftovers.run_logs import text_of
+from pytest_dvwiki.capture.make.calls import makefiles_read
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
 from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
@@ -115,6 +116,7 @@ class ResultsFiles:
             run.notes.append(f"{artefact.shown}: {missing}; pass its log with --log")
         root, make = self._parts.root, self._parts.make
         makefile = make.makefile(artefact, logs, cases=cases)
+        call = make.call(logs, makefile, frozenset(case.classname for case in cases))
         outcome = collect(
             Simulation(
                 nodeid=name,
@@ -125,8 +127,8 @@ class ResultsFiles:
                 interest=self._parts.interest,
                 builds=self._parts.builds,
                 folder=root / artefact.folder,
-                files=(str(makefile),) if makefile is not None else (),
-                call=make.call(logs, makefile, frozenset(case.classname for case in cases)),
+                files=makefiles_read(makefile, call),
+                call=call,
             )
         )
         self.shared |= {log.path: log for log in logs} if outcome.is_one_of_several else {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.make.folders import folders_of
-from pytest_dvwiki.capture.make.makefiles import HEAD, make_call, values_in_log
+from pytest_dvwiki.capture.make.makefiles import HEAD, make_call, named_makefile, values_in_log
 from pytest_dvwiki.capture.make.which_makefile import Makefiles, MakeRun
 from pytest_dvwiki.capture.runners import fusesoc
 
@@ -88,6 +88,14 @@ class MakeCalls:
         if key not in self._calls:
             self._calls[key] = make_call(makefile, _head_of(logs), self._root, modules=modules - {""})
         return self._calls[key]
+
+
+def makefiles_read(makefile: Path | None, call: Call | None) -> tuple[str, ...]:
+    """Return a simulation's Makefile, preceded by the one that its call of make names; empty if it is unknown."""
+    if makefile is None:
+        return ()
+    named = named_makefile(call.arguments, makefile.parent) if call is not None else None
+    return tuple(dict.fromkeys(map(str, filter(None, (named, makefile)))))
 
 
 def modules_of(part: Regression) -> frozenset[str]:

@@ -7,6 +7,7 @@ the commands that it runs with all variables expanded.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import re
 import shlex
@@ -39,12 +40,15 @@ _ENTERED = re.compile(r"^(?:\S*/)?g?make\[\d+\]: Entering directory [`']([^'\n]+
 _ENTERED_ANY = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: Entering directory [`']([^'\n]+)'$")
 _CHANGED = re.compile(r"\bmake: Entering directory|\bg?make\b[^\n]* (?:-C|--directory)[ =]?[\w./]")
 """Matches a sign that make was called with `-C`."""
-_MAKE = re.compile(r"(?:^|[;&|] *)@?(?:\$[({]MAKE[)}]|(?:[\w./-]*/)?g?make)(?= |$)([^;&|<>`$]*)$")
-"""Matches a call of make at the end of a line in a log or recipe."""
+_MAKE = re.compile(
+    r"(?:^|[;&|] *)[-@+]*(?:(?:\S*/)?(?:env|nice|nohup|time|timeout)(?: +[\w.:=-]+)* +)?"
+    r"(?:\$[({]MAKE[)}]|(?:[\w./-]*/)?g?make)(?= |$)([^;&|<>`$]*)$"
+)
+"""Matches a call of make, perhaps by `timeout 60`, at the end of a line in a log or recipe."""
 _BELOW_PWD = re.compile(r"\$[({]PWD[)}]/([^$:]+)")
 _LINES_BEFORE = 3
 """Number of lines before "Entering directory" that are searched for the call of make."""
-_MOST_CALLS = 8
+_MOST_CALLS = 64
 """Number of calls of make in a folder, counted from the last, that are searched for the simulation."""
 _OLD_NAMES = {"MODULE": "COCOTB_TEST_MODULES", "TOPLEVEL": "COCOTB_TOPLEVEL", "TESTCASE": "COCOTB_TESTCASE"}
 HEAD = 256 * 1024
@@ -93,6 +97,8 @@ def make_call(
         return None
     called, log = _called(log, folder, text, modules)
     log = _part_with(log, modules)
+    if (named := named_makefile(called, folder)) is not None:
+        text = text_of(named)
     given = _given(called)
     names, shown = from_outside(text), values_in_log(log)
     solved = shown | _solved(text, names, log, shown)
@@ -116,6 +122,18 @@ def make_call(
         in_repository=in_repository,
         items=None,
     )
+
+
+def named_makefile(words: Sequence[str], folder: Path) -> Path | None:
+    """Return the Makefile that a command of make names by `-f`; None if it names none that exists.
+
+    Args:
+        words: The words of the command.
+        folder: The folder in which make works.
+    """
+    pairs = itertools.pairwise(words)
+    path = next((folder / name for option, name in pairs if option in {"-f", "--file"}), None)
+    return path if path is not None and path.is_file() else None
 
 
 def _started_in(folder: Path, text: str, log: str, top: Path) -> Path | None:
@@ -204,16 +222,24 @@ def _called(log: str, folder: Path, text: str, modules: Collection[str]) -> tupl
     lines = log.replace("\\\n", " ").split("\n")
     entries = [(number, found[1]) for number, line in enumerate(lines) if (found := _ENTERED.match(line))]
     own = [(number, name) for number, name in entries if _is_same_folder(name, folder)]
-    inside = log
-    for number, name in own[: -_MOST_CALLS - 1 : -1]:
-        inside = "\n".join(lines[number:]).partition(f"Leaving directory '{name}'")[0]
+    calls = [(number, _inside(lines, number, name)) for number, name in own[: -_MOST_CALLS - 1 : -1]]
+    # A Makefile may also be called to clean up, or for another design.
+    showing = [call for call in calls if modules and any(not each.isdisjoint(modules) for each in _modules_in(call[1]))]
+    for number, inside in showing or calls:
         if modules and _has_others(inside, modules):
             continue
         printed = filter(None, map(_words, reversed(lines[max(0, number - _LINES_BEFORE) : number])))
         words = next(printed, None) or _of_recipe(text, values_in_log(inside)) or []
         if words or values_in_log(inside):
             return words, inside
-    return [], log if len(own) == len(entries) else inside
+    return [], log if len(own) == len(entries) else calls[-1][1] if calls else log
+
+
+def _inside(lines: Sequence[str], number: int, name: str) -> str:
+    """Return what a log shows from the line in which make enters a folder to the line in which it leaves it."""
+    left = f"Leaving directory '{name}'"
+    end = next((at for at in range(number, len(lines)) if left in lines[at]), len(lines))
+    return "\n".join(lines[number:end])
 
 
 def _is_same_folder(name: str, folder: Path) -> bool:

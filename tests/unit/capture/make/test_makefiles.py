@@ -123,6 +123,26 @@ def test_a_makefile_that_calls_itself_is_called_as_it_did(
     assert found.variables == {"SIM": "icarus"}
 
 
+def test_a_makefile_that_is_called_by_name_for_each_design(tmp_path: Path) -> None:
+    """Each design has a Makefile of its own in one folder, which is called to clean up first."""
+    designs = [f"d{number}" for number in range(9)]
+    entered = ENTERED.format(folder=tmp_path / "sim")
+    left = entered.replace("Entering", "Leaving")
+    ran = "COCOTB_TEST_MODULES=test_{0} COCOTB_TOPLEVEL={0} vvp -m x\n** TESTS=1 PASS=0 FAIL=1 SKIP=0 **\n"
+    log = "".join(
+        f"make -f {name}.mk clean\n{entered}{left}timeout 40 make -f {name}.mk\n{entered}{ran.format(name)}{left}"
+        for name in designs
+    )
+    (tmp_path / "sim").mkdir()
+    for name in designs:
+        (tmp_path / "sim" / f"{name}.mk").write_text(f"COCOTB_TOPLEVEL = {name}\nCOCOTB_TEST_MODULES = test_{name}\n")
+    makefile = tmp_path / "sim" / "Makefile"
+    makefile.write_text("%.xml:\n\tmake -f $*.mk clean\n\t-timeout 40 make -f $*.mk\n")
+    found = make_call(makefile, log, tmp_path, {}, modules=["test_d2"])
+    assert found is not None
+    assert (found.arguments, found.variables) == (("make", "-f", "d2.mk"), {"SIM": "icarus"})
+
+
 @pytest.mark.parametrize("shown", [True, False])
 def test_the_log_of_a_regression_shows_the_values_of_each_folder(tmp_path: Path, shown: bool) -> None:
     def made(folder: Path, top: str, simulator: str) -> str:
