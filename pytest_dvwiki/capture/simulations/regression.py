@@ -386,7 +386,8 @@ class _Splitter:
         """Record what a line shows about the run: versions, seed, simulator, start."""
         now = self._now
         is_loaded = any(words in line for words in _LOADED)
-        if is_loaded and (now.blocks or now.finished or self._open.name is not None):
+        # A simulation whose test module cannot be imported has drawn its seed, and ends without a test.
+        if is_loaded and (now.blocks or now.finished or now.seed is not None or self._open.name is not None):
             self._end_regression()
             self._open = self._between(number)
             now = self._now

@@ -291,6 +291,13 @@ def test_two_simulations_in_one_log_are_two() -> None:
     assert first.unfinished is not None
 
 
+def test_a_simulation_without_a_test_does_not_lend_its_seed_to_the_next() -> None:
+    failed = f"{START}Traceback (most recent call last):\nSyntaxError: '(' was never closed\nmake: *** [results.xml] Error 1\n"
+    first, second = read_regressions(LogText(source="log", text=failed + START.replace("42", "43") + TESTS))
+    assert (first.seed, first.blocks, second.seed, judged(second)) == ("42", [], "43", FOUR)
+    assert any("never closed" in line for _, line in first.preamble)
+
+
 def test_line_numbers_and_verdict_point_into_the_file(tmp_path: Path) -> None:
     path = tmp_path / "sim.log"
     path.write_text(START + TESTS)
