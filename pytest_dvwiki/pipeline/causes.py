@@ -20,7 +20,7 @@ from pytest_dvwiki.records.kinds import (
 from pytest_dvwiki.records.sides import concerns
 from pytest_dvwiki.redact import shorten_paths
 from pytest_dvwiki.runs import EVER
-from pytest_dvwiki.triage.origin import FEWEST_SEEDS, knows_changes, of_changes, with_clues
+from pytest_dvwiki.triage.origin import FEWEST_SEEDS, knows_changes, of_changes, of_definition, with_clues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -104,15 +104,29 @@ def with_changes(
         in_simulator: bool,
         of_build: bool,
         lacking: str | None,
+        is_defined: bool,
     ) -> tuple[Clue, ...]:
         reads = repository.with_removed(reads, passed, failed)
         if not _stays(_Span(passed, failed), files, vcs, reads, repository):
             return ()
         return of_changes(
-            files, passed, failed, sources=reads, python_bench=in_simulator, of_build=of_build, lacking=lacking
+            files,
+            passed,
+            failed,
+            sources=reads,
+            python_bench=in_simulator,
+            of_build=of_build,
+            lacking=lacking,
+            is_defined=is_defined,
         )
 
+    defining = functools.cache(repository.defining)
+
     def weighed(failure: Failure, verdict: Verdict) -> Verdict:
+        module = verdict.place.id if _lacking(verdict) and verdict.place is not None else None
+        defined = defining(module, failed_at, failure.reads) if module else ""
+        if module and defined:
+            verdict = with_clues(verdict, [of_definition(module, defined)])
         if verdict.fingerprint not in since:
             return verdict
         clues = changes(
@@ -121,6 +135,7 @@ def with_changes(
             in_simulator=failure.in_simulator,
             of_build=verdict.error_class in DETERMINISTIC_CLASSES,
             lacking=_lacking(verdict),
+            is_defined=bool(defined),
         )
         return with_clues(verdict, clues)
 

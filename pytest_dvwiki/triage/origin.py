@@ -89,7 +89,9 @@ _ASKS = "asks for a top"
 """Clue kind: a build's Makefile changed; if nothing else did, the design cannot have lost its top level."""
 _LIST = "source list"
 """Clue kind: a source list changed, so a missing file may be the fault of whoever maintains the list."""
-_REPLACES = {_SAME_HDL: "mismatch", _LIST: "build", _ASKS: "top level"}
+_DEFINED = "defined elsewhere"
+"""Clue kind: a file that the build did not read defines the missing module, so the design does not lack it."""
+_REPLACES = {_SAME_HDL: "mismatch", _DEFINED: "mismatch", _LIST: "build", _ASKS: "top level"}
 """Maps kinds of clues to the kinds that they refute; a clue with nothing to refute does not count."""
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail", "timing_offset", "protocol_violation", "coverage_miss"})
 _OF_VALUES = frozenset({"index_out_of_range", "key_error", "value_error", "type_error", "runtime_error"})
@@ -220,8 +222,9 @@ def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
         clue for clue in clues if _REPLACES.get(clue.kind, clue.kind) in kinds or clue.kind not in _REPLACES
     )
     refuted = {_REPLACES.get(clue.kind) for clue in relevant}
+    is_open = "top level" in refuted or not kinds.isdisjoint({"handle", _DEFINED})
     more = tuple(
-        replace(clue, weight=0.0) if ("handle" in kinds or "top level" in refuted) and _is_of_design(clue) else clue
+        replace(clue, weight=0.0) if is_open and _is_of_design(clue) else clue
         for clue in relevant
         if clue.kind not in {"changes", "likely changes"} or not _is_path_problem(verdict, clue, refuted)
     )
@@ -273,6 +276,7 @@ def of_changes(
     failures: int = 0,
     of_build: bool = False,
     lacking: str | None = None,
+    is_defined: bool = False,
 ) -> tuple[Clue, ...]:
     """Return the clues of the changes since the test last passed.
 
@@ -291,6 +295,8 @@ def of_changes(
         of_build: Whether the build fails; an earlier build that passed does not prove that the test passed.
         lacking: The file that asks for a module which the build lacks. Only a change to this file, or to one that
             the build did not read, can have lost the module.
+        is_defined: Whether a file that the build did not read defines that module. Where the file that asks for it did
+            not change, a changed file that chooses the sources is at fault.
     """
     files = tuple(files)
     matters = tuple(
@@ -310,6 +316,9 @@ def of_changes(
     clues = []
     choosing = (file for file in matters if file.endswith(".py") or _MAKEFILES.search(file))
     runners = [file for file in choosing if file in sources]
+    if is_defined and lacking is not None and runners and not any(is_among(file, (lacking,)) for file in files):
+        text = f"{few(runners, 1)}, which chooses the sources, changed {span}, but {lacking} did not"
+        return (Clue("changes", "TB_BUG", text),)
     runners = runners if lacking is not None and any(map(HDL.search, matters)) else []
     in_doubt = runners or any(map(_IN_C.search, files)) or (failures and any(map(_BUILD_FILES.search, files)))
     known = [file for file in itertools.chain(*sides.values()) if not sources or _was_read(file, sources)]
@@ -342,6 +351,14 @@ def _was_read(file: str, sources: Collection[str]) -> bool:
 
 def _may_call(file: str, sources: Collection[str]) -> bool:
     return bool(_SCRIPTS.search(file)) and not is_prose(file, sources)
+
+
+def of_definition(module: str, file: str) -> Clue:
+    """Return the clue that a file of the project defines a missing module, and that the build did not read this file.
+
+    The build's list of sources is then incomplete, or the module was not meant to be used: nobody knows which.
+    """
+    return Clue(_DEFINED, "UNKNOWN", f"{file} defines {module}, but the build did not read that file")
 
 
 def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:

@@ -23,7 +23,7 @@ from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
 from pytest_dvwiki.git import output
 from pytest_dvwiki.model import MOST_READ, ListedCommits, Vcs
 from pytest_dvwiki.model.sentences import few
-from pytest_dvwiki.records.sides import is_prose
+from pytest_dvwiki.records.sides import HDL, is_among, is_prose
 from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ _LACKS = re.compile(
 _FILE = re.compile(r"(?<![\w.-])[A-Za-z_][\w-]*\.[A-Za-z]\w{0,7}(?![\w.])")
 _MOST_LACKING = 3
 _SHORT = 12
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _IN_TEXT = 3
 
 
@@ -255,6 +256,22 @@ class Repository:
         names = self._names("diff", *DIFF, "--name-only", "-z", *span, *self._sources) or ()
         same = self._with_same_code(span, names)
         return tuple(name for name in names if name not in same)
+
+    def defining(self, module: str, commit: str, reads: Sequence[str]) -> str:
+        """Return a Verilog file of a commit that defines a module and was not read; empty if there is none.
+
+        Args:
+            module: Name of the module.
+            commit: The commit.
+            reads: Files that the failing build read; if none is known, no file is returned.
+        """
+        if not _IDENTIFIER.fullmatch(module) or not COMMIT.fullmatch(commit) or not any(map(HDL.search, reads)):
+            return ""
+        defines = rf"^[[:space:]]*module[[:space:]]+{re.escape(module)}([^A-Za-z0-9_$]|$)"
+        paths = (f":(top){suffix}" for suffix in ("*.v", "*.sv", "*.vh", "*.svh"))
+        found = self._git.ask("grep", "-lzE", "--full-name", "--no-color", "-e", defines, commit, "--", *paths) or ""
+        names = (place.partition(":")[2] for place in found.split("\0") if place)
+        return next((name for name in names if not is_among(name, reads)), "")
 
     def with_removed(self, reads: Sequence[str], commit: str, until: str | None = None) -> tuple[str, ...]:
         """Return the files that a simulation read, plus files removed from the same folders since a commit.

@@ -17,6 +17,7 @@ from pytest_dvwiki.triage.origin import (
     conclude,
     judge,
     of_changes,
+    of_definition,
     of_seeds,
     of_simulators,
     with_clues,
@@ -264,6 +265,27 @@ def test_a_module_is_lost_by_who_asks_for_it_or_was_not_built(files: list[str], 
     reads = ["rtl/top.sv", "rtl/regs.sv", "files.py", "sim/Makefile"]
     changes = of_changes(files, COMMIT, sources=reads, of_build=True, lacking="rtl/top.sv")
     assert with_clues(verdict, changes).origin.type == side
+
+
+@pytest.mark.parametrize(
+    ("files", "side"),
+    [
+        ([], "UNKNOWN"),
+        (["files.py"], "TB_BUG"),
+        (["sim/Makefile", "rtl/regs.sv", "rtl/other.sv"], "TB_BUG"),
+        (["rtl/top.sv"], "UNKNOWN"),  # a new instance: either its file or the list should have come with it
+        (["rtl/top.sv", "sim/Makefile"], "UNKNOWN"),
+    ],
+)
+def test_a_module_that_a_file_outside_the_build_defines_is_not_lost_by_the_design(files: list[str], side: str) -> None:
+    verdict = with_clues(
+        judged("compile_error", "missing_module", "rtl/top.sv"), [of_definition("lane", "rtl/lane.sv")]
+    )
+    reads = ["rtl/top.sv", "rtl/regs.sv", "files.py", "sim/Makefile"]
+    changes = of_changes(files, COMMIT, sources=reads, of_build=True, lacking="rtl/top.sv", is_defined=True)
+    said = with_clues(verdict, changes).origin
+    assert said.type == side
+    assert "rtl/lane.sv defines lane, but the build did not read that file" in said.reasons
 
 
 @pytest.mark.parametrize(

@@ -437,6 +437,20 @@ def test_a_build_of_make_that_ended_before_python_read_no_test_module(project: P
     assert project.since(before, reads=("rtl/fifo.v",)).unread_count == 0, "nobody knows what runs this build"
 
 
+def test_a_module_is_looked_for_in_the_files_that_a_build_did_not_read(project: Project) -> None:
+    project.commit(
+        "more",
+        rtl__lane_v="// module ghost\n  module lane #(parameter W = 1) (input a);\n",
+        rtl__lanes_v="module lanes;",
+    )
+    commit, repository = str(project.state.commit), Repository(layout(project.root))
+    assert repository.defining("lane", commit, ["rtl/fifo.v"]) == "rtl/lane.v"
+    assert repository.defining("lane", commit, ["rtl/fifo.v", "rtl/lane.v"]) == ""
+    assert repository.defining("lane", commit, ["test_fifo.py"]) == "", "nobody knows what the build read"
+    assert repository.defining("ghost", commit, ["rtl/fifo.v"]) == ""
+    assert repository.defining("la.e", commit, ["rtl/fifo.v"]) == ""
+
+
 def test_sources_that_were_not_read_are_not_among_the_files_that_differ(project: Project) -> None:
     for file, content in TEXTS.items():
         project.write(file, content)

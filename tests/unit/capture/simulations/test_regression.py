@@ -292,7 +292,7 @@ def test_two_simulations_in_one_log_are_two() -> None:
 
 
 def test_a_simulation_without_a_test_does_not_lend_its_seed_to_the_next() -> None:
-    failed = f"{START}Traceback (most recent call last):\nSyntaxError: '(' was never closed\nmake: *** [results.xml] Error 1\n"
+    failed = f"{START}SyntaxError: '(' was never closed\nmake: *** [results.xml] Error 1\n"
     first, second = read_regressions(LogText(source="log", text=failed + START.replace("42", "43") + TESTS))
     assert (first.seed, first.blocks, second.seed, judged(second)) == ("42", [], "43", FOUR)
     assert any("never closed" in line for _, line in first.preamble)
