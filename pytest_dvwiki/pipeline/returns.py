@@ -112,6 +112,7 @@ class Returns:
             code = self._repository.in_code(files, each.commit, self._vcs)
             if in_place is not False and not _may_matter(code, occurrence):
                 continue
+            unread = self._repository.unread(code, occurrence.reads, str(self._vcs.commit))
             yield (
                 each.cause,
                 SinceFix(
@@ -121,7 +122,9 @@ class Returns:
                     file_count=len(files),
                     passed=tuple(sorted({test for test, *on in each.tests if _is_among(test, on, self._passed)})),
                     in_place=in_place,
-                    same_stimulus=not touch_stimulus(code, occurrence.reads),
+                    same_stimulus=not touch_stimulus(
+                        tuple(name for name in code if name not in unread), occurrence.reads
+                    ),
                 ),
             )
 

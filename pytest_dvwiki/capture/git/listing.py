@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.capture.git.command import DIFF, PATCH, Git, clean_text
+from pytest_dvwiki.model import MOST_READ
 from pytest_dvwiki.records.sides import HDL, MAKEFILE, is_unread
 
 if TYPE_CHECKING:
@@ -48,6 +49,12 @@ _CHOSEN = re.compile(r"TOPLEVEL\s*[:?]?=\s*\S+|^\s*(?:(?:export\s+)?\w+\s*[:?+]{
 
 These lines are ignored, because the simulated top and its sources are known to be read.
 """
+_AT_RUN_TIME = (
+    r"import_module|__import__|spec_from|pkgutil|runpy|entry_points|exec\(|eval\(|subprocess|popen|system\(|python.* -m"
+)
+"""Words of Python files and Makefiles that import or run modules whose names need not be written out there."""
+_LOADED = re.compile(r"(?:^|/)(?:conftest|__init__|__main__|setup)\.py$")
+"""Python files that are loaded or run without being imported by name."""
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _HDL_COMMENT = re.compile(r"(?://|--\s).*")
 
@@ -176,8 +183,34 @@ def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed:
         reads: All files that were read; empty if that is unknown.
         failed: The commit of the failing run.
     """
-    unread = {name for name in names if is_unread(name, reads)}
+    every = {*names}
+    unread = {name for name in every if is_unread(name, reads)}
+    unread |= _unimported(git, every - unread, reads)
     return unread - _mentioned(git, unread, reads, failed)
+
+
+def _unimported(git: Git, names: Collection[str], reads: Collection[str]) -> set[str]:
+    """Return the modules of Python packages that a simulation did not import; scripts may lie outside packages.
+
+    None is returned if a file that was read may import or run modules by names that it does not write out, or if pytest
+    loads a conftest.py, whose imports are unknown.
+
+    Args:
+        git: Answers queries about the repository.
+        names: The files; those that were read are not among them.
+        reads: All files that were read; empty if that is unknown.
+    """
+    modules = {name for name in names if name.endswith(".py") and not _LOADED.search(name)} - {*reads}
+    if not modules or len(reads) >= MOST_READ or not any(name.endswith(".py") for name in reads):
+        return set()
+    special = git.ask("ls-files", "-z", "--full-name", "--", ":(top,glob)**/__init__.py", ":(top,glob)**/conftest.py")
+    paths = [PurePosixPath(name) for name in (special or "").split("\0") if name]
+    if any(path.name == "conftest.py" for path in paths):
+        return set()
+    packages = {path.parent for path in paths}
+    found = {name for name in modules if not packages.isdisjoint(PurePosixPath(name).parents)}
+    readers = (f":(top,literal){name}" for name in reads if name.endswith(".py") or MAKEFILE.search(name))
+    return found if found and not git.ask("grep", "-lE", "-e", _AT_RUN_TIME, "--", *readers) else set()
 
 
 def _scripts(git: Git, names: Collection[str], commit: str) -> set[str]:

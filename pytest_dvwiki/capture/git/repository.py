@@ -228,7 +228,17 @@ class Repository:
         If it is unknown what was read, only prose is treated as unread.
         """
         code = [name for name in files if not is_prose(name, reads)]
-        return set(code) <= unread_files(self._git, code, reads, failed)
+        return set(code) <= self.unread(code, reads, failed)
+
+    def unread(self, files: Iterable[str], reads: Sequence[str], failed: str) -> set[str]:
+        """Return those of the given files that a failing simulation is known not to have read.
+
+        Args:
+            files: The files.
+            reads: Files that the simulation read; empty if they are unknown.
+            failed: The commit of the failing run.
+        """
+        return unread_files(self._git, files, reads, failed)
 
     def is_unread_since(self, passed: str, failed: str, reads: Sequence[str]) -> bool:
         """Return whether the commits from a pass to a failure touch only files that the simulation did not read.

@@ -424,6 +424,33 @@ def test_an_executable_file_is_a_script_only_if_it_says_what_runs_it(
     assert subjects(found)[0] == subjects(fix)[0] == "fifo: width"
 
 
+@pytest.mark.parametrize(
+    ("files", "is_counted"),
+    [
+        ({}, True),
+        ({"bench/test_fifo.py": "from importlib import import_module\n"}, False),
+        ({"bench/test_fifo.py": "import subprocess\n"}, False),
+        ({"bench/test_fifo.py": "run('regs.py')\n"}, False),
+        ({"sim/a/Makefile": "all:\n\tpython3 -m vip.regs.regs\n"}, False),
+        ({"conftest.py": "import vip.regs.regs\n"}, False),
+        ({"vip/__init__.py": None}, False),
+    ],
+)
+def test_a_module_of_a_package_that_nothing_imports_was_not_read(
+    project: Project, files: dict[str, str | None], is_counted: bool
+) -> None:
+    bench = {"bench/test_fifo.py": "import vip.fifo\n", "vip/__init__.py": "", "vip/fifo.py": "", "sim/a/Makefile": ""}
+    for file, content in (bench | {"vip/regs/regs.py": "x = 1\n"} | files).items():
+        if content is not None:
+            project.write(file, content)
+    project.commit("all files")
+    before = project.state
+    project.commit("fifo: width", rtl__fifo_v="module fifo2;")
+    project.commit("regs: model", **{"vip/regs/regs.py": "x = 2\n"})
+    found = project.since(before, reads=(*READ, "vip/__init__.py", "vip/fifo.py"))
+    assert (found.unread_count, found.all_files == ("rtl/fifo.v",)) == (int(is_counted), is_counted)
+
+
 def test_a_build_of_make_that_ended_before_python_read_no_test_module(project: Project) -> None:
     for file, content in TEXTS.items():
         project.write(file, content)
