@@ -107,8 +107,11 @@ def status_in(lines: Iterable[str]) -> int | None:
         if found := _SAID_BY_MAKE.match(line):
             if found["words"] in _SIGNALS:
                 return -_SIGNALS[found["words"]]
-            if found["status"] and _signal(int(found["status"])) is not None:
-                return int(found["status"])
+            status = int(found["status"] or 0)
+            if status == _LIMIT_STATUS:
+                return -signal.SIGTERM  # `timeout 60 make` in a recipe
+            if _signal(status) is not None:
+                return status
     return None
 
 

@@ -81,6 +81,7 @@ def test_the_sentence_names_cause_test_and_time(ending: Ending, said: str | None
         ("make: *** [sim.mk:12: sim] Trace/breakpoint trap (core dumped)", -5),
         ("make: *** [sim.mk:12: sim] Segmentation fault (core dumped)", -11),
         ("make: *** [sim.mk:12: sim] Error 139", 139),
+        ("make: [Makefile:6: fifo-results.xml] Error 124 (ignored)", -15),
         ("make: *** [sim.mk:12: sim] Error 1", None),
         ("make: *** [sim.mk:12: sim] Error 255", None),
         ("make: *** Deleting file 'results.xml'", None),
