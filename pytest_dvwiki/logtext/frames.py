@@ -55,7 +55,7 @@ def user_frame(frames: Iterable[Frame]) -> Frame | None:
 
 
 def _call_into(frames: Sequence[Frame]) -> str:
-    """Return the statement that called into the innermost frame's file from another file; empty if a library did."""
+    """Return the statement in another file that called the innermost frame's file; empty if a library is in between."""
     for inner, outer in pairwise(frames):
         if outer.file != inner.file:
             return outer.source if f"{inner.function}(" in outer.source else ""

@@ -106,7 +106,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     prefix: str = ""
     """Expression for the prefix of each line of the tool's transcript."""
     begins_with_file: bool = False
-    """Whether messages have the common form `file:line: text`; patterns of other tools then go first."""
+    """Whether messages have the common form `file:line: text`; patterns of other tools are then tried first."""
     head: str = ""
     """Expression for the start of a message, narrow enough to find a message inside a line."""
     summary: str = ""

@@ -133,7 +133,7 @@ def test_a_base_that_git_does_not_have_refuses_the_gate(tmp_path: Path) -> None:
     run(tmp_path, 1, failure("test_a", SCOREBOARD))
     record = run(tmp_path, 2, failure("test_a", SCOREBOARD), base="origin/main")
     assert record.gate is not None
-    assert record.gate.refused.startswith("git knows no revision 'origin/main' here; fetch it first")
+    assert record.gate.refused.startswith("unknown revision 'origin/main'; fetch it first")
 
 
 def test_the_session_may_refuse_the_gate(tmp_path: Path) -> None:

@@ -401,7 +401,7 @@ def _kind(path: Path, *, named: bool) -> Kind | None:
 
 
 def _kind_of_content(path: Path, head: bytes) -> Kind | None:
-    """Return the kind of a file from its first bytes and its name; None if these do not show the kind."""
+    """Return the kind of a file from its first bytes and its name; None if the kind is unclear."""
     if path.suffix == _JOURNAL and head.startswith(_JOURNAL_HEAD):
         return "journal"
     if is_coverage(path.name, head):

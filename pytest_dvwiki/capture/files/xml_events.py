@@ -58,7 +58,7 @@ def read_events(path: Path, listener: Listener, error: type[FileError]) -> None:
         error: Class of the error to raise.
 
     Raises:
-        FileError: The file is missing, too large, broken, of another format, or declares entities. The class is
+        FileError: The file is missing, too large, broken, of another format, or declares entities; raised as an
             `error`.
     """
     parser = expat.ParserCreate()

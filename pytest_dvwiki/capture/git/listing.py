@@ -161,7 +161,7 @@ class Listing:
         return bool(files) and {*files} <= self._unread_files - {*named} - self.changed("A", "D") - self._special
 
     def _only_comments(self, names: Iterable[str]) -> dict[str, set[str]]:
-        """Map each commit to the files with changes only in comments and white space."""
+        """Map each commit to its files with changes only in comments and white space."""
         paths = [f":(top,literal){name}" for name in names if suffix_of(name) in _COMMENT]
         if not 0 < len(paths) <= MOST_COMPARED or len(self.commits) < 2:  # noqa: PLR2004  # nothing to compare
             return {}

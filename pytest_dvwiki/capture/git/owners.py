@@ -68,7 +68,7 @@ class CodeOwners:
 
 
 def _owners(text: str) -> tuple[str, ...]:
-    """Return the owners that follow the pattern of a line, up to a comment."""
+    """Return the owners listed after a line's pattern, without a comment at the end."""
     words = re.split(r"(?:^|\s)#", text, maxsplit=1)[0].split()
     return tuple(word for word in words if _OWNER.fullmatch(word))
 

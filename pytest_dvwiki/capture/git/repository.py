@@ -92,7 +92,7 @@ class Difference(Struct, ListedCommits, frozen=True, kw_only=True):
     is_unread: bool = False
     """Whether the failing simulation is known to have read none of the files that differ."""
     note: str = ""
-    """Description of what differs in addition to the commits; without commits, of the whole difference."""
+    """Description of any difference besides the listed commits."""
 
     @property
     def text(self) -> str:
@@ -375,7 +375,10 @@ class Repository:
         return commit != than and self._is_ancestor(commit, than)
 
     def lacks(self, fix: Fix, commit: str | None) -> bool:
-        """Return whether a commit's history lacks any likely commit of a fix, even as a copy; False if git fails."""
+        """Return whether a commit's history lacks any likely commit of a fix; False if git fails.
+
+        A copy of the commit, as after a rebase, is as good as the commit itself.
+        """
         if commit is not None and fix.commits is not None and is_revision(commit, *fix.commits):
             return self.is_older(commit, fix.commits[-1])
         if commit is None or fix.commits is None or not fix.log:
@@ -465,7 +468,7 @@ class Repository:
         if not is_older:
             return Difference(change="older")
         log = self._revisions.between(before, now)
-        note = "" if log else f"a change after {before} up to {now}; set `revision_log` to have it named"
+        note = "" if log else f"a change after {before} up to {now}; set `revision_log` to list the changes"
         return Difference(change="commit", log=log[:MOST_COMMITS], log_count=len(log), note=note)
 
     def _uncommitted(self, before: Vcs, now: Vcs, suspects: _Suspects) -> Difference:

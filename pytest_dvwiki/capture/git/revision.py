@@ -35,7 +35,7 @@ class Revision:
         root = layout.root
         found = git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         if not found:
-            raise RevisionError(f"git knows no revision {name!r:.80} here; fetch it first: `git fetch origin {name}`")
+            raise RevisionError(f"unknown revision {name!r:.80}; fetch it first: `git fetch origin {name}`")
         self.commit: str = found
         shown = f"{name} ({found[:7]})"
         if not layout.is_inside:

@@ -38,7 +38,7 @@ _ENTRY = Limits(chars=16 * 1024, head=40, tail=60)
 
 
 class ResultsFiles:
-    """Adds the results files of a run.
+    """Adds the tests in the results files of a run.
 
     Args:
         artefacts: The results files.
@@ -215,7 +215,7 @@ class ResultsFiles:
 
 
 def _only_in_the_log(cases: Sequence[Case]) -> str | None:
-    """Return why only the log gives the reason for a failure; None if the results file has the reason."""
+    """Return why the reason for a failure is only in the log; None if the results file contains it."""
     if any(_OLD_MESSAGE.match(case.message) for case in cases):
         return "cocotb 1.x writes no errors into results files"
     if any(case.type == _SIMULATION_ENDED for case in cases):

@@ -1,4 +1,4 @@
-"""The Makefile that ran a simulation, found by the log, the results file and the Makefiles of the project.
+"""The Makefile that ran a simulation, determined from the log, the results file and the project's Makefiles.
 
 A Makefile near a log need not have run the simulation. A command is printed only if there is evidence that it did: make
 logged the Makefile's folder, or the Makefile sets the module or top of the simulation.
@@ -81,8 +81,8 @@ class Makefiles:
     def _for_folder(self, folder: Path, evidence: MakeRun) -> Path | None:
         """Return the Makefile for a folder that make entered.
 
-        If the folder has no Makefile, it may hold generated files, such as Verilator's; then a Makefile above called
-        make there.
+        A folder without a Makefile may hold generated files, such as Verilator's. The Makefile is then in a folder
+        above.
         """
         if not folder.is_relative_to(self._root):
             return None

@@ -82,7 +82,7 @@ def modules(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def cocotb_version(environment: Mapping[str, str]) -> str | None:
-    """Return `1.9` if only the variables of cocotb 1.9 are set; None if those of 2.x or none are set."""
+    """Return `1.9` if only the variables of cocotb 1.9 are set; otherwise None."""
     return "1.9" if environment.get("MODULE") and not environment.get("COCOTB_TEST_MODULES") else None
 
 

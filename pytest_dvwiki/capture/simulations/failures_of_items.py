@@ -46,7 +46,7 @@ def _item_failed(run: SimulationRun) -> bool:
 
 
 def is_unexplained(run: SimulationRun) -> bool:
-    """Return whether the item failed for another reason than its failed tests."""
+    """Return whether the item failed for a reason other than failed tests."""
     if run.ending.interrupted:
         return False
     failed = any(test.failed for test in run.tests)

@@ -411,7 +411,7 @@ def _keyword(name: str) -> str:
 
 
 def _contains(text: str, part: str) -> bool:
-    """Return whether `part` as an argument of pytest's `-k` selects `text`, although the two differ."""
+    """Return whether pytest's `-k part` also selects the different name `text`."""
     return part.lower() in text.lower() and part != text
 
 

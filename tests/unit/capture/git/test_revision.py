@@ -46,7 +46,7 @@ def test_it_is_read_without_a_change_of_the_index(tmp_path: Path, below: str, wi
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     layout = Layout(root=tmp_path, wiki=tmp_path / ".agent" / "wiki")
-    with pytest.raises(RevisionError, match="git knows no revision 'main' here; fetch it first"):
+    with pytest.raises(RevisionError, match="unknown revision 'main'; fetch it first"):
         Revision(layout, "main")
     git(tmp_path, "init", "--quiet", "--initial-branch=main")
     git(tmp_path, "commit", "--quiet", "--allow-empty", "--message", "base")
@@ -54,5 +54,5 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
         Revision(layout, "main")
     with pytest.raises(RevisionError, match="is not in the repository"):
         Revision(Layout(root=tmp_path, wiki=tmp_path.parent / "wiki"), "main")
-    with pytest.raises(RevisionError, match="git knows no revision '--output=x'"):
+    with pytest.raises(RevisionError, match="unknown revision '--output=x'"):
         Revision(layout, "--output=x")

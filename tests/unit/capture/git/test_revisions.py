@@ -37,7 +37,7 @@ def test_a_revision_takes_the_place_of_the_commit(tmp_path: Path, text: str) -> 
     [
         (P4, "@101", "@105", "commit", ("@105 fifo: reset the read pointer", "@103 fifo: wider"), ""),
         (P4, "@102", "@103", "commit", ("@103 fifo: wider",), ""),
-        ("", "@9", "@10", "commit", (), "a change after @9 up to @10; set `revision_log` to have it named"),
+        ("", "@9", "@10", "commit", (), "a change after @9 up to @10; set `revision_log` to list the changes"),
         (P4, "@105", "@101", "older", (), ""),
         (P4, "@105", "@105", "nothing", (), ""),
         (NAMES, "@sync-a", "@sync-c", "commit", ("@sync-c third", "@sync-b second"), ""),
