@@ -29,6 +29,7 @@ _TITLES = {
     "cocotb": "cocotb and its extensions",
     "fusesoc": "FuseSoC and Edalize",
     "vhdl_libraries": "VHDL verification libraries: UVVM, OSVVM, VUnit",
+    "scala": "Chisel and SpinalHDL, DiffTest and RISC-V emulators",
     "pytest": "pytest",
     "python": "Python",
     "hdl": "Any HDL tool",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _FIRST = ("dvwiki", "benign", "reports")
 _BEFORE_TOOLS = ("localised", "environment", "uvm", "pyuvm", "cocotb")
-_AFTER_TOOLS = ("fusesoc", "vhdl_libraries", "pytest", "python", "hdl", "fallback", "generic")
+_AFTER_TOOLS = ("fusesoc", "vhdl_libraries", "scala", "pytest", "python", "hdl", "fallback", "generic")
 _CODES = "_codes"
 """Suffix of files with patterns that match a tool's messages by their codes."""
 REPLACEMENT = "A pattern replaces all patterns of the same id that come after it in this order."
