@@ -31,7 +31,7 @@ def names() -> list[str]:
 
 
 def check(name: str) -> None:
-    """Check that a backend with this name exists, without loading it.
+    """Check that a backend exists, without loading it.
 
     Raises:
         BackendError: No backend has this name.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 UNREPRODUCIBLE = "the test cannot be selected without a secret in its name"
 UNPRINTABLE = "the path or name of the test contains bytes that cannot be printed in a command"
 _MASKED = re.compile(r"\[redacted(?:-[0-9a-f]{8})?\]|…")
-"""The mask of a secret in a name or a command."""
+"""Matches the mask of a secret in a name or a command."""
 _STORED = re.compile(r"\[redacted-[0-9a-f]{8}\]")
 _CHOOSING = ("COCOTB_TEST_FILTER", "COCOTB_TESTCASE", "TESTCASE")
 """Variables that select a test inside a simulator."""

@@ -81,7 +81,7 @@ class SecretRule(Struct, frozen=True):
 
     id: str
     keywords: tuple[str, ...]
-    """Lower-case words, at least one of which is in every text with this kind of secret."""
+    """Lower-case keywords; every text with this kind of secret contains at least one of them."""
     parts: Callable[[str], Iterator[tuple[int, int]]]
 
 

@@ -24,7 +24,7 @@ NOT_APPLICABLE = "N/A"
 OUTLINE_KEYS = ("description", "input_files", "requirements", "waivers")
 KEYS = (*OUTLINE_KEYS, "items", "expected")
 LISTS = ("found", "missing", "extra", "waived", "unused_waivers")
-"""The lists of a result, each of which an expected result can specify."""
+"""The lists of a result. An expected result can specify the entries of each list."""
 ITEM_KEYS = ("name", "match", "required", "from", "pattern")
 _LISTS = {"requirements": "pattern_items", "waivers": "waive_items"}
 _VALUE = "value"

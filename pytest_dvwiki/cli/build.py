@@ -40,10 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build the derived content, or check it.
+    """Build or check the derived content.
 
     Returns:
-        1 if `--check` found a difference, a page could not be edited, or a record could not be read.
+        1 if `--check` found a difference, or if a page could not be edited or a record not read.
     """
     from pytest_dvwiki.wiki.writing.build import build  # noqa: PLC0415 (YAML and the caches load with it)
 

@@ -115,7 +115,7 @@ def _answers(text: str, name: str, classifier: TextClassifier) -> Iterator[dict[
         except (ValueError, KeyError, TypeError) as error:
             raise UsageError(f"{name}: line {number}: give a JSON object with id and text ({error})") from error
         if not isinstance(body, str):
-            raise UsageError(f"{name}: line {number}: text has to be a string")
+            raise UsageError(f"{name}: line {number}: text must be a string")
         yield {"id": identity, **details(classifier.classify_text(body))}
 
 

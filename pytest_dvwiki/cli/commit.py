@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the content, unless somebody has changed the page since the given version.
 
     Returns:
-        1 if the write was refused; the reason says what to do, and after a conflict the current content is printed.
+        1 if the write was refused. The reason is printed and, after a conflict, the current content.
     """
     with writing():
         outcome = store_of(args).commit(args.address, text_of(args.file), args.version)

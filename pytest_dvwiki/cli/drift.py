@@ -1,4 +1,4 @@
-"""`dvwiki drift`: reports where pages and the code they cite differ."""
+"""`dvwiki drift`: reports pages that no longer match the code they cite."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the citations whose code is gone, and the findings of the model.
+    """Print citations of missing code, and the findings of the model.
 
     Returns:
-        1 if cited code is gone, or if no model answered.
+        1 if cited code is missing, or if no model answered.
     """
     settings = librarian_settings(settings_of(args))
     require_wiki(settings.layout)

@@ -1,4 +1,4 @@
-"""`dvwiki export`: exports the wiki for other tools, or as a site."""
+"""`dvwiki export`: exports the wiki as a site or in a format for other programs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def export(layout: Layout, name: str, path: Path, base: str = "") -> None:
 
 
 def check_format(name: str) -> None:
-    """Check the name of a format.
+    """Raise an error for an unknown export format.
 
     Raises:
         UsageError: There is no such format.

@@ -35,7 +35,7 @@ def add_farm(parser: argparse.ArgumentParser) -> None:
 
 
 def farm_of(args: argparse.Namespace, *, files: int, size: int) -> Farm:
-    """Return the farm that reads the files: processes on this machine, or workers of a Dask cluster.
+    """Return the farm for reading the files: processes on this machine, or workers of a Dask cluster.
 
     Args:
         args: Parsed options.

@@ -1,4 +1,4 @@
-"""`dvwiki fix`: records how a person fixed a cause, or withdraws such a statement."""
+"""`dvwiki fix`: records how a person fixed a cause, or withdraws that statement."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--text", help="what was done, in one sentence")
     what.add_argument(
-        "--take-back", action="store_true", help="withdraw the last statement; its record stays but no longer counts"
+        "--take-back", action="store_true", help="withdraw the last statement; its record is kept but ignored"
     )
     parser.add_argument("--commit", metavar="COMMIT", help="the commit of the fix, or a range FIRST..LAST")
     parser.add_argument(
@@ -93,7 +93,7 @@ def _taken_back(layout: Layout, fingerprint: str, called: str) -> tuple[FixRow, 
 
 
 def _commits(repository: Repository, given: str | None) -> dict[str, Any]:
-    """Return the commit fields of a fix row: the range from the last commit without the fix to the fix itself.
+    """Return the commit fields of a fix row: the fix, and the last commit before it.
 
     Raises:
         UsageError: git does not know a commit.

@@ -1,4 +1,4 @@
-"""`dvwiki gate`: combines the gate's decisions on several shards."""
+"""`dvwiki gate`: combines the gate's decisions for several shards."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
     records = _records(args.paths, layout_of(args))
     if not records:
-        raise UsageError(
-            f"no record in {', '.join(args.paths)}; give the folders or files that hold the shards' records"
-        )
+        raise UsageError(f"no record in {', '.join(args.paths)}; give the folders or files with the shards' records")
     gate = joined(records)
     refused = gate.refused
     if args.shards is not None and len(records) != args.shards:
@@ -80,7 +78,7 @@ def joined(records: Sequence[RunRecord]) -> Gate:
 
 
 def _records(paths: Sequence[str], layout: Layout) -> list[RunRecord]:
-    """Return the records found below the paths, each record once.
+    """Return the records found in the paths, without duplicates.
 
     Raises:
         UsageError: A record cannot be read.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("target", help="the role that takes over; it has to come later in the pipeline of schema.yaml")
+    parser.add_argument("target", help="the next role; it must be later in the pipeline of schema.yaml")
     parser.add_argument("summary", help="summary for the next role")
     parser.add_argument(
         "--task",

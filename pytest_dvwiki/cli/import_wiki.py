@@ -1,4 +1,4 @@
-"""`dvwiki import`: imports a wiki in the layout of the specification."""
+"""`dvwiki import`: imports a wiki with the specification's layout."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Import the pages of another wiki; its counters become records.
+    """Import the pages of another wiki, and convert its counters to records.
 
     Returns:
         1 if a page could not be read or written.

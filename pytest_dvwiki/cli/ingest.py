@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--commit",
         metavar="COMMIT",
-        help="commit that the files come from (default: none is recorded, since the files may be of any age)",
+        help="commit that the files come from (default: none is recorded, because the files may be of any age)",
     )
     parser.add_argument(
         "--revision",
@@ -230,7 +230,7 @@ class _Ingest:
         return 1 if self._problems else 0
 
     def summary(self) -> str:
-        """Return the causes of all runs of the call in Markdown."""
+        """Return the causes of all runs of this call in Markdown."""
         from pytest_dvwiki.pipeline import Archived  # noqa: PLC0415
         from pytest_dvwiki.report.brief import briefs_of  # noqa: PLC0415
         from pytest_dvwiki.report.github import summary  # noqa: PLC0415
@@ -355,7 +355,7 @@ class _Ingest:
         _say(f"{group.name}: {count(outcomes.total(), 'record')}: {_counted(outcomes)}")
 
     def _take_record(self, file: Artefact, record: RunRecord, data: bytes) -> str:
-        """Archive a record, and return the outcome, one of `_OUTCOMES`."""
+        """Archive a record, and return the outcome: one of `_OUTCOMES`."""
         from pytest_dvwiki import pipeline  # noqa: PLC0415
         from pytest_dvwiki.records import store  # noqa: PLC0415
 

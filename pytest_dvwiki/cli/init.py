@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _install_skill(file: Path) -> None:
-    """Write the skill, unless a different one is there."""
+    """Write the skill, unless the file has a different version."""
     from pytest_dvwiki.records import disk  # noqa: PLC0415
 
     skill = reading.read_bytes(Path(agent.__file__).with_name("SKILL.md"))

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     require_wiki(layout)
     url = required_text(args.url, "URL", "give the address of the ticket")
     if not _URL.fullmatch(url):
-        raise UsageError(f"{url:.80}: write the whole address, as in https://tracker.example.com/DV-17")
+        raise UsageError(f"{url:.80}: give the full URL, such as https://tracker.example.com/DV-17")
     try:
         with WikiHistory(layout) as history:
             page = page_named(history.page_cache, args.page)

@@ -52,8 +52,8 @@ def run(args: argparse.Namespace) -> int:
     """Run the checks, and print the findings.
 
     Returns:
-        0 without findings or with warnings only, 1 with other findings; 2, as for a usage error, if there is no wiki or
-        if the check itself failed.
+        0 without findings or with warnings only, 1 with other findings, 2 if there is no wiki or the check itself
+        failed.
     """
     from pytest_dvwiki.upkeep.drift import mark  # noqa: PLC0415
     from pytest_dvwiki.upkeep.lint import check  # noqa: PLC0415 (YAML and the caches load with it)

@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="PORT",
         help="serve HTTP on this port of 127.0.0.1 (0: a free one) instead of standard input and output; requests need"
-        f" the bearer token in the variable {TOKEN}, which is made and printed if it is not set",
+        f" the bearer token in the variable {TOKEN}, which is generated and printed if it is not set",
     )
     parser.add_argument(
         "--print-config", action="store_true", help="print the block that a client's configuration needs, and exit"

@@ -20,7 +20,7 @@ _LONGEST = 200
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser.add_argument("kept", metavar="KEPT", help="the page that stays: its name, its path, or its fingerprint")
+    parser.add_argument("kept", metavar="KEPT", help="the page to keep: its name, path or fingerprint")
     parser.add_argument("other", metavar="OTHER", help="the page to merge into KEPT; it then refers to KEPT")
     parser.add_argument("--reason", help="one sentence on why they are, or are not, the same cause")
     parser.add_argument(
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Merge two pages, and print the new number of runs of the page that stays.
+    """Merge two pages, and print the new number of runs of the remaining page.
 
     Returns:
         1 if a page was left alone.
@@ -48,7 +48,9 @@ def run(args: argparse.Namespace) -> int:
     require_wiki(layout)
     reason = None
     if args.reason is not None:
-        reason = one_line(required_text(args.reason, "--reason", "say why they are, or are not, one cause"), _LONGEST)
+        reason = one_line(
+            required_text(args.reason, "--reason", "say why they have, or do not have, the same cause"), _LONGEST
+        )
     if args.undo:
         return _undo(args, settings, reason)
     try:
@@ -78,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _undo(args: argparse.Namespace, settings: Settings, reason: str | None) -> int:
-    """Separate two causes, and print which pages they have now.
+    """Separate two causes, and print their new pages.
 
     Returns:
         1 if a page was left alone.

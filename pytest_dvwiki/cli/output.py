@@ -34,7 +34,7 @@ class _Cleaned:
 
 @contextlib.contextmanager
 def cleaned() -> Iterator[None]:
-    """Remove control characters from everything printed inside the context."""
+    """Remove control characters from all output printed inside the context."""
     out, err = (cast("TextIO", _Cleaned(stream)) for stream in (sys.stdout, sys.stderr))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         yield

@@ -65,7 +65,7 @@ def settings_of(args: argparse.Namespace) -> Settings:
 
 
 def require_wiki(layout: Layout) -> None:
-    """Check that there is a wiki, for a command that needs one.
+    """Check that there is a wiki.
 
     Raises:
         UsageError: There is no wiki.
@@ -93,7 +93,7 @@ def without_wiki(layout: Layout) -> str:
 
 
 def shown(path: Path) -> str:
-    """Return a path as a user would type it: relative to the current folder if it is inside."""
+    """Return a path as a user would type it: relative to the current folder if possible."""
     here = Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)
 

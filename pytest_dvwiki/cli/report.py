@@ -31,7 +31,7 @@ def since_of(args: argparse.Namespace) -> date | None:
     try:
         return date.fromisoformat(args.since) if args.since else None
     except ValueError as error:
-        raise UsageError(f"--since {args.since}: write the day as 2026-12-31") from error
+        raise UsageError(f"--since {args.since}: give a day such as 2026-12-31") from error
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make the site, or print the summary."""
+    """Write the site, or print the summary."""
     from pytest_dvwiki import runs  # noqa: PLC0415
     from pytest_dvwiki.report import summary  # noqa: PLC0415 (git and YAML load with it)
     from pytest_dvwiki.report.attention import ProjectData  # noqa: PLC0415

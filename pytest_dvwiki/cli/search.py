@@ -98,7 +98,7 @@ def index_of(settings: Settings) -> WikiSearchIndex:
     """Return the index of the wiki.
 
     Raises:
-        UsageError: A package that the search backend needs is missing.
+        UsageError: A package required by the search backend is missing.
     """
     from pytest_dvwiki.backends import BackendError  # noqa: PLC0415
     from pytest_dvwiki.wiki.finding.search import WikiSearchIndex  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`dvwiki ingest --transcript`: takes lessons from the transcript of a session."""
+"""`dvwiki ingest --transcript`: extracts lessons from the transcript of a session."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def librarian_settings(settings: Settings) -> LibrarianSettings:
     """Return the settings of the librarian.
 
     Raises:
-        UsageError: A setting cannot be used.
+        UsageError: A setting is invalid.
     """
     from pytest_dvwiki.llm.configuration import LibrarianSettings  # noqa: PLC0415
 

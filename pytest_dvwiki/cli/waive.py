@@ -55,7 +55,7 @@ def _day(given: str) -> str:
     try:
         day = date.fromisoformat(given)
     except ValueError:
-        raise UsageError(f"--expires {given}: write a day as in 2026-12-31") from None
+        raise UsageError(f"--expires {given}: give a day such as 2026-12-31") from None
     if day < today():
         raise UsageError(f"--expires {given}: this day has passed; give today or a later day")
     return day.isoformat()

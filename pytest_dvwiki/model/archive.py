@@ -379,7 +379,7 @@ class FixRow(Struct, frozen=True, kw_only=True):
     owners: tuple[str, ...] | None = None
     authors: tuple[str, ...] | None = None
     takes_back: str | None = None
-    """Task id of the run whose statement about the cause is withdrawn."""
+    """Task id of the run with the statement to withdraw."""
 
 
 MOST_OF_A_POINT = 32
@@ -410,7 +410,7 @@ class BinRow(Struct, frozen=True, kw_only=True):
 
 
 class RunRecord(Struct, frozen=True, kw_only=True):
-    """One archived run: immutable, and the only source of every count."""
+    """One archived run: immutable, and the only source of all counts."""
 
     task_id: str
     tool: str

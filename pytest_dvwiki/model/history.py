@@ -11,7 +11,7 @@ from pytest_dvwiki.model.archive import FirstBad, ListedCommits, RunId, Vcs
 
 
 class Pass(NamedTuple):
-    """A run at a commit, without uncommitted changes, in which a test passed."""
+    """A run, at a commit and without uncommitted changes, in which a test passed."""
 
     moment: str
     task_id: str
@@ -122,7 +122,7 @@ class Onset(Struct, frozen=True, kw_only=True):
     passes_needed: dict[str, int] = field(default_factory=dict)
     """Number of passes with other seeds, by test, required to show that the cause was absent before the failure."""
     passes_to_hold: dict[str, int] = field(default_factory=dict)
-    """Number of passes, by test, that made the fix hold; this many before the return show that the cause was absent."""
+    """Number of passes, by test, that made the fix hold; as many before the return prove that the cause was absent."""
     since: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Maps a test to the number of runs since the first failure: those in which it failed with the cause, and all."""
 
@@ -133,7 +133,7 @@ class Passing(Struct, frozen=True, kw_only=True):
     nodeid: str
     seed: str | None = None
     other_seeds: tuple[str, ...] = ()
-    """Further seeds with which the test passed in the same run."""
+    """Further seeds of passes of the test in the same run."""
     simulator: str | None = None
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
@@ -147,9 +147,9 @@ class StillFailing(Struct, frozen=True, kw_only=True):
     nodeid: str
     fingerprint: str
     seed: str | None
-    """Seed of the pass if the test failed with that seed since its last fix, else the seed of its last failure.
+    """Seed of the pass if the test has failed with it since its last fix, else the seed of its last failure.
 
-    None if no seed matters, or none is on record.
+    None if the failure does not depend on a seed, or if the seed is not recorded.
     """
     vcs: Vcs
     """State of the repository in the last failing run at a known commit."""

@@ -59,13 +59,13 @@ Word = Literal["NEW", "REGRESSED", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED"]
 """The state of a cause in the newest runs; FIXED and MAYBE FIXED mean that its tests pass again."""
 WEEK = timedelta(days=7)
 _SHOWN = (Seen, SeenOn, Regressed, Beside, FixedBy, Came, Infrastructure, Tracked, Accepted, Reproduce, Unseeded)
-"""The kinds of statements that are shown."""
+"""The kinds of statements to show."""
 WHY = (Regressed, FixedBy, Came, Infrastructure)
 """The kinds of statements that explain a cause's state."""
 
 
 class Looker(Struct, frozen=True):
-    """Somebody who should look at a cause, and why."""
+    """Somebody who should look at a cause, and the reason."""
 
     name: str
     why: str
@@ -89,7 +89,7 @@ class AttentionItem(Struct, frozen=True, kw_only=True):
 
     @property
     def extent(self) -> str:
-        """Return how many tests failed when the cause last occurred, if on record, and the first day of its state."""
+        """Return the number of tests in the cause's last occurrence (if recorded), and the first day of its state."""
         tests = f"{count(self.tests, 'test')}, " if self.tests else ""
         return f"{tests}since {self.since}"
 
@@ -120,7 +120,7 @@ class Attention(Struct, frozen=True, kw_only=True):
     day: date
     since: date
     newest: RunRecord | None
-    """The newest run in which a test ran."""
+    """The newest run with at least one test."""
     before: Totals | None
     """The totals of the previous run of the same name."""
     runs: int
@@ -141,7 +141,7 @@ class Attention(Struct, frozen=True, kw_only=True):
 
     @property
     def headline(self) -> str:
-        """Return how many causes are regressed, new, known, and so on."""
+        """Return the number of regressed, new, known, … causes."""
         counts = Counter(each.word for each in self.news)
         words: tuple[Word, ...] = ("REGRESSED", "NEW", "KNOWN", "WAIVED", "FIXED", "MAYBE FIXED")
         return ", ".join(f"{counts[word]} {word.lower()}" for word in words if counts[word])

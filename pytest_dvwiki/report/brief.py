@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.pipeline import Archived
 
 NEWS = ("NEW", "REGRESSED", "KNOWN", "WAIVED")
-"""The words that say whether a cause is new, in the order in which causes are shown."""
+"""The states of causes, in display order."""
 
 _MOST_TESTS = 5
 
@@ -45,13 +45,13 @@ class Brief(Struct, frozen=True, kw_only=True):
 
 
 def briefs_of(archived: Archived, root: Path) -> list[Brief]:
-    """Return the causes of a run in the order in which they are shown."""
+    """Return the causes of a run in display order."""
     causes = sorted(archived.causes, key=lambda cause: NEWS.index(cause.word))
     return [_brief(archived, cause, root) for cause in causes]
 
 
 def headline(causes: Sequence[Brief | Cause]) -> str:
-    """Return the number of causes and of failed tests, and how many causes are new, regressed, known and waived."""
+    """Return the number of causes and failed tests, and the number of new, regressed, known and waived causes."""
     if not causes:
         return "no failure"
     tests = {test for cause in causes for test in cause.tests}
@@ -60,7 +60,7 @@ def headline(causes: Sequence[Brief | Cause]) -> str:
 
 
 def news_of(words: Iterable[str]) -> str:
-    """Return how many causes are new, regressed, known and waived."""
+    """Return the number of new, regressed, known and waived causes."""
     counts = Counter(words)
     return ", ".join(f"{counts[word]} {word.lower()}" for word in NEWS if counts[word])
 

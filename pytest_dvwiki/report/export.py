@@ -37,7 +37,7 @@ VERSION = "0.2"
 """The version of the Open Knowledge Format."""
 _MANIFEST = ".dvwiki-export.json"
 _SUMMARIES = ("Symptom", "Description", "Scenario", "Clarifications")
-"""Sections whose first line summarizes a page."""
+"""Sections with a first line that summarises a page."""
 _LONGEST = 200
 _EVENT = re.compile(r"## \[(\d{4}-\d\d-\d\d)\] (.+)")
 _DONE = frozenset({"closed", "wont_fix", "rejected"})
@@ -55,7 +55,7 @@ class _Exported(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """Return the page's title, or its name if it has no title."""
+        """Return the page's title, or else its name."""
         return one_line(plain(self.page.title)) or self.page.name
 
     @property
@@ -210,7 +210,7 @@ def _lifecycle(each: _Exported) -> str:
 
 
 def _verified(page: PageSummary) -> list[dict[str, str]]:
-    """Return who confirmed a page and when, if the page says so."""
+    """Return who confirmed a page and when, if the page has this information."""
     by, day = page.text("confirmed_by"), page.text("confirmed_on")
     return [{"by": f"human:{one_line(by)}", "at": f"{day[:10]}T00:00:00Z"}] if by and day else []
 

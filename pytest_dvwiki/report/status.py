@@ -1,4 +1,4 @@
-"""Render the state of the wiki on one screen."""
+"""Renders the state of the wiki on one screen."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _MOST_WAIVERS = 3
 
 
 def render(found: Attention, *, width: int) -> Iterator[str]:
-    """Yield at most 24 lines: runs, causes that failed or passed again, open causes, waivers that expire.
+    """Yield up to 24 lines about runs, causes that failed or passed again, open causes, and expiring waivers.
 
     Args:
-        found: What needs attention.
+        found: The causes and waivers that need attention.
         width: Columns of the terminal.
     """
     for line in _lines(found):

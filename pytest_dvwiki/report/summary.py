@@ -45,7 +45,7 @@ def sections(found: Attention) -> Iterator[tuple[str, list[AttentionItem]]]:
 
 
 def notes(found: Attention) -> list[str]:
-    """Return a line for each waiver that expires soon or has expired, and for each invalid entry of the waiver file."""
+    """Return a line for each expiring or expired waiver, and for each invalid entry of the waiver file."""
     return [
         *(f"{waiver_text(each)}" for each in found.expiring),
         *(f"expired and no longer in effect: {waiver_text(each)}" for each in found.expired),

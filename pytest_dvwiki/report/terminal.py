@@ -54,7 +54,7 @@ _MOST_SEEDS = 6
 _MOST_TESTS = 3
 _EXCERPT_LINES = 14
 _RIGHT = 80
-"""Column at which the origin ends, if the terminal is that wide."""
+"""Column for the end of the origin, if the terminal is wide enough."""
 _BARE_CHECKS = ("AssertionError ", "AssertionError: assert ")
 """Prefixes of the message of an assertion without a text; the message then does not show the compared expressions."""
 _ORIGINS: dict[OriginType, str] = {
@@ -65,7 +65,7 @@ _ORIGINS: dict[OriginType, str] = {
 }
 _STYLE = Style(link=lambda page: page.rpartition("/")[2].removesuffix(".md"), files=3)
 _PAST = (AlreadyArchived, Beside, Seen, Regressed, FixedBy, WithoutFix, SeenOn, Infrastructure, Tracked)
-"""Statements that are printed above the first cause."""
+"""Statements to print above the first cause."""
 _MARKUP = {
     "NEW": {"red": True, "bold": True},
     "REGRESSED": {"red": True, "bold": True},
@@ -86,7 +86,7 @@ class Line(Struct, frozen=True):
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """The data of the run that the section shows."""
+    """The run's data for the section."""
 
     archived: Archived
     root: Path
@@ -388,7 +388,7 @@ def _coverage(session: Session, width: int) -> Iterator[Line]:
 
 
 def _bins(label: str, rows: Sequence[BinRow], width: int) -> Iterator[Line]:
-    """Yield some bins, one line per coverage point."""
+    """Yield the first bins, one line per coverage point."""
     points: dict[str, list[str]] = {}
     for row in rows:
         points.setdefault(row.covergroup, []).append(row.shown)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def shown(layout: Layout, proposal: Proposal) -> str:
-    """Return a proposal as text for people and agents: author, reason, then the proposed text or the changes."""
+    """Return a proposal as text for people and agents: author, reason, and the proposed text or changes."""
     keys = {key: value for key, value in to_builtins(proposal).items() if value and key not in {"text", "sources"}}
     head = [f"{key}: {value}" for key, value in keys.items()] + [f"source: {each}" for each in proposal.sources]
     text = proposal.text
@@ -77,7 +77,7 @@ def accept(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> str:
 
 
 def reject(layout: Layout, proposal_id: str, *, by: str, note: str = "") -> Proposal:
-    """Record that a person rejected a proposal; if it proposed a lesson, mark the lesson as superseded.
+    """Record that a person rejected a proposal. The lesson that it proposed, if any, is marked as superseded.
 
     Raises:
         ReviewError: The proposal cannot be read, or is already decided. Nothing was changed.
@@ -179,7 +179,7 @@ def _pattern(layout: Layout, proposal: Proposal, _: str) -> str:
     if (layout.patterns / name).exists():
         raise ReviewError(f"{layout.patterns / name} exists already; add the pattern to that file by hand")
     disk.create(layout.patterns / name, f"{proposal.text}\n".encode())
-    return f"{layout.patterns.name}/{name} is in force; `dvwiki patterns test` tries its examples"
+    return f"{layout.patterns.name}/{name} is in force; `dvwiki patterns test` checks its examples"
 
 
 def _noted(_: Layout, proposal: Proposal, by: str) -> str:

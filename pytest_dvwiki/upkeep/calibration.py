@@ -49,7 +49,7 @@ class Decile(Struct, frozen=True):
     """Decisions about verdicts of similar confidence."""
 
     low: int
-    """Lowest confidence, in percent: 80 for 0.80 to 0.89."""
+    """Lowest confidence, in percent, such as 80 for 0.80 to 0.89."""
     decisions: tuple[Decision, ...]
 
     @property
@@ -93,7 +93,7 @@ def deciles(archive: Archive, page_cache: PageCache) -> tuple[Decile, ...]:
 
 
 def by_decile(decisions: Iterable[Decision]) -> tuple[Decile, ...]:
-    """Group decisions by the confidence of their verdict, the lowest decile first."""
+    """Group decisions by the confidence of their verdicts, the lowest decile first."""
     groups: dict[int, list[Decision]] = {}
     for decision in decisions:
         # Round first: in binary, 0.58 times 100 is less than 58.

@@ -40,7 +40,7 @@ def check_index(wiki: Path, page_cache: PageCache) -> Iterator[Finding]:
 
 
 def rows_behind(wiki: Path, path: str, expected: bytes) -> list[Finding]:
-    """Return the pages whose rows in an index file lack people's latest edits; empty if the file differs in other ways.
+    """Return pages with index rows that lack people's latest edits; empty if the index file has other differences.
 
     Args:
         wiki: The folder of the wiki.

@@ -45,9 +45,9 @@ _REFERENCES = frozenset(
         "PrimitiveInstantiationSyntax",
     }
 )
-"""Node types of pyslang's tree whose identifiers refer to declarations; all other nodes declare their identifiers."""
+"""Node types of pyslang's tree with identifiers that refer to declarations; other nodes declare their identifiers."""
 _NAMED = frozenset({"ConstraintDeclarationSyntax", "ConstraintPrototypeSyntax", "FunctionPrototypeSyntax"})
-"""Node types of pyslang's tree whose declared name is a child node."""
+"""Node types of pyslang's tree with the declared name in a child node."""
 
 
 @cache

@@ -33,7 +33,7 @@ def without_explained(found: Collection[Finding]) -> list[Finding]:
     is_listed = not any(finding.kind in {"orphan", "missing"} for finding in found)
 
     def is_explained(finding: Finding) -> bool:
-        """Return whether another finding is the reason for this one."""
+        """Return whether another finding explains this one."""
         kinds = kinds_in[_place(finding)]
         if finding.kind == "outdated" and finding.page in FILES and not is_listed:
             return True

@@ -52,7 +52,7 @@ REMEDIES: dict[Kind, str] = {
     "left_alone": "correct it, or restore the page from git, then run `dvwiki build`",
     "conflict": "resolve it by hand, then run `dvwiki build`",
     "drift": "cite the code's new location, or remove the citation",
-    "drift_hint": "check whether the text still holds",
+    "drift_hint": "check whether the text is still correct",
     "log_changed": "restore the line; log.md is append-only",
     "record_changed": "restore the record: `git checkout COMMIT^ -- FILE`",
     "calibration": "give the pattern another `origin` in .agent/patterns, or correct a page whose `type` is wrong",

@@ -72,7 +72,7 @@ def check_records(layout: Layout, archive: Archive) -> Iterator[Finding]:
 
 
 def _by_commit(committed: str | None, now: str | None) -> Iterator[tuple[str, str]]:
-    """Yield the lines of git's output, each with its commit; the commit is empty for uncommitted changes."""
+    """Yield the lines of git's output with their commits; an empty commit marks uncommitted changes."""
     commit = ""
     for line in (committed or "").split("\n"):
         found = _COMMIT.fullmatch(line)

@@ -78,7 +78,7 @@ def _joined(folder: PurePosixPath, path: str) -> str:
 
 
 def _anchors(text: PageText) -> Iterator[str]:
-    """Yield the anchors of a page's headings as GitHub and GitLab make them."""
+    """Yield the anchors that GitHub and GitLab generate for a page's headings."""
     counts: dict[str, int] = {}
     for line in text.lines:
         heading = heading_of(line.text)

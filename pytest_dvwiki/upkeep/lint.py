@@ -55,13 +55,13 @@ class LintReport(Struct, frozen=True, kw_only=True):
     stale_open_bugs: list[str] = field(default_factory=list)
     """Pages of open bugs that are old or marked as stale."""
     missing_pages: list[str] = field(default_factory=list)
-    """Pages that `index.md` lists but that do not exist."""
+    """Pages listed in `index.md` that do not exist."""
     uncited_claims: list[tuple[str, int]] = field(default_factory=list)
     """The page and line of each claim without a source."""
     suggestions: list[str] = field(default_factory=list)
     """Remedies for the findings, one line each, without repetition."""
     human_review_required: bool = False
-    """True if there is a problem that `dvwiki build` cannot fix."""
+    """Whether there is a problem that `dvwiki build` cannot fix."""
     findings: list[Finding] = field(default_factory=list)
     """All findings, sorted by file and line."""
 

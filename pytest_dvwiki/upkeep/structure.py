@@ -94,7 +94,7 @@ def _named(page: PageSummary, key: str) -> tuple[str, ...]:
 
 
 def check_causes(page_cache: PageCache) -> Iterator[Finding]:
-    """Yield the pages whose cause already has another page."""
+    """Yield pages with a cause that already has another page."""
     for fingerprint in page_cache.causes.shared():
         keeper, *rest = page_cache.causes.pages_of(fingerprint)
         for page in (page for page in rest if not is_pointer(page)):

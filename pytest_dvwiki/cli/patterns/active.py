@@ -1,4 +1,4 @@
-"""The patterns in force in a project: those of a pytest run, except patterns that hooks in a conftest.py add."""
+"""The patterns in force in a project: those of a pytest run, without those added by hooks in a conftest.py."""
 
 from __future__ import annotations
 

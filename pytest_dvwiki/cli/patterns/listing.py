@@ -89,7 +89,7 @@ def _table(found: list[Pattern], registry: Registry, root: Path, *, verbose: boo
 
 
 def label_of(pattern: Pattern) -> str:
-    """Return the class and subtype as shown to people."""
+    """Return the class and subtype in the form shown to people."""
     return "no failure" if pattern.tier == "benign" else f"{pattern.error_class} / {pattern.failure_subtype}"
 
 

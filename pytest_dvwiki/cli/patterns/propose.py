@@ -1,4 +1,4 @@
-"""`dvwiki patterns propose`: prints patterns, for review, for frequent failures that no pattern matches."""
+"""`dvwiki patterns propose`: prints patterns, for review, for frequent failures without a pattern."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class _Records(Struct, frozen=True):
     """The causes on record, as needed for proposals."""
 
     unknown: tuple[CauseHistory, ...]
-    """Causes that no pattern in force matches, the most frequent first."""
+    """Causes that match no pattern in force, the most frequent first."""
     rare: int
-    """Number of other causes that no pattern matches, seen in too few runs."""
+    """Number of other causes without a pattern, seen in too few runs."""
     known: tuple[str, ...]
     """First causes of all failures that match a pattern."""
 

@@ -48,7 +48,7 @@ class MatchedLine(Struct, frozen=True):
     note: str = ""
     """Remark on the line: it decides the verdict, is no failure, or is in a passing test; empty for other lines."""
     further: tuple[str, ...] = ()
-    """Ids of the other patterns that match the line, in order of precedence."""
+    """Ids of further matching patterns, in order of precedence."""
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`dvwiki spec generate`: has a model write the specification of checks, and drafts the checks."""
+"""`dvwiki spec generate`: has a model write specifications of checks, and makes draft checks from them."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ _ROWS_OF_A_PAGE = 1000
 _FEWEST = 8
 """Minimum length, in characters, of a partial message to search for in the excerpt."""
 _MOST_CAUSES = 8
-"""Maximum number of causes of a run or test that are linked in a table."""
+"""Maximum number of linked causes of a run or test in a table."""
 _ASSETS = ("report.css", "report.js")
 _CODE, _END = "\x02", "\x03"
 _STYLE = Style(
@@ -67,7 +67,7 @@ class Made(Struct, frozen=True):
 
     pages: int
     written: int
-    """Number of pages that are new or changed."""
+    """Number of new or changed pages."""
     seconds: float
 
 

@@ -234,7 +234,7 @@ def test_the_commands_print_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         assert main(call) == 0
         assert told in capsys.readouterr().out
     assert main(["status", "--since", "yesterday"]) == 2
-    assert "--since yesterday: write the day as 2026-12-31" in capsys.readouterr().err
+    assert "--since yesterday: give a day such as 2026-12-31" in capsys.readouterr().err
 
 
 def test_the_commands_of_the_documentation_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
