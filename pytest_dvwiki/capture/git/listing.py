@@ -52,9 +52,9 @@ These lines are ignored, because the simulated top and its sources are known to 
 _AT_RUN_TIME = (
     r"import_module|__import__|spec_from|pkgutil|runpy|entry_points|exec\(|eval\(|subprocess|popen|system\(|python.* -m"
 )
-"""Words of Python files and Makefiles that import or run modules whose names need not be written out there."""
+"""Matches code in Python files and Makefiles that may import or run modules without spelling out their names."""
 _LOADED = re.compile(r"(?:^|/)(?:conftest|__init__|__main__|setup)\.py$")
-"""Python files that are loaded or run without being imported by name."""
+"""Matches Python files that are loaded or run without being imported by name."""
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _HDL_COMMENT = re.compile(r"(?://|--\s).*")
 
@@ -190,14 +190,14 @@ def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed:
 
 
 def _unimported(git: Git, names: Collection[str], reads: Collection[str]) -> set[str]:
-    """Return the modules of Python packages that a simulation did not import; scripts may lie outside packages.
+    """Return the modules of Python packages that a simulation did not import.
 
-    None is returned if a file that was read may import or run modules by names that it does not write out, or if pytest
-    loads a conftest.py, whose imports are unknown.
+    Files outside packages are not returned, because they may be scripts. The result is empty if a file that was read
+    may import or run modules without spelling out their names, or if there is a conftest.py, whose imports are unknown.
 
     Args:
         git: Answers queries about the repository.
-        names: The files; those that were read are not among them.
+        names: The files, without the files that were read.
         reads: All files that were read; empty if that is unknown.
     """
     modules = {name for name in names if name.endswith(".py") and not _LOADED.search(name)} - {*reads}

@@ -231,7 +231,7 @@ class Repository:
         return set(code) <= self.unread(code, reads, failed)
 
     def unread(self, files: Iterable[str], reads: Sequence[str], failed: str) -> set[str]:
-        """Return those of the given files that a failing simulation is known not to have read.
+        """Return the given files that a failing simulation is known not to have read.
 
         Args:
             files: The files.
@@ -268,12 +268,12 @@ class Repository:
         return tuple(name for name in names if name not in same)
 
     def defining(self, module: str, commit: str, reads: Sequence[str]) -> str:
-        """Return a Verilog file of a commit that defines a module and was not read; empty if there is none.
+        """Return a Verilog file that defines a module in a commit but was not read; empty if there is none.
 
         Args:
             module: Name of the module.
             commit: The commit.
-            reads: Files that the failing build read; if none is known, no file is returned.
+            reads: Files that the failing build read; if they are unknown, nothing is returned.
         """
         if not _IDENTIFIER.fullmatch(module) or not COMMIT.fullmatch(commit) or not any(map(HDL.search, reads)):
             return ""

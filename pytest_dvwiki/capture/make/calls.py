@@ -91,7 +91,7 @@ class MakeCalls:
 
 
 def makefiles_read(makefile: Path | None, call: Call | None) -> tuple[str, ...]:
-    """Return a simulation's Makefile, preceded by the one that its call of make names; empty if it is unknown."""
+    """Return the Makefiles that a simulation read: the file given by `-f`, and its own; empty if that is unknown."""
     if makefile is None:
         return ()
     named = named_makefile(call.arguments, makefile.parent) if call is not None else None

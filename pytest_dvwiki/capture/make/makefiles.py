@@ -125,11 +125,11 @@ def make_call(
 
 
 def named_makefile(words: Sequence[str], folder: Path) -> Path | None:
-    """Return the Makefile that a command of make names by `-f`; None if it names none that exists.
+    """Return the Makefile given by `-f` in a call of make; None if there is none, or it does not exist.
 
     Args:
-        words: The words of the command.
-        folder: The folder in which make works.
+        words: The words of the call.
+        folder: Working directory of make.
     """
     pairs = itertools.pairwise(words)
     path = next((folder / name for option, name in pairs if option in {"-f", "--file"}), None)
@@ -236,7 +236,7 @@ def _called(log: str, folder: Path, text: str, modules: Collection[str]) -> tupl
 
 
 def _inside(lines: Sequence[str], number: int, name: str) -> str:
-    """Return what a log shows from the line in which make enters a folder to the line in which it leaves it."""
+    """Return the part of a log from make's line about entering a folder to its line about leaving it."""
     left = f"Leaving directory '{name}'"
     end = next((at for at in range(number, len(lines)) if left in lines[at]), len(lines))
     return "\n".join(lines[number:end])
