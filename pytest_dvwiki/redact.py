@@ -26,7 +26,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u
 MASK = "[redacted]"
 """The replacement for a secret."""
 MASKED = "…"
-"""Placeholder for a value in a command that is not stored."""
+"""Replacement for values in a command that must not be stored."""
 _OPENED = MASK[:-1]
 _DIGITS = 8
 _LONGEST_KEPT = 2048

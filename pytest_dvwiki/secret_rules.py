@@ -61,7 +61,7 @@ _IDENTIFIER_LEAST = 24
 _OPAQUE_LEAST, _RANDOM_LEAST = 6, 16
 _DIGITS_LEAST = 4
 _HEX_LEAST = 9
-"""Minimum number of hex digits that is too long for a data word on a bus."""
+"""Minimum number of hex digits of a value that is too long for a data word on a bus."""
 _ENVIRONMENT = re.compile(r"\W*|.*(?:export|set|env|-e)\s*")
 """Text before a variable on a line that prints or sets the environment."""
 _BEFORE_MOST = 200

@@ -1,4 +1,4 @@
-"""Removes control characters of files, pages and logs from the output of commands."""
+"""Removes control characters, which files, pages and logs may contain, from the output of commands."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class Onset(Struct, frozen=True, kw_only=True):
     passes_to_hold: dict[str, int] = field(default_factory=dict)
     """Number of passes, by test, that made the fix hold; as many before the return prove that the cause was absent."""
     since: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Maps a test to the number of runs since the first failure: those in which it failed with the cause, and all."""
+    """Maps a test to two numbers of runs since the first failure: failures with the cause, and all runs."""
 
 
 class Passing(Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ FEWEST = 20
 FEWEST_OF_DECILE = 8
 """Minimum number of decisions in a decile for a finding."""
 CHANCE = 0.025
-"""A decile is reported if its number of right verdicts, or a more extreme one, has a probability below this."""
+"""A decile is reported if the probability of its number of right verdicts, or of a more extreme one, is below this."""
 _CLAIMS = frozenset({"RTL_BUG", "TB_BUG"})
 _NAMED = 3
 
