@@ -37,7 +37,7 @@ class Lasting(NamedTuple):
 
 
 class Passed(Struct, frozen=True, kw_only=True):
-    """What a run shows about a cause whose tests pass again."""
+    """The findings about a cause whose tests pass again in a run."""
 
     word: Literal["FIXED", "PASSED", "HELD"]
     name: str
@@ -72,7 +72,7 @@ def passed(
     reported: Container[tuple[str, str]] = (),
     written: bool,
 ) -> Iterator[Passed]:
-    """Yield a report for each cause whose tests pass in a run.
+    """Yield the findings about each cause whose tests pass in a run.
 
     Args:
         record: The record of the run; None if there is none.
@@ -116,7 +116,7 @@ def passed(
 def _passed(
     again: Sequence[PassedAgain], fix: Fix | None, cause: Cause | None, *, is_present: bool, written: bool
 ) -> Passed:
-    """Return the report for the passing tests of one cause.
+    """Return the findings about a cause whose tests pass again.
 
     Args:
         again: The passes.

@@ -1,6 +1,6 @@
-"""The folder for files that can be rebuilt: compiled registries and databases of engines.
+"""The cache folder, for files that can be rebuilt: compiled registries and regex databases.
 
-Nothing is lost if it is deleted, and nothing fails without it.
+It can be deleted without loss, and is not required.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pytest_dvwiki.umask import as_open_as
 _NAME = "pytest-dvwiki"
 _LINUX: bool = sys.platform == "linux"
 _MOST = 8
-"""Number of files of one kind that are kept."""
+"""Maximum number of files of one kind."""
 _wikis: list[Path] = []
 
 
 def prefer(wiki: Path) -> None:
-    """Use the cache in a wiki's folder, if the wiki exists: CI jobs that keep the project then keep its cache, too.
+    """Use the cache folder inside a wiki, if the wiki exists. CI jobs that keep the project then keep the cache.
 
     Args:
         wiki: The wiki's folder; its `.cache` is never committed.
@@ -31,7 +31,7 @@ def prefer(wiki: Path) -> None:
 
 
 def folder() -> Path | None:
-    """Return the cache folder: `DVWIKI_CACHE_DIR`, the wiki's, else the user's; None if there is none."""
+    """Return the cache folder: `DVWIKI_CACHE_DIR`, the wiki's or the user's; None if there is none."""
     if given := os.environ.get("DVWIKI_CACHE_DIR"):
         return Path(given)
     return _wikis[0] / ".cache" if _wikis else _of_user()
@@ -50,9 +50,9 @@ def _of_user() -> Path | None:
 
 
 def read(name: str) -> bytes | None:
-    """Return the content of a cached file; None if it is missing or cannot be read.
+    """Return the content of a cached file; None if it is missing or unreadable.
 
-    If the wiki does not have the file, the user's folder might have it: the run that made the wiki wrote there.
+    If the wiki's cache does not have it, the user's is tried, because the run that created the wiki wrote there.
     """
     for where in (folder(), _of_user() if _wikis and not os.environ.get("DVWIKI_CACHE_DIR") else None):
         if where is not None:
@@ -62,7 +62,7 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, data: bytes) -> None:
-    """Write a file to the cache, whole or not at all; raise no error if the cache cannot be written."""
+    """Write a file to the cache atomically. Errors are ignored."""
     where = folder()
     if where is None:
         return
@@ -81,7 +81,7 @@ def write(name: str, data: bytes) -> None:
 
 
 def _prune(where: Path, name: str) -> None:
-    """Remove the oldest files of one kind, which pile up because each version of the patterns has its own file."""
+    """Remove the oldest files of one kind; each version of the patterns adds one."""
     of_sort = where.glob(f"{name.partition('-')[0]}-*")
     for old in sorted(of_sort, key=lambda path: path.stat().st_mtime, reverse=True)[_MOST:]:
         old.unlink(missing_ok=True)

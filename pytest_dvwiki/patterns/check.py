@@ -1,4 +1,4 @@
-"""Check patterns: try every example and counterexample against all patterns."""
+"""Check patterns by trying every example and counterexample against all of them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _SHOWN = 100
 
 
 class Problem(Struct, frozen=True):
-    """A mistake that the check found."""
+    """A problem found by the check."""
 
     source: str
-    """The file, or the sample, to correct."""
+    """The file or sample to correct."""
     pattern: str
     field: str
     text: str
@@ -33,21 +33,21 @@ class Problem(Struct, frozen=True):
 
 
 class Checker:
-    """Check the patterns of a registry, each against all others."""
+    """Checks each pattern of a registry against all others."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
         self._matcher = Matcher(registry)
 
     def problems(self) -> Iterator[Problem]:
-        """Yield all problems with the patterns' examples and counterexamples."""
+        """Yield all problems with examples and counterexamples."""
         for pattern in self.registry:
             yield from self.problems_of(pattern)
 
     def problems_of(self, pattern: Pattern) -> Iterator[Problem]:
-        """Yield what is wrong with the examples of one pattern, even if another pattern is to blame."""
+        """Yield the problems with the examples of one pattern, including those caused by another pattern."""
         if not pattern.examples:
-            yield self._problem(pattern, "examples", "is empty; give a log line that the pattern has to match")
+            yield self._problem(pattern, "examples", "is empty; give a log line that the pattern must match")
         for example in pattern.examples:
             yield from self._benign(pattern, example) if pattern.tier == "benign" else self._failure(pattern, example)
         for example in pattern.counterexamples:
@@ -75,7 +75,7 @@ class Checker:
             yield self._problem(pattern, "examples", f"the pattern does not find {_shown(example)}")
         for hit in self._matcher.hits(f"{example}\n")[:1]:
             yield self._problem(
-                pattern, "examples", f"pattern {hit.pattern.id} still takes {_shown(example)} for a failure"
+                pattern, "examples", f"pattern {hit.pattern.id} still treats {_shown(example)} as a failure"
             )
 
     def _taken(self, winner: Pattern, loser: Pattern, example: str) -> Problem:
@@ -92,7 +92,7 @@ class Checker:
         )
 
     def _company(self, pattern: Pattern) -> str:
-        """Return a line for the pattern's `together_with`, taken from the examples of other patterns."""
+        """Return a line for the pattern's `together_with`, taken from other patterns' examples."""
         rule = next(Rule(entry) for entry in self.registry.entries if entry.pattern.id == pattern.id)
         examples = (example for other in self.registry for example in other.examples)
         return next(filter(rule.company, examples), "") if pattern.together_with else ""

@@ -1,7 +1,7 @@
-"""The built-in registry as one JSON file; its YAML sources take forty times as long to read.
+"""The built-in registry as one JSON file, because its YAML sources take forty times as long to read.
 
-The wheel ships the file. In a checkout it is made at first use and kept in the cache, under a name that changes with
-any of the sources.
+The wheel contains the file. In a checkout it is created at first use, in the cache, under a name that depends on the
+content of the sources.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).with_name("builtin")
 FILE = "compiled.json"
-"""Name of the file, beside the YAML files of the installed package; a checkout has none."""
+"""Name of the file, next to the YAML files of the installed package; a checkout has none."""
 FORMAT = 6
-"""Version of the JSON; incremented with any change to `Pattern`, `Subtype` or the search for literals."""
+"""Version of the JSON. Increment it with every change to `Pattern`, `Subtype` or the search for literals."""
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """The checked contents of all built-in files."""
+    """The checked content of all built-in files."""
 
     entries: tuple[RegistryEntry, ...]
     """The entries of all files, in order of precedence."""
     subtypes: tuple[Subtype, ...]
     triggers: Triggers
-    """The triggers of these entries alone."""
+    """The triggers of these entries."""
     problems: tuple[str, ...] = ()
-    """What is wrong with the files; if there is anything, the installation is damaged."""
+    """Problems with the files; any problem means that the installation is damaged."""
 
 
 def load(sources: Callable[[], Mapping[str, str]], make: Callable[[Mapping[str, str]], Compiled]) -> Compiled:
-    """Return the registry shipped with the package, else the cached one, else a new one.
+    """Return the registry from the package, from the cache, or compiled now.
 
     Args:
-        sources: Returns the text of each YAML file by its name.
-        make: Parses and checks these texts.
+        sources: Returns the content of each YAML file by name.
+        make: Parses and checks these files.
     """
     shipped = FOLDER / FILE
     if shipped.is_file():
@@ -71,7 +71,7 @@ def decode(data: bytes) -> Compiled:
     """Parse the content of the JSON file.
 
     Raises:
-        ValueError: The data is not the content of such a file.
+        ValueError: The data have another format.
     """
     return msgspec.json.decode(data, type=Compiled)
 

@@ -1,6 +1,6 @@
-r"""The contract of a pattern's expression, and the literals by which a scan finds its candidates.
+r"""Check the syntax of a pattern's expression, and extract the literals used to find candidates.
 
-Only syntax that Hyperscan, RE2 and `re` all read the same way is allowed: literals, classes, `. * + ? {m,n}`, groups,
+Only syntax with the same meaning in Hyperscan, RE2 and `re` is allowed: literals, classes, `. * + ? {m,n}`, groups,
 `(?P<name>)`, `(?:)`, `(?i)` at the start, `|`, `^ $ \b \d \w \s` and their opposites.
 """
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MOST_ALTERNATIVES = 64
-"""Number of texts that a part of an expression may match and still count as literal."""
+"""Maximum number of strings that a part of an expression may match to be treated as literal."""
 WIDEST_CLASS = 4
-"""Size of the largest character class that is expanded into its characters, such as `[EF]` into E and F."""
+"""Size of the largest character class that is expanded, such as `[EF]` into E and F."""
 LONGEST_REPEAT = 1000
 SHORTEST_LITERAL = 3
 _CLASSES = "dDwWsS"
@@ -28,37 +28,37 @@ _CONTROLS = {"t": "\t"}
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """Facts about a part of an expression."""
+    """Properties of a part of an expression."""
 
     shortest: int
-    """Length of its shortest match."""
+    """Length of the shortest match."""
     texts: tuple[str, ...] = ()
-    """All texts that it can match, in lower case, if they are few; else empty."""
+    """All strings that the part can match, in lower case; empty if there are too many."""
     needs: tuple[tuple[str, ...], ...] = ()
-    """Sets of literals: every match contains at least one literal of each set."""
+    """Sets of literals; every match contains at least one literal of each set."""
 
     def all_needs(self) -> tuple[tuple[str, ...], ...]:
-        """Return the sets of literals, with the part's own texts as one more set."""
+        """Return the sets of literals, including the set of strings that the part can match."""
         return (*self.needs, self.texts) if self.texts and all(self.texts) else self.needs
 
 
 Needs = tuple[tuple[str, ...], ...]
-"""Sets of literals in lower case, the most selective first: every match contains at least one literal of each set."""
+"""Sets of lower-case literals, most selective first; every match contains at least one literal of each set."""
 
 
 def check(source: str, *, needs_literal: bool = True, of_people: bool = True) -> Needs:
-    """Check an expression against the contract.
+    """Check the syntax of an expression.
 
     Args:
         source: The expression.
-        needs_literal: Whether it must contain a literal that a scan can look for.
-        of_people: Whether people wrote the expression; RE2 then searches for it. `re` searches for built-in ones.
+        needs_literal: Whether it must contain a literal to scan for.
+        of_people: Whether a user wrote the expression, so that RE2 has to accept it; built-in ones are for `re`.
 
     Returns:
         The literals that a text must contain before the expression is tried.
 
     Raises:
-        ExpressionError: Something is not allowed; the message says what and where.
+        ExpressionError: The syntax is not allowed; the message gives problem and position.
     """
     if of_people:
         search.of_people(source)
@@ -75,12 +75,12 @@ def check(source: str, *, needs_literal: bool = True, of_people: bool = True) ->
 
 
 def _worth(literals: tuple[str, ...]) -> float:
-    """Return how much a set of literals narrows the search: long and few literals are best."""
+    """Return how selective a set of literals is: long and few literals are best."""
     return min(map(len, literals)) - len(literals) / 8
 
 
 class _Parser:
-    """Recursive descent over the allowed syntax."""
+    """A recursive-descent parser for the allowed syntax."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -204,7 +204,7 @@ class _Parser:
         if char in _CONTROLS:
             return _literal(_CONTROLS[char])
         if char.isalnum():
-            raise ExpressionError(f"\\{char} at {self.at - 2} is not allowed; write the characters that it stands for")
+            raise ExpressionError(f"\\{char} at {self.at - 2} is not allowed; write out the characters that it matches")
         return _literal(char)
 
     def _class(self) -> _Part:
@@ -237,9 +237,9 @@ def _literal(char: str) -> _Part:
 
 
 def _is_plain(char: str) -> bool:
-    """Return whether a scan can look for a character: it reads bytes, and knows the case of ASCII only.
+    """Return whether a scan can search for a character, given that it reads bytes and knows only ASCII case.
 
-    A Latin-1 character may be encoded as Latin-1 or UTF-8, any later character only as UTF-8.
+    A Latin-1 character may be encoded as Latin-1 or UTF-8, any other character only as UTF-8.
     """
     return char.isascii() or (char > "\xff" and char.lower() == char.upper())
 

@@ -1,7 +1,7 @@
-"""Kinds of lines: a log repeats itself, so the result for one line serves all lines of its kind.
+"""Kinds of lines. A log has many similar lines, so the result for one line is used for all lines of its kind.
 
-Two lines are of the same kind if only their numbers differ, both have zeros at the same places, and numbers that are
-equal in one line are equal in the other (`exp=5 act=0x05` and `exp=5 act=0x06` are two kinds).
+Two lines are of the same kind if they differ only in numbers, have zeros at the same positions, and have equal numbers
+at the same positions (`exp=5 act=0x05` and `exp=5 act=0x06` are two kinds).
 """
 
 from __future__ import annotations
@@ -9,27 +9,27 @@ from __future__ import annotations
 import re
 
 FAMILIAR = 8
-"""After this many lines of one kind that match nothing, more lines of that kind are skipped."""
+"""Number of lines of one kind without a match, after which lines of that kind are skipped."""
 ENOUGH = 32
-"""Number of lines of one kind that a search yields; callers that keep lines keep fewer."""
+"""Maximum number of lines of one kind yielded by a search; callers may keep fewer."""
 MOST = 4096
-"""Number of kinds that are remembered; when one more is added, all are forgotten."""
+"""Maximum number of kinds remembered; adding another clears them."""
 _NUMBER = re.compile(r"([0-9a-f](?:(?<=[1-9])[0-9a-f]*+|(?<=0)x0*+[1-9a-f][0-9a-f]*+|[0a-f]*+[1-9][0-9a-f]*+))")
-"""A number that is not zero. One set of first characters for all alternatives halves the time that a line takes."""
+"""A number that is not zero. A single set of first characters for all alternatives doubles the speed."""
 
 
 def kind(line: str) -> str:
-    """Return the kind of a line in lower case: the text around its numbers, and which of the numbers are equal."""
+    """Return the kind of a lower-case line: the text around its numbers, and which numbers are equal."""
     parts = _NUMBER.split(line)
     numbers = [number.removeprefix("0x").lstrip("0") for number in parts[1::2]]
     return "\x00".join(parts[::2]) + "\n" + "".join(map(chr, map(numbers.index, numbers)))
 
 
 class KindCounts:
-    """Counts, for each kind, the lines that a search has yielded or that no pattern matches.
+    """Counts, for each kind, the lines that a search yielded or found to match nothing.
 
     Args:
-        limit: The number of lines of one kind after which more are skipped; None for no limit.
+        limit: Number of lines of one kind after which more are skipped; None for no limit.
     """
 
     def __init__(self, limit: int | None) -> None:
@@ -37,7 +37,7 @@ class KindCounts:
         self._counts: dict[str, int] = {}
 
     def enough(self, kind: str) -> bool:
-        """Return whether further lines of a kind are to be skipped."""
+        """Return whether to skip further lines of a kind."""
         return self.limit is not None and self._counts.get(kind, 0) >= self.limit
 
     def note(self, kind: str) -> None:
@@ -49,5 +49,5 @@ class KindCounts:
         self._counts[kind] = self._counts.get(kind, 0) + 1
 
     def forget(self) -> None:
-        """Clear the counts, so that lines of every kind are yielded again."""
+        """Clear the counts, so that every kind is yielded again."""
         self._counts.clear()

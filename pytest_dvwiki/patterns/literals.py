@@ -1,7 +1,7 @@
-"""Find the expressions of a registry whose literals are all in a message, and which are therefore worth trying.
+"""Find the expressions worth trying on a message, which are those with all their literals in the message.
 
-RE2 looks for the literals of all expressions in one pass, in microseconds per message. Building its automaton takes
-tens of milliseconds, so the first messages of a process are searched literal by literal.
+RE2 searches for the literals of all expressions in one pass, in microseconds per message. Building its automaton takes
+tens of milliseconds, so the first messages of a process are searched for each literal separately.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import RegistryEntry
 
 WORTH_BUILDING = 40
-"""Number of messages that are searched literal by literal before the automaton is built."""
+"""Number of messages searched without RE2 before its automaton is built."""
 _MEMORY = 64 << 20
 _MOST_KNOWN = 4096
-"""Number of sets of literals whose expressions are cached."""
+"""Maximum number of cached results."""
 
 Fitting = dict[int, list[int]]
-"""Maps the number of each entry to the numbers of its expressions whose literals are all present; both ascending."""
+"""Maps the index of each entry to the indices of its expressions with all literals present, both ascending."""
 
 
 class Literals:
     """The literals of a registry's expressions.
 
     Args:
-        entries: The patterns, in their order of precedence.
-        triggers: Maps each trigger to the numbers of the entries to try if it is found. A message that matches any
-            entry but a benign one contains a trigger.
+        entries: The patterns in order of precedence.
+        triggers: Maps each trigger to the indices of the entries to try. Every message that matches a pattern, unless
+            benign, contains a trigger.
     """
 
     def __init__(self, entries: Sequence[RegistryEntry], triggers: Mapping[str, Sequence[int]]) -> None:
@@ -41,7 +41,7 @@ class Literals:
         self._set: _Set | None = None
 
     def fitting(self, lowered: str) -> Fitting:
-        """Return the expressions that can match a message.
+        """Return the expressions that may match a message.
 
         Args:
             lowered: The message in lower case.
@@ -51,7 +51,7 @@ class Literals:
         return _in_order(self._search_one_by_one(lowered)) if found is None else found
 
     def _found_at_once(self, lowered: str) -> Fitting | None:
-        """Return the expressions that the automaton finds; None if it fails."""
+        """Return the expressions found by the automaton; None if it fails."""
         if self._set is None:
             self._set = _Set(self._needs)
         return self._set.fitting(lowered)
@@ -84,10 +84,10 @@ def _all_there(sets: Needs, present: Container[str]) -> bool:
 
 
 class _Set:
-    """The literals of all expressions in one automaton.
+    """The literals of all expressions as one automaton.
 
     Args:
-        needs: For each entry, the sets of literals of each of its expressions, the rarest set first.
+        needs: For each entry, the sets of literals of each expression, rarest set first.
     """
 
     def __init__(self, needs: Sequence[Sequence[Needs]]) -> None:
@@ -105,17 +105,17 @@ class _Set:
             self._matcher.Add(literal)
         self._matcher.Compile()
         self._owners: dict[str, list[tuple[int, int, Needs]]] = {}
-        """Maps each literal to the expressions whose rarest set has it: entry, position in that entry, all sets."""
+        """Maps literals to expressions with the literal in their rarest set: entry, index in the entry, all sets."""
         for number, at, sets in expressions:
             for literal in sets[0] if sets else ():
                 self._owners.setdefault(literal, []).append((number, at, sets))
         self._always = [(number, at) for number, at, sets in expressions if not sets]
-        """Expressions of benign patterns that need no literal."""
+        """Expressions of benign patterns without literals."""
         self._known: dict[tuple[int, ...], Fitting] = {}
-        """Maps found literals to the expressions that fit; cached, as messages of one cause have the same literals."""
+        """Caches the matching expressions by literals found, because messages of one cause have the same literals."""
 
     def fitting(self, lowered: str) -> Fitting | None:
-        """Return the expressions that can match; None if the automaton fails."""
+        """Return the expressions that may match; None if the automaton fails."""
         try:
             found = tuple(self._matcher.Match(lowered) or ())
         except UnicodeEncodeError:

@@ -1,10 +1,9 @@
-"""Find the messages in a text that patterns match.
+"""Find the messages in a text that match patterns.
 
-An engine looks for the literals of all patterns in one pass over the text. `re` then tries the patterns on the messages
-around the lines that contain a literal; RE2 tries the patterns that people wrote. The time is linear in the text,
-whatever it contains.
+An engine searches for the literals of all patterns in one pass. The patterns are then tried on the messages around the
+lines found, built-in ones with `re` and users' own with RE2. The time is linear in the length of any text.
 
-Texts are read as bytes, in UTF-8; a line that is not UTF-8 is read as Latin-1.
+Texts are read as bytes in UTF-8; a line that is not valid UTF-8 is read as Latin-1.
 """
 
 from __future__ import annotations
@@ -30,36 +29,36 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.schema import Pattern, RegistryEntry
 
 BEFORE = 4
-"""How many lines before a candidate its message can begin."""
+"""Maximum number of lines from the start of a message to its candidate line."""
 MOST_TOGETHER = 64
-"""Number of candidates that are decided together; the results show which kinds of the next ones can be skipped."""
+"""Maximum number of candidates decided together; their results show which kinds of lines to skip."""
 _TELLING = 400
-"""Number of characters of a line that are enough to see its indentation."""
+"""Number of characters that suffice to see a line's indentation."""
 DEEPEST_BLOCK = 200
-"""Largest number of lines of a traceback under one log line."""
+"""Maximum number of traceback lines under one log line."""
 _MOST_DECIDED = 4096
-"""Number of messages whose patterns are cached."""
+"""Maximum number of messages with cached patterns."""
 _ANY = "surrogatepass"
 _NUMBER = re.compile(r"(?:0x|\d{1,4}'s?h)?0*(0|[\da-f]*[1-9][\da-f]*)", re.ASCII)
 _HDL = ("hdl",)
-"""Value of `tools` in patterns that match messages of any HDL tool, by their words alone."""
+"""Value of `tools` for patterns that match the messages of any HDL tool."""
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A message that a pattern matches."""
+    """A message that matches a pattern."""
 
     pattern: Pattern
     line: int
-    """Line number of the message's first line, in the caller's count."""
+    """Line number of the message's first line, as counted by the caller."""
     text: str
     """The message as one line."""
     groups: dict[str, str]
     head: str = ""
-    """The log line under which the message is indented; empty if there is none."""
+    """The log line above an indented message; empty if there is none."""
 
 
 class Rule:
-    """A pattern with its expressions, compiled at first use."""
+    """A pattern with its expressions, which are compiled at first use."""
 
     __slots__ = (
         "_compiled",
@@ -83,11 +82,11 @@ class Rule:
         self._together: tuple[Expression, ...] | None = None
 
     def decide(self, text: str, numbers: Iterable[int]) -> dict[str, str] | None:
-        """Return the groups of the first expression that matches a message; None if the pattern does not match.
+        """Return the groups of the first matching expression; None if the pattern does not match.
 
         Args:
             text: The message.
-            numbers: The expressions whose literals are in the message.
+            numbers: Indices of the expressions whose literals are in the message.
         """
         if self._of_hdl and is_logged(text):
             return None  # a testbench's own messages also have words such as "port" and "width"
@@ -102,12 +101,12 @@ class Rule:
         return None
 
     def _without_names(self, number: int, text: str) -> bool:
-        """Return whether an expression also matches the message without its names."""
+        """Return whether an expression still matches after masking the names in the message."""
         without_names = nameless(text)
         return without_names == text or self._expression(number).search(without_names) is not None
 
     def company(self, text: str) -> bool:
-        """Return whether the text has a line that `together_with` asks for; True if the pattern has no such field."""
+        """Return whether a line matches `together_with`; True if the pattern has no such field."""
         if self._together is None:
             self._together = tuple(map(self._compiled, self.pattern.together_with))
         # RE2 reads a limited part of a text, so it gets single lines. `re` gets the whole text: no match spans lines.
@@ -122,23 +121,23 @@ class Rule:
 
 
 def _agrees(groups: Mapping[str, str]) -> bool:
-    """Return whether the message compares two equal values: it reports a check that passed."""
+    """Return whether expected and actual value are equal, so that the message reports a passed check."""
     return "expected" in groups and "actual" in groups and _value(groups["expected"]) == _value(groups["actual"])
 
 
 def _value(text: str) -> str:
-    """Return a value without brackets and punctuation, and a number also without its base and leading zeros."""
+    """Return a value without brackets and punctuation; a number also without base and leading zeros."""
     bare = text.lstrip('"([{').rstrip("\"')]}.,;:!").lower()
     number = _NUMBER.fullmatch(bare)
     return number[1] if number else bare
 
 
 class Matcher:
-    """Finds the messages that a registry's patterns match, in texts of any size; implements `model.Interest`.
+    """Finds the messages that match a registry's patterns, in texts of any size; implements `model.Interest`.
 
     Args:
         registry: The patterns.
-        watched: Literals, in lower case, that mark other lines which a caller of `search` wants to see.
+        watched: Lower-case literals of other lines that a caller of `search` wants to see.
     """
 
     def __init__(self, registry: Registry, watched: Sequence[str] = ()) -> None:
@@ -152,9 +151,9 @@ class Matcher:
         self._dull = KindCounts(FAMILIAR)
 
     def find(self, text: str) -> Iterator[tuple[int, Tier]]:
-        """Yield the offset of each line that begins a message of interest, with the tier of the message's pattern.
+        """Yield the offset of the first line of each message of interest, with the tier of its pattern.
 
-        Offsets ascend. Of lines that differ only in their numbers, the first `ENOUGH` are yielded.
+        Offsets are ascending. Of lines that differ only in numbers, the first `ENOUGH` are yielded.
         """
         block = _encoded(text)
         counted = position = 0
@@ -165,12 +164,12 @@ class Matcher:
                 yield position, hit.pattern.tier
 
     def hits(self, text: str, *, first_line: int = 1, whole: str | None = None) -> list[Hit]:
-        """Return the messages of a text that a pattern matches, in order; benign ones are left out.
+        """Return the messages of a text that match a pattern, in order; benign ones are left out.
 
         Args:
             text: Consecutive lines.
-            first_line: The number of their first line.
-            whole: The complete text, in which the expressions of `together_with` look for their lines.
+            first_line: Number of the first line.
+            whole: The complete text, to search for lines that match `together_with`.
         """
         found: list[Hit] = []
         line, counted = first_line, 0
@@ -183,7 +182,7 @@ class Matcher:
         return found
 
     def match(self, message: str) -> Hit | None:
-        """Return the hit of the pattern that wins for one message, benign ones included."""
+        """Return the match with the highest precedence for one message, including benign patterns."""
         return next(self.matches(message), None)
 
     def is_benign(self, message: str) -> bool:
@@ -191,11 +190,11 @@ class Matcher:
         return any(rule.pattern.tier == "benign" for rule, _ in self._winners(message))
 
     def is_accepted(self, message: str) -> bool:  # noqa: ARG002  # waivers accept, patterns do not
-        """Return False: people accept errors by waivers, not by patterns."""
+        """Return False, because only waivers accept errors."""
         return False
 
     def matches(self, message: str) -> Iterator[Hit]:
-        """Yield the hits of all patterns that match one message, the winner first."""
+        """Yield the matches of all patterns for one message, in order of precedence."""
         for number, expressions in self._literals.fitting(_lowered(message)).items():
             rule = self._rules[number]
             groups = rule.decide(message, expressions)
@@ -203,11 +202,11 @@ class Matcher:
                 yield Hit(rule.pattern, 1, message, groups)
 
     def may_be_company(self, lowered: str) -> bool:
-        """Return whether a line, in lower case, has a literal of some pattern's `together_with`."""
+        """Return whether a lower-case line has a literal of any `together_with`."""
         return self._of_company is not None and self._of_company.search(lowered) is not None
 
     def is_company(self, line: str) -> bool:
-        """Return whether some pattern's `together_with` matches a line."""
+        """Return whether a line matches any `together_with`."""
         return any(rule.company(line) for rule in self._rules if rule.pattern.together_with)
 
     def search(
@@ -219,14 +218,14 @@ class Matcher:
         span: tuple[int, int] | None = None,
         watch: Callable[[int, str], None] | None = None,
     ) -> Iterator[tuple[int, Hit]]:
-        """Yield every message that a pattern matches, with the offset of its first line, ascending.
+        """Yield every message that matches a pattern, with the offset of its first line, ascending.
 
         Args:
-            block: Whole lines.
-            found: The number of lines of each kind that were yielded, with their limit.
-            company: Tells whether the text has a line that a pattern's `together_with` asks for.
-            span: The part of the block to search for candidates; their messages may begin and end outside it.
-            watch: Receives the offset and the lower-case text of each line that holds a literal.
+            block: Complete lines.
+            found: Counts the yielded lines of each kind, and limits them.
+            company: Returns whether the text has a line that matches the `together_with` of a pattern.
+            span: The part of the block to search for candidates; messages may extend beyond it.
+            watch: Called with offset and lower-case text of each line that contains a literal.
         """
         benign_heads: dict[str, bool] = {}
         decided = -1
@@ -256,7 +255,7 @@ class Matcher:
         span: tuple[int, int],
         watch: Callable[[int, str], None] | None,
     ) -> Iterator[tuple[int, str]]:
-        """Yield the offset and kind of each line that holds a literal, ascending, without skipped kinds."""
+        """Yield offset and kind of each line with a literal, ascending, without skipped kinds."""
         first, after = span
         done = first
         for offset in self._engine.offsets(block):
@@ -274,7 +273,7 @@ class Matcher:
                 yield start, its_kind
 
     def _decide(self, message: Message, company: Callable[[Rule], bool]) -> tuple[Hit | None, bool]:
-        """Return the hit that wins for a message, and whether the message alone decides that."""
+        """Return the match with the highest precedence, and whether it depends only on the message."""
         certain = True
         for rule, groups in self._winners(message.text):
             if rule.pattern.tier == "benign":
@@ -286,9 +285,9 @@ class Matcher:
         return None, certain
 
     def _winners(self, message: str) -> tuple[tuple[Rule, dict[str, str]], ...]:
-        """Return the patterns that match a message, with their groups, up to the first without `together_with`.
+        """Return the matching patterns with their groups, up to the first one without `together_with`.
 
-        A test's output is part of several texts, so the results are cached.
+        The results are cached, because the same output occurs in several texts.
         """
         known = self._decided.get(message)
         if known is None:
@@ -307,14 +306,14 @@ class Matcher:
 
 
 class Company:
-    """The search of a text for the lines that `together_with` asks for, done once per pattern."""
+    """Searches a text for lines that match `together_with`, once per pattern."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._known: dict[str, bool] = {}
 
     def has(self, rule: Rule) -> bool:
-        """Return whether the text has a line that the pattern's `together_with` asks for."""
+        """Return whether the text has a line that matches the pattern's `together_with`."""
         name = rule.pattern.id
         if name not in self._known:
             self._known[name] = rule.company(self._text)
@@ -335,7 +334,7 @@ def _encoded(text: str) -> bytes:
 
 
 def decoded(line: bytes) -> str:
-    """Return the text of a line: UTF-8, else Latin-1."""
+    """Decode a line as UTF-8 or else as Latin-1."""
     try:
         return line.decode("utf-8", _ANY)
     except UnicodeDecodeError:
@@ -343,7 +342,7 @@ def decoded(line: bytes) -> str:
 
 
 def _regions(block: bytes, candidates: Iterable[tuple[int, str]]) -> Iterator[tuple[int, dict[int, str]]]:
-    """Join candidates whose surroundings touch; yield the offset of the first line to read, and the candidates."""
+    """Join candidates with overlapping context; yield the offset of the first line to read, and the candidates."""
     group: dict[int, str] = {}
     start = end = 0
     for offset, its_kind in candidates:
@@ -359,7 +358,7 @@ def _regions(block: bytes, candidates: Iterable[tuple[int, str]]) -> Iterator[tu
 
 
 def _surrounding_start(block: bytes, offset: int) -> int:
-    """Return the offset at which a candidate's message, or the log line above its traceback, can start."""
+    """Return the offset where a candidate's message, or the log line above its traceback, can start."""
     start = offset
     for step in range(DEEPEST_BLOCK):
         line = block[start : start + _TELLING].partition(b"\n")[0]
@@ -379,7 +378,7 @@ def _lines_on(block: bytes, offset: int, count: int) -> int:
 
 
 def _lines(block: bytes, start: int, last: int) -> tuple[list[str], list[int]]:
-    """Return the lines from an offset to the end of the message at `last`, and their offsets."""
+    """Return the lines from an offset to the end of the message at `last`, with their offsets."""
     lines: list[str] = []
     offsets: list[int] = []
     end = _lines_on(block, last, MOST_JOINED)

@@ -1,4 +1,4 @@
-"""Mask the names of assertions, tests, signals and instances in a message: words in a name do not say what happened."""
+"""Mask the names of assertions, tests, signals and instances in a message, because names do not describe a failure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 WORDED = frozenset(
     {"scoreboard_fail", "timeout", "hang", "x_propagation", "coverage_miss", "protocol_violation", "timing_offset"}
 )
-"""Subtypes that patterns recognise by a message's wording, whichever tool reported it."""
+"""Subtypes of patterns that match by wording alone, for any tool."""
 
 _NAME = "N"
 _DETAIL = re.compile(r"\b(Scope|Instance|Process|Region|Module): ?(?:in )?[^\s,;]+")
@@ -29,7 +29,7 @@ _IDENTIFIER = re.compile(
 _COMPARED = re.compile(r"(?i:(?:^|[_.])(?:exp\w*|act\w*|got|dut|ref\w*|golden|model|rtl|iss)(?:$|[_.\d]))")
 _CHECKER = re.compile(r"(?i:scoreboard|scbd?|checker|comparator|predictor|(?:^|[_.])sb(?:$|[_.\d]))")
 _CALL = re.compile(r"(?:fail_(?:unless|if)|await|check)_\w+")
-"""Procedures of testbench libraries that print their own names in their reports."""
+"""Procedures of testbench libraries that include their own names in reports."""
 _CAPITALS = re.compile(r"[A-Z0-9_$]+")
 _EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*[a-z]\w*")
 
@@ -38,8 +38,8 @@ _EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*[a-z]\w*")
 def nameless(text: str) -> str:
     """Return a message with its names masked.
 
-    An id in brackets or capitals, an exception's type, a component that is a checker, and the label of a compared value
-    (`exp_data=3`) do not count as names.
+    Not masked are ids in brackets or capitals, exception types, names of checkers, and labels of compared values
+    (`exp_data=3`).
     """
     text = _DETAIL.sub(rf"\1: {_NAME}", text)
     text = _ASSERTION.sub(lambda found: f"{found['head'] or found['after']}{_NAME}", text)

@@ -1,4 +1,4 @@
-"""Propose a pattern from the texts of one unknown cause; a person has to review it before use."""
+"""Propose a pattern for an unknown cause, for a person to review."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 MOST_WORDS = 20
-"""Maximum number of a message's words that an expression spells out."""
+"""Maximum number of words in a proposed expression."""
 EXAMPLES = 3
 COUNTEREXAMPLES = 3
 _NAME_WORDS = 5
@@ -28,21 +28,21 @@ _SPECIAL = re.compile(r"([\\.^$*+?{}\[\]()|])")
 _EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*: ")
 _ANY = r"\S+"
 _PLAIN_WORDS = frozenset({"error", "the", "at", "of", "in", "is", "to", "its"})
-"""Words that are useless in an id."""
+"""Words to leave out of an id."""
 
 
 class Cluster(Struct, frozen=True):
-    """The evidence that is on record for one cause without a pattern."""
+    """The recorded occurrences of a cause without a pattern."""
 
     occurrences: tuple[tuple[str, str], ...]
-    """First cause and excerpt of each occurrence, the newest first."""
+    """First cause and excerpt of each occurrence, newest first."""
     in_simulator: bool = False
     fix: str | None = None
-    """How the cause was fixed, if that is on record."""
+    """How the cause was fixed, if known."""
 
 
 class NoPattern(Struct, frozen=True):
-    """Why there is no proposal."""
+    """The reason why no pattern is proposed."""
 
     reason: str
 
@@ -50,13 +50,13 @@ class NoPattern(Struct, frozen=True):
 def propose(
     cluster: Cluster, others: Sequence[str], foreign: Sequence[str] = (), taken: Iterable[str] = ()
 ) -> Pattern | NoPattern:
-    """Return a pattern that matches all texts of a cluster and none of the others, or why there is none.
+    """Return a pattern that matches all messages of a cause and no others, or the reason why there is none.
 
     Args:
         cluster: The cause.
-        others: First causes of other failures, which the pattern must not match; the nearest become counterexamples.
-        foreign: Examples of other patterns, which the pattern must not match either.
-        taken: Ids that are in use.
+        others: First causes of other failures, which must not match; the most similar ones become counterexamples.
+        foreign: Examples of other patterns, which must not match either.
+        taken: Ids already in use.
     """
     examples = tuple(dict.fromkeys(message_of(primary, excerpt) for primary, excerpt in cluster.occurrences))
     clash = ""
@@ -79,15 +79,15 @@ def propose(
             )
     if clash:
         return NoPattern(
-            f"no expression tells this message from {shortened(clash, _SHOWN)!r}, which is another failure"
+            f"no expression distinguishes this message from {shortened(clash, _SHOWN)!r}, which is a different failure"
         )
-    return NoPattern("this message has no words that stay the same from run to run")
+    return NoPattern("this message has no words that are the same in every run")
 
 
 def message_of(primary: str, excerpt: str) -> str:
-    """Return a message as the log has it.
+    """Return the message exactly as it appears in the log.
 
-    The first cause on record differs: runs of spaces are collapsed to one, and the place may follow at the end.
+    The recorded form is not verbatim: runs of spaces are collapsed, and the source location may be appended.
     """
     whole = " ".join(primary.split())
     messages = (message.text for message in assemble([strip_line(line) for line in excerpt.split("\n")]))
@@ -101,7 +101,7 @@ def _joined(text: str) -> str:
 
 
 def _expressions(examples: Sequence[str]) -> Iterator[str]:
-    """Yield expressions within the contract, from the loosest to the strictest."""
+    """Yield valid expressions, from the most general to the most specific."""
     for keep_values in (False, True):
         words = _common(examples, keep_values=keep_values)
         if not words:  # values alone are not a pattern
@@ -116,7 +116,7 @@ def _expressions(examples: Sequence[str]) -> Iterator[str]:
 
 
 def _common(examples: Sequence[str], *, keep_values: bool) -> list[str]:
-    """Return the words of the messages; words that differ or look like values become wildcards."""
+    """Return the words of the messages, with wildcards for words that differ or look like values."""
     rows = [example.split() for example in examples]
     shortest = min(map(len, rows))
     words: list[str] = []
@@ -139,7 +139,7 @@ def _class(example: str, *, in_simulator: bool) -> str:
 
 
 def _name(source: str, taken: set[str]) -> str:
-    """Return an id made of the words in the expression."""
+    """Return an id made of words in the expression."""
     plain = source.replace(_ANY, " ").replace(r"\s+", " ").lower()
     words = [word for word in re.findall(r"[a-z]{2,}", plain) if word not in _PLAIN_WORDS]
     base = name = f"own.{'_'.join(words[:_NAME_WORDS]) or 'failure'}"
@@ -150,7 +150,7 @@ def _name(source: str, taken: set[str]) -> str:
 
 
 def _nearest(example: str, others: Iterable[str]) -> tuple[str, ...]:
-    """Return the messages that share the most words with an example."""
+    """Return the messages that share most words with an example."""
     own = _words(example)
     scored = [(len(own & _words(other)), other) for other in dict.fromkeys(others)]
     ranked = sorted((pair for pair in scored if pair[0]), key=lambda pair: (-pair[0], pair[1]))

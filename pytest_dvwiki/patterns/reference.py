@@ -1,4 +1,4 @@
-"""The built-in patterns as Markdown pages: people search them for a message, so each pattern is printed in full."""
+"""The built-in patterns as Markdown pages, printed in full so that people can search for a message."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ _TITLES = {
     "generic": "Any tool",
 }
 _INTRODUCTION = """\
-The {count} patterns by which failures are named: a page for each tool, by failure subtype. To look for a message, call
-`dvwiki patterns list WORD`, which also lists the project's own patterns; `dvwiki patterns why LOG` shows which patterns
-match the lines of a log, and why one of them won.
+The {count} built-in patterns that classify failures: a page for each tool, sorted by failure subtype. To search for a
+message, run `dvwiki patterns list WORD`, which includes the project's own patterns. `dvwiki patterns why LOG` shows
+which patterns match the lines of a log, and why one of them was chosen.
 
-A project's own patterns are in `.agent/patterns/*.yaml`, in the form of the built-in ones
-(`dvwiki patterns list --format json WORD` shows all fields of one). `dvwiki patterns test` checks them against all
-others, and on the logs that the project keeps as samples: logs in `.agent/patterns/samples/PATTERN/` must be named by
-that pattern, and in logs in `.agent/patterns/samples/passes/` no pattern may find a failure.
-`dvwiki patterns propose` prints patterns for recorded failures that no pattern matches.
+A project's own patterns are in `.agent/patterns/*.yaml`, in the same format as the built-in ones
+(`dvwiki patterns list --format json WORD` shows all fields). `dvwiki patterns test` checks them against all other
+patterns and against the project's sample logs: a log in `.agent/patterns/samples/PATTERN/` must be classified by that
+pattern, and a log in `.agent/patterns/samples/passes/` must not contain a failure. `dvwiki patterns propose` prints
+patterns for recorded failures that no pattern matches.
 
-A project's pattern may name a `failure_subtype` of its own, in one of the known classes ({classes}).
-The page of that subtype begins with the description and the fix of the first pattern that names it. A name that is
-very similar to a built-in subtype is reported as a mistake.
+A project's pattern may introduce its own `failure_subtype`, in one of the known classes ({classes}). The page of the
+subtype starts with the description and the fix of its first pattern. A subtype that is very similar to a built-in one
+is reported as a mistake.
 """
 _MADE = "<!-- made by `make docs`; edit pytest_dvwiki/patterns/builtin/{name}.yaml instead -->"
 _TIERS = {
-    "cause": "names a cause",
-    "symptom": "a symptom: names the failure only if no message names a cause",
+    "cause": "a cause",
+    "symptom": "a symptom: used only if no message gives a cause",
     "rollup": "a summary of other messages: never the first cause if there is another",
     "benign": "no failure",
 }
 
 
 def reference() -> dict[str, str]:
-    """Return the pages by path: a list of the tools, and a page for each tool with its patterns by subtype."""
+    """Return the pages by path: an overview, and for each tool a page of its patterns by subtype."""
     registry = load_registry()
     groups = {
         name: _by_subtype(p for p in registry if registry.source(p.id) == _file(name)) for name in builtin_files()
@@ -99,7 +99,7 @@ def _list(count: int, groups: dict[str, dict[str, list[Pattern]]]) -> Iterator[s
     yield _MADE.format(name="*")
     yield ""
     yield _INTRODUCTION.format(count=count, classes=", ".join(map(_code, CLASSES)))
-    yield "If several patterns match a message, the first in this order wins:"
+    yield "If several patterns match a message, the first one in this order is used:"
     yield ""
     yield from (f"{number}. {_escaped(rule)}" for number, rule in enumerate(precedence(), start=1))
     yield ""
@@ -150,6 +150,6 @@ def _code(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return prose with code spans kept and with everything escaped that Markdown takes for HTML or emphasis."""
+    """Escape prose for Markdown, except inside code spans."""
     parts = re.split(r"(`+.+?`+)", text)
     return "".join(part if at % 2 else re.sub(r"([<*_\[])", r"\\\1", part) for at, part in enumerate(parts))

@@ -1,4 +1,4 @@
-"""The patterns in force, in order of precedence; `precedence` states that order."""
+"""The patterns in use, in order of precedence, as `precedence` describes it."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _FIRST = ("dvwiki", "benign", "reports")
 _BEFORE_TOOLS = ("localised", "environment", "uvm", "pyuvm", "cocotb")
 _AFTER_TOOLS = ("fusesoc", "vhdl_libraries", "scala", "pytest", "python", "hdl", "fallback", "generic")
 _CODES = "_codes"
-"""Suffix of files with patterns that match a tool's messages by their codes."""
+"""Suffix of files with patterns that match messages by code."""
 REPLACEMENT = "A pattern replaces all patterns of the same id that come after it in this order."
-"""The rule of precedence for two patterns with one id."""
+"""The rule for two patterns with the same id."""
 BUILTIN_FOLDER = "builtin/"
 """Prefix of the source of a built-in pattern."""
 
@@ -45,9 +45,9 @@ class Registry:
     """An ordered, checked set of patterns.
 
     Args:
-        entries: The patterns, the first with the highest precedence.
+        entries: The patterns in order of precedence.
         replaced: Maps the id of each replaced pattern to its source.
-        chosen: The literals that lead to messages of the patterns; chosen at first use if None.
+        chosen: The triggers of the patterns; None to compute them at first use.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class Registry:
         self._triggers = chosen
         self._by_id = {entry.pattern.id: entry for entry in self.entries}
         self.hash = hashlib.sha256(msgspec.json.encode(self.patterns)).hexdigest()[:16]
-        """Identifies the registry in records: the same patterns give the same hash, whatever their files."""
+        """Identifies the registry in records. The same patterns give the same hash, in whatever files they are."""
 
     @property
     def triggers(self) -> Triggers:
-        """Return the literals that lead to messages of the patterns."""
+        """Return the literals to scan for."""
         if self._triggers is None:
             self._triggers = triggers.cached(self.entries, self.hash)
         return self._triggers
@@ -78,7 +78,7 @@ class Registry:
 
     @functools.cached_property
     def subtypes(self) -> Mapping[str, Subtype]:
-        """Return the subtypes of the taxonomy and of the project; the first pattern of a subtype describes it."""
+        """Return the built-in subtypes and the project's. The first pattern of a new subtype describes it."""
         known = {UNKNOWN, *load_subtypes()}
         bringing = (pattern for pattern in reversed(self.patterns) if pattern.failure_subtype not in known)
         return {**load_subtypes(), **{pattern.failure_subtype: own_subtype(pattern) for pattern in bringing}}
@@ -91,14 +91,13 @@ class Registry:
     def advice(
         self, pattern_id: str | None, failure_subtype: str, message: str, quoted: Callable[[str], str] = str
     ) -> str | None:
-        """Return what to do about a message; None if the pattern is unknown.
+        """Return advice about a message; None if the pattern is unknown.
 
         Args:
-            pattern_id: The pattern that matched it.
-            failure_subtype: The failure's subtype; if it differs from the pattern's own, its advice is returned instead
-                of the pattern's.
-            message: The source of the names in the advice.
-            quoted: Quotes a name, which comes from a log.
+            pattern_id: The pattern that matched.
+            failure_subtype: Subtype of the failure. If it is not the pattern's own, the subtype's advice is returned.
+            message: The message, to fill in names in the advice.
+            quoted: Quotes a name, because it comes from a log.
         """
         entry = self._by_id.get(pattern_id) if pattern_id is not None else None
         if entry is None:
@@ -109,7 +108,7 @@ class Registry:
         return pattern.advice({name: quoted(value) for name, value in entry.groups_in(message).items()})
 
     def source(self, pattern_id: str) -> str:
-        """Return the file that holds the pattern with an id."""
+        """Return the file of the pattern with an id."""
         return self._by_id[pattern_id].source
 
     def __len__(self) -> int:
@@ -123,7 +122,7 @@ class Registry:
 def builtin_files() -> Mapping[str, Tool | None]:
     """Return the names of the built-in files in order, each with its tool.
 
-    Patterns that match a message's code come before those that match its words; catch-alls come last.
+    Patterns for message codes precede patterns for wording; catch-alls come last.
     """
     tools = simulators.tools()
     return {
@@ -140,10 +139,10 @@ def _is_there(name: str) -> bool:
 
 
 def precedence() -> tuple[str, ...]:
-    """Return the order in words: if several patterns match a message, the first in this order wins."""
+    """Return a description of the order. If several patterns match a message, the first one is used."""
     return (
-        "benign patterns, in whichever file they are: their messages are not failures",
-        "the project's own patterns: the files of .agent/patterns by name, each from top to bottom",
+        "benign patterns from all files, because their messages are not failures",
+        "the project's own patterns: the files of .agent/patterns in alphabetical order, each from top to bottom",
         "patterns of hooks (pytest_dvwiki_patterns) and of the entry-point group dvwiki, in the order given",
         f"the built-in patterns, each file from top to bottom: {', '.join(builtin_files())}",
     )
@@ -156,16 +155,15 @@ def _raise(error: PatternError) -> None:
 def load_registry(
     extra: Sequence[Path | Pattern] = (), *, problem: Callable[[PatternError], None] = _raise
 ) -> Registry:
-    """Return the built-in patterns after a project's own.
+    """Return the registry of a project's own patterns followed by the built-in ones.
 
     Args:
-        extra: Files, folders (their `*.yaml` by name) and patterns, the first with the highest precedence. Within
-            one of these, an id can occur only once.
-        problem: Called for each file that cannot be read and each pattern that is wrong; if it returns, that file or
-            pattern is left out.
+        extra: Files, folders (with `*.yaml` sorted by name) and patterns, in order of precedence. An id must be unique
+            within each.
+        problem: Called for each unreadable file and invalid pattern; they are left out if it returns.
 
     Raises:
-        PatternError: A pattern is wrong, unless `problem` handles it.
+        PatternError: A pattern is invalid, unless `problem` handles it.
     """
     own = (_each_once(_entries_of(source, problem), problem) for source in extra)
     entries: dict[str, RegistryEntry] = {}
@@ -184,7 +182,7 @@ def load_registry(
 
 @functools.cache
 def load_subtypes() -> Mapping[str, Subtype]:
-    """Return all subtypes of the taxonomy by name."""
+    """Return all built-in subtypes by name."""
     return {subtype.id: subtype for subtype in builtin().subtypes}
 
 
@@ -253,7 +251,7 @@ def _parse(text: str, name: str) -> object:
     try:
         return yamlio.load(text, name)
     except yamlio.YamlError as error:
-        raise PatternError(f"{error}; until this is corrected, none of its patterns counts") from error
+        raise PatternError(f"{error}; its patterns are ignored until this is fixed") from error
 
 
 def _builtin_texts() -> dict[str, str]:
@@ -262,13 +260,13 @@ def _builtin_texts() -> dict[str, str]:
 
 
 def compile_builtin(texts: Mapping[str, str] | None = None) -> Compiled:
-    """Parse and check the built-in YAML files; faulty entries are left out and listed as problems.
+    """Parse and check the built-in YAML files. Invalid entries are left out and listed as problems.
 
     Args:
-        texts: The contents of the files by name; those in the package if None.
+        texts: The content of the files by name; None for the package's own.
 
     Raises:
-        PatternError: The file of subtypes is wrong: without it no pattern can be checked.
+        PatternError: The file of subtypes is invalid, so no pattern can be checked.
     """
     texts = _builtin_texts() if texts is None else texts
     name = f"{BUILTIN_FOLDER}subtypes.yaml"

@@ -1,6 +1,6 @@
-"""The schema of a pattern: the fields of the YAML files and the check of one entry.
+"""The schema of a pattern: the fields of the YAML files, and the check of an entry.
 
-A mistake is a `PatternError` that names file, pattern and field.
+A mistake raises a `PatternError` with file, pattern and field.
 """
 
 from __future__ import annotations
@@ -28,52 +28,52 @@ CLASSES = (
     "tool_error",
     "unknown",
 )
-"""The classes of the taxonomy; the subtypes are in `builtin/subtypes.yaml`, and projects can add others."""
+"""The error classes. Their subtypes are in `builtin/subtypes.yaml`; projects can add others."""
 
 UNKNOWN = "unknown"
 _NAME = re.compile(r"\{([a-z_]+)\}")
 _SUBTYPE = re.compile(r"[a-z][a-z0-9_]{1,59}", re.ASCII)
 _LIKE = 0.85
-"""Minimum similarity at which a new name for a subtype counts as a misspelling of a known one."""
+"""Minimum similarity for a new subtype to be reported as a misspelling."""
 
 PatternTier = Tier | Literal["benign"]
-"""`benign` marks a message that looks like a failure but is not: it wins over every other pattern."""
+"""`benign` is for messages that look like failures but are not; it takes precedence over every other pattern."""
 
 
 class PatternError(ValueError):
-    """A mistake in a pattern; the message says what is wrong, and in which file, line, pattern and field."""
+    """Raised for a mistake in a pattern; the message gives the problem, and file, line, pattern and field."""
 
 
 class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One entry of the registry: what a message must look like, what it means, what to do."""
+    """An entry of the registry: expressions for a message, its meaning, and advice."""
 
     id: str
-    """`tool.name`, unique in the registry."""
+    """The id, `tool.name`, unique in the registry."""
     tier: PatternTier
     match: tuple[str, ...]
-    """Expressions; one of them must match the message.
+    """Expressions; at least one must match the message.
 
-    A match is ignored if its groups `expected` and `actual` hold the same text.
+    A match with equal groups `expected` and `actual` is ignored.
     """
     description: str
     error_class: str = UNKNOWN
     failure_subtype: str = UNKNOWN
     tools: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
-    """Expressions; if one of them matches the same message, the pattern does not apply."""
+    """Expressions; if one matches the message, the pattern does not apply."""
     together_with: tuple[str, ...] = ()
-    """Expressions; the pattern applies only if one of them matches some line of the same text, for example the line in
-    which the tool says that it turned a warning into an error.
-    """
+    """Expressions; one must match a line of the same text, such as a line that says that warnings become errors."""
     noise: bool = False
-    """Whether such a line also occurs in tests that pass, and alone therefore does not prove a failure."""
+    """Whether the message also occurs in passing tests, and so does not prove a failure."""
     cancelled_by: Canceller | None = None
-    """What cancels the message by completing successfully, if nothing else failed. `run`: the run, which would not get
-    that far after a real error, or the test. `test`: only the test, because it checks its own results.
+    """Which success proves the message harmless, if nothing else failed.
+
+    `run`: success of the run or the test; for messages that stop the run if they are real errors. `test`: only success
+    of the test, which checks its own results.
     """
     origin: OriginType | None = None
     fix: str = ""
-    """What to do; `{name}` stands for the group of that name."""
+    """What to do; `{name}` is replaced by the group of that name."""
     examples: tuple[str, ...] = ()
     counterexamples: tuple[str, ...] = ()
 
@@ -81,7 +81,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         """Return what to do about a message.
 
         Args:
-            groups: The values for the names in `fix`; a sentence with a missing name still reads well.
+            groups: Values of the names in `fix`; if one is missing, the sentence is still readable.
         """
         others = [value for name, value in groups.items() if value and name not in {"expected", "actual"}]
         named = {"name": others[0]} if len(others) == 1 else {}
@@ -89,18 +89,18 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class RegistryEntry(msgspec.Struct, frozen=True):
-    """A checked pattern with the literals that a text must contain before its expressions are tried."""
+    """A checked pattern, with the literals that a text must contain before its expressions are tried."""
 
     pattern: Pattern
     literals: tuple[expression.Needs, ...]
     """The literals of each expression, from `expression.check`."""
     source: str = ""
-    """The file that holds the pattern, as in error messages."""
+    """File of the pattern, as shown in error messages."""
     of_people: bool = True
-    """Whether people wrote the pattern; RE2 then searches for its expressions. `re` does so for built-in patterns."""
+    """Whether a user wrote the pattern, so that its expressions are searched with RE2; built-in ones use `re`."""
 
     def groups_in(self, message: str) -> dict[str, str]:
-        """Return the values that the named groups of the pattern's expressions have in a message."""
+        """Return the values of the pattern's named groups in a message."""
         from pytest_dvwiki.patterns import search  # noqa: PLC0415  # a registry that is only loaded has no use for it
 
         ready = search.of_people if self.of_people else search.compiled
@@ -109,21 +109,21 @@ class RegistryEntry(msgspec.Struct, frozen=True):
 
 
 class Subtype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the wiki first says about a failure subtype, until the team improves it."""
+    """The initial description of a failure subtype in the wiki, for the team to improve."""
 
     id: str
     title: str
     description: str
     signature: str
-    """The symptoms of the failure, in prose; can be empty."""
+    """Prose about what the failure looks like; may be empty."""
     fix: str
     checklist: str
-    """A line for the self-review of whoever writes the next design or testbench; can be empty."""
+    """A line for the author's checklist before the next design or testbench; may be empty."""
     origin: OriginType = "UNKNOWN"
 
 
 def own_subtype(pattern: Pattern) -> Subtype:
-    """Return the subtype that a project's pattern adds, described by the pattern itself."""
+    """Return a new subtype with the description of the project's pattern that adds it."""
     return Subtype(
         id=pattern.failure_subtype,
         title=pattern.failure_subtype.replace("_", " ").capitalize(),
@@ -136,18 +136,18 @@ def own_subtype(pattern: Pattern) -> Subtype:
 
 
 class _Place(msgspec.Struct, frozen=True):
-    """The place of one entry in a file of patterns."""
+    """The location of an entry in a file of patterns."""
 
     name: str
     """Name of the file."""
     text: str
-    """The text of the file; empty if there is none."""
+    """Content of the file; empty if there is none."""
     position: int
     label: str
-    """The pattern's id, or its position if it has none."""
+    """The pattern's id, or else its number in the file."""
 
     def error(self, problem: str, field: str = "") -> PatternError:
-        """Return the error for the entry, or for a field of it."""
+        """Return an error about the entry or one of its fields."""
         from pytest_dvwiki import yamlio  # noqa: PLC0415 (a registry without mistakes may need no YAML)
 
         known = yamlio.located(self.text, 2) if self.text else {}
@@ -159,18 +159,18 @@ class _Place(msgspec.Struct, frozen=True):
 def check_pattern(
     raw: object, *, name: str, position: int, subtypes: Collection[str], text: str = "", of_people: bool = True
 ) -> RegistryEntry:
-    """Turn one parsed YAML entry into a checked pattern.
+    """Convert a parsed YAML entry to a checked pattern.
 
     Args:
         raw: The parsed entry.
         name: File name for the error.
-        position: Position in the file, from 1.
-        subtypes: The subtypes of the taxonomy; a project's patterns can add others.
-        text: The file's content, for the line in the error; empty if there is no file.
-        of_people: Whether people wrote the pattern; RE2 then searches for its expressions.
+        position: Number of the entry in the file, from 1.
+        subtypes: The built-in subtypes; a project's patterns can add others.
+        text: Content of the file, to find the line number for an error; empty if there is no file.
+        of_people: Whether a user wrote the pattern, so that its expressions are searched with RE2.
 
     Raises:
-        PatternError: A field is missing, unknown, of the wrong type or outside the contract of `expression`.
+        PatternError: A field is missing, unknown, of the wrong type, or not allowed by `expression`.
     """
     label = raw.get("id") if isinstance(raw, dict) else None
     place = _Place(name, text, position, label if isinstance(label, str) and label else f"no. {position}")
@@ -195,7 +195,7 @@ def check_pattern(
 
 
 def check_subtype(raw: object, *, name: str) -> Subtype:
-    """Turn one parsed YAML entry into a subtype.
+    """Convert a parsed YAML entry to a subtype.
 
     Raises:
         PatternError: A field is missing, unknown or of the wrong type.
@@ -209,7 +209,7 @@ def check_subtype(raw: object, *, name: str) -> Subtype:
 
 
 def _misfit(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Return the problem that a msgspec error reports, and the field."""
+    """Return problem and field from a msgspec error."""
     from pytest_dvwiki import yamlio  # noqa: PLC0415 (as above)
 
     field, problem = yamlio.misfit(error)
@@ -217,7 +217,7 @@ def _misfit(error: msgspec.ValidationError) -> tuple[str, str]:
 
 
 def _unknown(key: object, known: Iterable[str]) -> str:
-    return f"there is no such field; {_nearest(key, known)}"
+    return f"unknown field; {_nearest(key, known)}"
 
 
 def _nearest(key: object, known: Iterable[str]) -> str:
@@ -245,7 +245,7 @@ def _problems(pattern: Pattern, subtypes: Collection[str], *, of_people: bool) -
 
 
 def _no_new_subtype(name: str, subtypes: Collection[str], *, of_people: bool) -> str | None:
-    """Return why a pattern may not add a subtype; None if it may."""
+    """Return the reason why a pattern may not add a subtype; None if it may."""
     if not of_people:
         return f"is not in the taxonomy; {_nearest(name, subtypes)}"
     if not _SUBTYPE.fullmatch(name):
@@ -253,7 +253,7 @@ def _no_new_subtype(name: str, subtypes: Collection[str], *, of_people: bool) ->
     import difflib  # noqa: PLC0415  # few patterns bring a subtype
 
     near = difflib.get_close_matches(name, subtypes, n=1, cutoff=min(_LIKE, 1 - 1 / len(name)))
-    return f"is very similar to {near[0]!r}; write that, or a name that is clearly different" if near else None
+    return f"is very similar to {near[0]!r}; use that, or a clearly different name" if near else None
 
 
 def _checked(source: str, place: _Place, field: str, *, needs_literal: bool, of_people: bool) -> expression.Needs:
@@ -264,7 +264,7 @@ def _checked(source: str, place: _Place, field: str, *, needs_literal: bool, of_
 
 
 def raw_entries(document: Any, *, name: str) -> list[object]:
-    """Return the entries of a parsed YAML document; an empty file has none.
+    """Return the entries of a parsed YAML document; empty for an empty file.
 
     Raises:
         PatternError: The document is not a list.

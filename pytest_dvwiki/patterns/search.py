@@ -1,11 +1,11 @@
-"""Search for an expression in a message, in time that depends only on the message's length.
+"""Search a message for an expression in time linear in the message's length.
 
-`re` reads the rest of a line again from each place at which `head.*rest` can begin. If the head occurs a thousand times
-and the rest never, the line is read a thousand times. So an expression is split at its gaps (`.*`, `.{0,300}` outside
-groups), and the part after a gap is searched for once, from the end of the part before it.
+For an expression `head.*rest`, `re` scans the remaining line after every match of the head. If there are a thousand
+heads and no rest, the line is scanned a thousand times. So an expression is split at its gaps (`.*`, `.{0,300}` outside
+groups), and the part after a gap is searched for only once, after the first match of the part before it.
 
-A gap therefore ends at the first place at which the rest matches, whether it is written `.*` or `.*?`. That changes
-only the groups after it: in `got id=1, id=2` the group of `got.*id=(?P<id>.)` is 2 for `re`, and 1 here.
+A gap therefore ends at the first match of the rest, whether written `.*` or `.*?`. This changes only the groups after
+it: in `got id=1, id=2` the group of `got.*id=(?P<id>.)` is 2 with `re`, and 1 here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 from pytest_dvwiki.expressions import Expression, FirstMatch, given
 
 WIDE = 16
-"""Minimum number of possible repetitions for a part to count as wide: its match can then end almost anywhere."""
+"""Minimum number of possible repetitions for a part whose match can end almost anywhere."""
 
 _PART = re.compile(
     r"(?P<atom>\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?:|.)"
@@ -33,11 +33,11 @@ class Search(Protocol):
     """A compiled expression."""
 
     def search(self, text: str, at: int = 0) -> FirstMatch | None:
-        """Return the expression's first match at or after an offset; None if there is none."""
+        """Return the first match at or after an offset; None if there is none."""
 
 
 def compiled(source: str) -> Search:
-    """Compile an expression that keeps to the contract.
+    """Compile an expression for `re`.
 
     Args:
         source: The expression, accepted by `expression.check`.
@@ -52,20 +52,20 @@ def compiled(source: str) -> Search:
 
 
 def of_people(source: str) -> Expression:
-    """Compile an expression that a user wrote: RE2 searches for it, and finds the same groups as `compiled` does.
+    """Compile a user's expression for RE2; its matches have the same groups as those of `compiled`.
 
     Args:
         source: The expression, accepted by `expression.check`.
 
     Raises:
-        ExpressionError: RE2 does not accept it.
+        ExpressionError: RE2 does not accept the expression.
     """
     flag = len(_IGNORE_CASE) if source.startswith(_IGNORE_CASE) else 0
     return given(_with_short_gaps(source, flag) if _NAMED in source else source)
 
 
 class _Plain:
-    """An expression without a gap at which it could be split."""
+    """An expression that is not split, for lack of a suitable gap."""
 
     __slots__ = ("_expression",)
 
@@ -78,7 +78,7 @@ class _Plain:
 
 
 class _Gapped:
-    """An expression that consists of a head, a gap, and the part after the gap."""
+    """An expression split into a head, a gap, and the part after the gap."""
 
     __slots__ = ("_head", "_high", "_low", "_rest")
 
@@ -115,10 +115,10 @@ class _Gap(msgspec.Struct, frozen=True):
 
 
 def _gap(source: str, at: int) -> _Gap | None:
-    """Return the first gap of an expression, at which it can be split.
+    """Return the first gap where an expression can be split.
 
-    Return None if the expression is a choice between alternatives. Also return None unless the first part that can
-    repeat `WIDE` times is a `.` outside groups, with a part before and after it.
+    Return None for alternatives, and unless the first part that can repeat `WIDE` times is a `.` outside groups with
+    parts before and after it.
     """
     depth = 0
     gap: _Gap | None = None
@@ -137,7 +137,7 @@ def _gap(source: str, at: int) -> _Gap | None:
 
 
 def _with_short_gaps(source: str, at: int) -> str:
-    """Return the expression with each gap outside groups made lazy, as in a split expression."""
+    """Return the expression with all gaps outside groups made lazy, to match like a split expression."""
     depth = 0
     parts = [source[:at]]
     for part in _PART.finditer(source, at):
@@ -148,12 +148,12 @@ def _with_short_gaps(source: str, at: int) -> str:
 
 
 def _is_wide(high: int | None) -> bool:
-    """Return whether a part can repeat so often that its match can end almost anywhere."""
+    """Return whether a part can repeat so often that a match can end almost anywhere."""
     return high is None or high >= WIDE
 
 
 def _times(part: re.Match[str]) -> tuple[int, int | None]:
-    """Return how often a part can repeat, at least and at most; None for no limit."""
+    """Return the minimum and maximum number of repetitions; None for no maximum."""
     if part["sign"]:
         return {"*": (0, None), "+": (1, None), "?": (0, 1)}[part["sign"]]
     low = int(part["low"])

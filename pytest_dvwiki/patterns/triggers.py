@@ -1,8 +1,7 @@
-"""The literals that a scan looks for: few and long ones, so that most lines hold none and are skipped quickly.
+"""Choose the literals to scan for: few and long ones, so that most lines are skipped quickly.
 
-Every message that an expression matches holds one literal of each of the expression's sets (`expression.Needs`). One
-set is chosen for each expression; the literals of these sets are the triggers. Engines only find the lines that hold a
-trigger; other lines are not candidates.
+A message that matches an expression contains a literal of each of its sets (`expression.Needs`). The literals of one
+set per expression are chosen as triggers. Engines find the lines that contain a trigger; other lines cannot match.
 """
 
 from __future__ import annotations
@@ -27,21 +26,21 @@ _COMMON = (
     "mismatch", "licens", "licenc", "signal ",
 )  # fmt: skip
 _SHORT = 5
-"""Minimum length in characters of a literal that is rare enough to be cheap."""
+"""Minimum length of a literal that is rare enough to scan for."""
 _EACH = 0.02
 
 
 class Triggers(msgspec.Struct, frozen=True):
-    """The literals that a scan looks for on behalf of a registry."""
+    """The literals to scan for, for all patterns of a registry."""
 
     rules: dict[str, list[int]]
-    """Maps each trigger to the numbers of the entries to try if it is found."""
+    """Maps each trigger to the indices of the entries to try."""
     company: list[str]
-    """Literals of the lines that patterns need besides their own messages."""
+    """Literals that must appear on other log lines for a pattern to match, in addition to the message it matches."""
 
 
 FORMAT = 2
-"""Version of the cached triggers; increment it and `compiled.FORMAT` with any change to `_heads` or `choose`."""
+"""Version of the cached triggers. Increment it and `compiled.FORMAT` with any change to `_heads` or `choose`."""
 
 
 def choose(entries: Sequence[RegistryEntry]) -> Triggers:
@@ -50,7 +49,7 @@ def choose(entries: Sequence[RegistryEntry]) -> Triggers:
 
 
 def cached(entries: Sequence[RegistryEntry], name: str) -> Triggers:
-    """Return the triggers of a registry's entries, from the cache if it has them.
+    """Return the triggers of a registry's entries, from the cache if possible.
 
     Args:
         entries: The patterns in order of precedence.
@@ -89,11 +88,10 @@ def triggers(needs: Iterable[Needs]) -> dict[str, list[int]]:
     """Choose the triggers.
 
     Args:
-        needs: The sets of literals of each expression in turn; empty for an expression that is never searched for.
+        needs: The sets of literals of each expression; empty for an expression that is not searched for.
 
     Returns:
-        For each trigger, in lower case, the positions of the expressions to try if it is found. No trigger is part of
-        another.
+        Maps each lower-case trigger to the indices of the expressions to try. No trigger contains another one.
     """
     wanted: dict[str, list[int]] = {}
     for position, sets in enumerate(needs):
@@ -107,7 +105,7 @@ def triggers(needs: Iterable[Needs]) -> dict[str, list[int]]:
 
 
 def least(literals: Iterable[str]) -> list[str]:
-    """Return the literals that contain no other one, shortest first: a text with any literal holds one of these."""
+    """Return the literals that contain no other literal, shortest first."""
     kept: list[str] = []
     for literal in sorted(set(literals), key=lambda literal: (len(literal), literal)):
         if not any(part in literal for part in kept):
@@ -117,7 +115,7 @@ def least(literals: Iterable[str]) -> list[str]:
 
 @functools.cache
 def _heads() -> tuple[str, ...]:
-    """Return words that a scan looks for anyway; a literal that contains one of these words adds no cost."""
+    """Return words that are scanned for in any case; a literal that contains one of them is free."""
     return (*_COMMON, *(word for tool in simulators.tools() for word in tool.scan_words))
 
 
@@ -126,6 +124,6 @@ def _narrowed(literals: Sequence[str]) -> frozenset[str]:
 
 
 def _cost(literals: frozenset[str]) -> tuple[float, list[str]]:
-    """Return the cost of a set in a scan: a short literal occurs in many lines that mean nothing."""
+    """Return the cost of scanning for a set; short literals occur in many irrelevant lines."""
     others = sorted(literals.difference(_heads()))
     return sum(_EACH + 2.0 ** (_SHORT - len(literal)) for literal in others), others

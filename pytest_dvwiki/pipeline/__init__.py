@@ -1,4 +1,4 @@
-"""The pipeline from failures to pages, for a session's end, an ingest, and the takeover of a killed run."""
+"""The pipeline from failures to pages, for the end of a session, an ingest, and the takeover of a killed run."""
 
 from pytest_dvwiki.pipeline.archiving import Archived, adopt, known_artefacts, on_record
 from pytest_dvwiki.pipeline.killed_runs import run_of

@@ -28,23 +28,23 @@ class Archived(Struct, frozen=True, kw_only=True):
 
     causes: tuple[Cause, ...] = ()
     record: RunRecord | None = None
-    """The record of the run; None if the run has nothing worth a record."""
+    """The record of the run; None if nothing was worth recording."""
     passed: tuple[Passed, ...] = ()
     """Statements about causes whose tests pass in this run."""
     coverage: CoverageNews | None = None
-    """What is new about the run's coverage; None for a run without coverage reports."""
+    """New coverage holes and filled bins; None without coverage reports."""
     written: bool = False
     pages: int | None = 0
-    """Number of pages that were created or changed; None if the run writes only its record."""
+    """Number of pages created or changed; None if the run writes only its record."""
     seconds: float = 0.0
     problem: str | None = None
-    """Why nothing was written: the error, the file, and the remedy."""
+    """The error, file and remedy if nothing was written."""
     refused: tuple[tuple[str, str], ...] = ()
-    """Pages that were not changed, each with the reason."""
+    """Pages that were not changed, with the reasons."""
     flaky: tuple[Flaky, ...] = ()
-    """Statements about the run's flaky tests, those with the most flaky runs first."""
+    """Statements about the run's flaky tests, most flaky runs first."""
     waiver_notes: tuple[str, ...] = ()
-    """Notes on the waivers: expired or unused ones, and errors in their file."""
+    """Notes on expired or unused waivers, and on errors in their file."""
 
     def statements(self, cause: Cause) -> Iterator[Statement]:
         """Yield the statements about a cause of the run, in reading order."""
@@ -60,9 +60,9 @@ def adopt(
 
     Args:
         record: The record.
-        settings: Location of the wiki, and how long to wait for its lock.
-        lists: The available lists of tests that the record names.
-        data: The bytes of the record's document, if the record comes from elsewhere.
+        settings: Location of the wiki, and timeout of its lock.
+        lists: The lists of tests mentioned in the record, as far as available.
+        data: The original document of the record, if it was read from a file.
     """
     began = time.monotonic()
     archived, _ = write(Archived(record=record), record, settings, lists=lists, data=data)
@@ -77,7 +77,7 @@ def write(
     lists: Iterable[Sequence[str]] = (),
     data: bytes | None = None,
 ) -> tuple[Archived, Lasting]:
-    """Archive a record; return the result, and the causes whose fix holds or is proven from this run on."""
+    """Archive a record; return the result, and the causes whose fix now holds or is proven."""
     from pytest_dvwiki.wiki.writing.build import archive, write_record_alone  # noqa: PLC0415  # loaded only to archive
 
     layout = settings.layout
@@ -114,7 +114,7 @@ def on_record(task_id: str, settings: Settings) -> RunRecord | None:
 
 
 def known_artefacts(hashes: Iterable[str], settings: Settings) -> dict[str, list[SourceRun]]:
-    """Return the hashes of artefacts that are on record, each with the runs that hold it, oldest first."""
+    """Map the hashes of recorded artefacts to the runs that recorded them, oldest first."""
     from pytest_dvwiki.wiki.query import WikiHistory  # noqa: PLC0415  # as above
 
     with WikiHistory(settings.layout) as history:
@@ -122,7 +122,7 @@ def known_artefacts(hashes: Iterable[str], settings: Settings) -> dict[str, list
 
 
 def shown(layout: Layout, page: str | None) -> str | None:
-    """Return a page's path as the terminal shows it."""
+    """Return the path of a page for the terminal."""
     if page is None:
         return None
     path = layout.wiki / page

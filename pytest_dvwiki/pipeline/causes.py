@@ -1,4 +1,4 @@
-"""Grouping of failures and their verdicts into causes, with their history and what is new about them."""
+"""Group failures and verdicts into causes, and compare them with the history."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from pytest_dvwiki.pipeline.returns import CauseOfRun
 
 _DIFFS = 5
-"""Maximum number of commit ranges that are searched for evidence of an origin."""
+"""Maximum number of commit ranges examined for evidence of an origin."""
 _MOST_COMMITS = 10
-"""Maximum number of passing commits that are looked up in git."""
+"""Maximum number of passing commits looked up in git."""
 Member = tuple["Failure", "Verdict"]
 
 
 class _Span(NamedTuple):
-    """A range of commits: a test passed at its start and failed at its end."""
+    """A range of commits from a passing to a failing run."""
 
     passed: str
     failed: str | None
-    """Commit of the failure; None for the current state with its uncommitted changes."""
+    """Commit of the failure; None for the current state including uncommitted changes."""
 
 
 def with_changes(
@@ -55,16 +55,16 @@ def with_changes(
     *,
     is_present: bool,
 ) -> tuple[Verdict, ...]:
-    """Return the verdicts with origins that take into account what changed before the failing test began to fail.
+    """Update the origins of verdicts with the changes before the failing test started to fail.
 
     Args:
         failures: All failures of the run.
-        verdicts: The verdict on each.
-        vcs: The repository during the run. The changes are unknown without its commit, or if it had uncommitted
-            changes that no longer exist.
+        verdicts: The verdicts on the failures.
+        vcs: The repository during the run. The changes are unknown if it has no commit, or had uncommitted changes that
+            no longer exist.
         history: The archive before this run.
         repository: Lists the changed files.
-        is_present: Whether the repository is still as it was during the run.
+        is_present: Whether the repository is unchanged since the run.
     """
     if vcs is None or vcs.commit is None or (vcs.dirty and not is_present):
         return tuple(verdicts)
@@ -145,9 +145,9 @@ def with_changes(
 def ranges_of(
     causes: Sequence[Cause], vcs: Vcs, history: History, repository: Repository
 ) -> tuple[dict[str, FirstBad], tuple[FirstBad, ...]]:
-    """Return the ranges of commits that introduced the causes of a run, and the ranges that this run adds or narrows.
+    """Return the commit ranges that introduced the causes of a run, and those that this run adds or narrows.
 
-    A range on record is left out if the failure after it may be another fault.
+    A recorded range is left out if the later failures may have a different fault.
 
     Args:
         causes: The causes.
@@ -174,14 +174,15 @@ def ranges_of(
 
 
 def _has_returned(cause: Cause) -> bool:
-    """Return whether an earlier run had already shown that a cause returned after its newest fix."""
+    """Return whether an earlier run already showed that the cause came back after its newest fix."""
     return cause.newest_fix is not None and cause.newest_fix.returned is not None
 
 
 def _precedes_fix(came: FirstBad | None, fix: Fix | None, repository: Repository) -> bool:
-    """Return whether a range that names no commit ends before a fix, even one that may be chance.
+    """Return whether a range without commits ends before a fix, even one that may be chance.
 
-    Such a range says when the check first failed, maybe with edits that are gone: it may have been another fault.
+    Such a range only shows when the check first failed, perhaps because of edits that are gone: it may be another
+    fault.
     """
     if came is None or came.is_certain or fix is None or fix.commits is None:
         return False
@@ -189,7 +190,7 @@ def _precedes_fix(came: FirstBad | None, fix: Fix | None, repository: Repository
 
 
 def _is_another_return(cause: Cause) -> bool:
-    """Return whether the newest fix was undone or made again since the cause returned; this may be another fault."""
+    """Return whether the newest fix was reverted or restored since the cause came back: this may be another fault."""
     fix = cause.newest_fix
     known = {cause.fix_in_place, fix.in_place if fix is not None and fix.returned is not None else None}
     return known == {True, False}
@@ -198,15 +199,15 @@ def _is_another_return(cause: Cause) -> bool:
 def with_onset(
     cause: Cause, member: Member, vcs: Vcs, history: History, repository: Repository, *, root: Path
 ) -> Cause:
-    """Return a cause with an origin that takes into account the commits that introduced it.
+    """Update the origin of a cause with the commits that introduced it.
 
-    `with_changes` uses ranges on record, and ranges from a pass that alone proves that the cause was absent. This
-    function uses the range in `first_bad`, whose pass may prove it only together with other passes. If that range does
-    not decide between design and testbench, or is uncertain, the range since the last pass with any seed is used.
+    `with_changes` uses recorded ranges, and ranges from a single pass that proves the cause absent. This function uses
+    `first_bad`, which may need several passes as proof. If it is uncertain, or does not decide between design and
+    testbench, the range since the last pass with any seed is used.
 
     Args:
         cause: The cause, with its `first_bad`.
-        member: The cause's most telling failure, with its verdict from `with_changes`.
+        member: The most informative failure, with its verdict from `with_changes`.
         vcs: The repository during the run.
         history: The archive before this run.
         repository: Lists the changed files.
@@ -245,16 +246,16 @@ def with_onset(
 
 
 def _stays(span: _Span, files: Iterable[str], now: Vcs, reads: Sequence[str], repository: Repository) -> bool:
-    """Return whether all changes of a range on record are in the sources that fail now.
+    """Return whether all changes of a recorded range are in the failing sources.
 
-    If some were undone, the failure that came with them may be over, and another fault may fail the same check.
+    If some were reverted, the original failure may be gone, and the check may fail because of another fault.
 
     Args:
         span: The range.
-        files: The files that changed in the range.
+        files: The files changed in the range.
         now: The repository during the run.
-        reads: Files that the failing simulation read; changes of other files do not count.
-        repository: Knows the changes.
+        reads: Files that the failing simulation read; changes to other files are ignored.
+        repository: Compares the sources.
     """
     if span.failed in {None, now.commit}:
         return True
@@ -264,18 +265,18 @@ def _stays(span: _Span, files: Iterable[str], now: Vcs, reads: Sequence[str], re
 
 
 def _lacking(verdict: Verdict) -> str | None:
-    """Return the file that asks for a module which the build lacks; None for any other failure."""
+    """Return the file that instantiates a missing module; None for any other failure."""
     return verdict.place.file if verdict.failure_subtype == "missing_module" and verdict.place is not None else None
 
 
 def _likely_span(
     cause: Cause, member: Member, vcs: Vcs, onset: Onset, *, history: History, repository: Repository
 ) -> tuple[_Span | None, int]:
-    """Return the range of commits that most likely introduced a cause, and the number of runs that failed since.
+    """Return the range of commits that most likely introduced a cause, and the number of failing runs since.
 
-    The range begins at the last pass, with any seed. If only few seeds show the fault, that pass may be luck, so at
-    least two runs with different seeds must fail after it, and none may pass. A fault that no seed can change has no
-    likely range: any pass proves that it was absent.
+    The range starts at the last pass with any seed. If only some seeds show the fault, that pass may be luck, so at
+    least two runs with different seeds must have failed since, and none passed. A deterministic fault has no likely
+    range, because any pass proves its absence.
     """
     failure, verdict = member
     if is_deterministic_kind(verdict, (failure,)):
@@ -294,10 +295,10 @@ def _likely_span(
 
 
 def _came_in(verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> _Span | None:
-    """Return the range on record that introduced a cause still present; None if it is unknown or uncertain.
+    """Return the recorded range that introduced a cause; None if it is unknown or uncertain.
 
-    A range that ends at the current run says less. It includes later changes, which did not introduce the cause, and it
-    needs a run with the seed that passed, which later runs rarely use.
+    A range up to the current run is less precise: it includes later, unrelated changes, and needs a failing run with
+    the seed of the last pass.
     """
     onset = history.onset(verdict.fingerprint)
     known = onset.first_bad if onset is not None and onset.moment is not None and not onset.comes_and_goes else None
@@ -307,13 +308,13 @@ def _came_in(verdict: Verdict, history: History, led_here: Callable[[str], bool]
 
 
 def _last_pass(failure: Failure, verdict: Verdict, history: History, led_here: Callable[[str], bool]) -> str | None:
-    """Return the commit of the test's last pass that proves the cause absent; None if unknown.
+    """Return the commit of the last pass that proves the cause absent; None if unknown.
 
     Args:
         failure: The test's failure.
-        verdict: The verdict on it.
+        verdict: The verdict on the failure.
         history: The archive before this run.
-        led_here: Tells whether a commit is the failing one or an ancestor of it; passes on other branches do not count.
+        led_here: Returns whether a commit is the failing one or its ancestor; passes on other branches are ignored.
     """
     any_seed = is_deterministic_kind(verdict, (failure,))
     if seed_is_unknown(verdict, failure) and not any_seed:
@@ -333,16 +334,16 @@ def causes_of(
     cause_of: Callable[[Occurrence], CauseOfRun],
     in_full: Callable[[Failure, Verdict], Verdict],
 ) -> tuple[Cause, ...]:
-    """Return the causes of a run, the one with the most failures first.
+    """Return the causes of a run, most failures first.
 
     Args:
         failures: All failures of the run.
-        verdicts: The verdict on each.
+        verdicts: The verdicts on the failures.
         history: The archive before this run.
         root: Root of the project; paths below it are shown relative to it.
-        lacks: Tells whether the commit of the run lacks a fix.
+        lacks: Returns whether the commit of the run lacks a fix.
         cause_of: Returns the cause of an occurrence.
-        in_full: Returns a verdict in which texts shared by similar failures are replaced by the failure's own.
+        in_full: Returns a verdict with the failure's own texts in place of those of a similar failure.
     """
     groups = _grouped(failures, verdicts)
     found = []
@@ -358,12 +359,12 @@ def causes_of(
 
 
 def _without_root(verdict: Verdict, root: Path) -> Verdict:
-    """Return a verdict whose advice names the project's files relative to the root."""
+    """Return a verdict with the paths in its advice relative to the root."""
     return replace(verdict, fix=shorten_paths(verdict.fix, root)) if verdict.fix else verdict
 
 
 def _grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[list[Member]]:
-    """Group failures by cause: the cause with the most failures first, and the most telling failure of each first."""
+    """Group failures by cause: causes with most failures first, and the most informative failure of each first."""
     groups: dict[str, list[Member]] = {}
     for failure, verdict in zip(failures, verdicts, strict=True):
         groups.setdefault(verdict.fingerprint, []).append((failure, verdict))
@@ -400,7 +401,7 @@ def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
 
 
 def _log(failure: Failure, verdict: Verdict) -> LogReference | None:
-    """Return a reference to the file that holds the first cause, or to the simulation's log if no log holds it."""
+    """Return a reference to the log with the first cause, or else to the simulation's log."""
     if verdict.source != "log" or verdict.decided_by:
         return failure.log
     if verdict.path is None:
@@ -414,7 +415,7 @@ def _origin(verdict: Verdict, root: Path) -> Origin:
 
 
 def _quickest(members: Sequence[Member], shown: Failure) -> Command | None:
-    """Return the command of the quickest test that shows the cause itself; None if that command is shown already."""
+    """Return the command of the quickest test that shows the cause; None if it is shown already."""
     timed = [one for one, verdict in members if one.command is not None and one.duration_s > 0 and not verdict.follower]
     found = min(timed, key=lambda failure: (failure.duration_s, failure.nodeid), default=shown)
     if found.command is None or found.nodeid == shown.nodeid:
@@ -423,7 +424,7 @@ def _quickest(members: Sequence[Member], shown: Failure) -> Command | None:
 
 
 def _to_reproduce(members: Sequence[Member]) -> Failure:
-    """Return the failure whose command is easiest to read and run, preferably one that shows the cause itself."""
+    """Return the failure with the simplest rerun command, preferably one that shows the cause itself."""
     return min(
         members,
         key=lambda member: (
@@ -439,12 +440,12 @@ def _to_reproduce(members: Sequence[Member]) -> Failure:
 
 
 def _runs_alone(failure: Failure) -> bool:
-    """Return whether the failure's command runs only one of the tests of a simulation."""
+    """Return whether the command runs a single test of a simulation."""
     return failure.command is not None and chooses_by(failure.command) is not None
 
 
 def _place(place: Place | None, root: Path) -> Place | None:
-    """Return the place that reported a cause, with paths relative to the root."""
+    """Return the location that reported a cause, with paths relative to the root."""
     if place is None:
         return None
     return replace(place, file=shorten_paths(place.file, root), words=shorten_paths(place.words, root))

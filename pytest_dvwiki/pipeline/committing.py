@@ -1,4 +1,4 @@
-"""Commits of what dvwiki wrote in the `.agent` folder; people's own files and edits are left for people to commit."""
+"""Commit the files that dvwiki wrote in the `.agent` folder, but not people's own files and edits."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ _ATTEMPTS = 5
 _MOST_NAMED = 3
 _DERIVED = frozenset({"index.md", "log.md", "handoffs.md", "_index.md"})
 _FIXED = frozenset({"WIKI.md", "schema.yaml", ".gitignore", ".gitattributes"})
-"""Files that are written once, into a new wiki, and from then on belong to people."""
+"""Files created with a new wiki and then left to people."""
 
 
 class Committed(Struct, frozen=True):
     """The result of a commit."""
 
     text: str = ""
-    """The commit, its branch and its size; empty if there was nothing to commit."""
+    """The commit, its branch and size; empty if there was nothing to commit."""
     notes: tuple[str, ...] = ()
     """What was left out, and why."""
 
 
 class Upkeep(Struct, frozen=True, kw_only=True):
-    """What an upkeep commit contains besides records and the owned parts of pages."""
+    """Additional content of an upkeep commit."""
 
     people: frozenset[str]
-    """Files that differed from HEAD before upkeep, relative to the repository's top: people had changed them."""
+    """Files that people had changed before upkeep, relative to the repository's top."""
     also: tuple[Path, ...] = ()
-    """Files and folders that upkeep exported into the repository."""
+    """Files and folders exported to the repository by upkeep."""
 
 
 def changed_by_people(layout: Layout, branch: str) -> frozenset[str]:
-    """Return the files of the `.agent` folder that differ from HEAD, relative to the top of the repository.
+    """Return the files of the `.agent` folder that differ from HEAD, relative to the repository's top.
 
     Args:
-        layout: Where the wiki is.
+        layout: Location of the wiki.
         branch: The branch to commit to.
 
     Raises:
-        RefusedError: There is no repository, or its state does not allow a commit, or no branch has this name.
+        RefusedError: There is no repository or no such branch, or the repository's state does not allow a commit.
     """
     with Branch(layout.agent, branch):
         pass  # this checks that a commit is possible
@@ -69,18 +69,18 @@ def changed_by_people(layout: Layout, branch: str) -> frozenset[str]:
 def commit(
     layout: Layout, branch: str, task_id: str, *, lock_timeout: float, upkeep: Upkeep | None = None
 ) -> Committed:
-    """Commit the records that git does not have yet, and the pages that differ only in their owned parts.
+    """Commit the records that are not in git yet, and pages with changes only in their owned parts.
 
     Args:
-        layout: Where the wiki is.
-        branch: The branch; `HEAD` for the one that is checked out.
+        layout: Location of the wiki.
+        branch: The branch; `HEAD` for the current one.
         task_id: The run that commits.
         lock_timeout: Seconds to wait for another process that writes to the wiki.
-        upkeep: More files to commit; a branch that is merely behind HEAD is first moved to HEAD.
+        upkeep: More files to commit; a branch that is only behind HEAD is first fast-forwarded.
 
     Raises:
         RefusedError: The state of the repository does not allow a commit.
-        WikiError: The wiki's lock could not be taken.
+        WikiError: The wiki is locked for too long.
     """
     for left in reversed(range(_ATTEMPTS)):
         try:
@@ -118,7 +118,7 @@ def _commit(layout: Layout, target: Branch, task_id: str, upkeep: Upkeep | None)
     chosen += [each.path for path in inside if path.is_relative_to(target.top) for each in target.changed(path)]
     if left_out:
         changed = few(left_out, _MOST_NAMED)
-        notes.append(f"not committed, because people changed these files too: {changed}; commit them yourself")
+        notes.append(f"not committed, because people also changed these files: {changed}; commit them yourself")
     if lacking:
         remedy = "restore the files, or commit their removal"
         if not target.is_checked_out:
@@ -135,7 +135,7 @@ def _commit(layout: Layout, target: Branch, task_id: str, upkeep: Upkeep | None)
 
 
 def _rolled_up(tasks: Path, top: Path, missing: Iterable[str]) -> list[str]:
-    """Return the missing records that are in the file of their month, which `dvwiki compact` writes."""
+    """Return the missing records that `dvwiki compact` moved to the file of their month."""
     found = []
     months: dict[Path, set[str]] = {}
     for path in missing:
@@ -149,7 +149,7 @@ def _rolled_up(tasks: Path, top: Path, missing: Iterable[str]) -> list[str]:
 
 
 def _documents(data: bytes, month: Path) -> dict[str, bytes]:
-    """Return the records in a monthly file, by name; none if the file cannot be read."""
+    """Return the records in a monthly file by name; empty if the file cannot be read."""
     try:
         return split_month(month, data, month.name)
     except RecordError:
@@ -157,7 +157,7 @@ def _documents(data: bytes, month: Path) -> dict[str, bytes]:
 
 
 def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bool | None:
-    """Return whether a file differs only in what dvwiki wrote; None if people changed it too."""
+    """Return whether a file has only changes by dvwiki; None if people changed it too."""
     tasks, wiki = layout.tasks.resolve(), layout.wiki.resolve()
     before, data, staged = target.content(changed.path), path.read_bytes(), changed.staged
     if path.is_relative_to(tasks):
@@ -179,7 +179,7 @@ def _is_ours(layout: Layout, path: Path, changed: Changed, target: Branch) -> bo
 
 
 def _has_our_part_alone(data: bytes, before: bytes | None, staged: bytes | None, owned: Iterable[str]) -> bool | None:
-    """Return whether a page differs from git only in what dvwiki wrote; None if people's text differs too."""
+    """Return whether a page has only changes by dvwiki compared with git; None if people's text changed too."""
     if not pages.region_names(data):
         return False
     others = [version for version in (before, staged) if version is not None]

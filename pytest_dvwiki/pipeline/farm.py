@@ -1,4 +1,4 @@
-"""Reading of many files in parallel: in local processes, or by Dask workers on this machine or on a batch farm."""
+"""Read many files in parallel: in local processes, or with Dask on this machine or on a batch farm."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ if TYPE_CHECKING:
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 BATCH = {"lsf": "LSFCluster", "pbs": "PBSCluster", "sge": "SGECluster", "slurm": "SLURMCluster"}
-"""Batch farms, each with its class in dask-jobqueue; queue, memory and the like are set in Dask's own configuration."""
-DIED = "the processes that read this file died; it may need more memory than they have"
+"""Batch farms and their dask-jobqueue classes. Queue and memory are set in Dask's configuration."""
+DIED = "the processes that read this file were killed, perhaps because it needs too much memory"
 _WORTH_PROCESSES = 20_000_000
-"""Bytes on disk above which several processes save more time than their start takes."""
+"""Number of bytes on disk for which starting several processes pays off."""
 
 
 class FarmError(Exception):
-    """A cluster that cannot be used; the message gives the reason and a remedy."""
+    """Raised if a cluster cannot be used; the message gives the reason and a remedy."""
 
 
 class Farm(Struct, frozen=True):
-    """Where files are read."""
+    """The processes or cluster that read files."""
 
     jobs: int
-    """Number of processes, or of workers of a cluster that is started here."""
+    """Number of processes, or of cluster workers to start."""
     dask: bool = False
     scheduler: str | None = None
-    """Address of a scheduler (`tcp://host:8786`), or one of `BATCH`; None if Dask's workers run on this machine."""
+    """Address of a scheduler (`tcp://host:8786`), or one of `BATCH`; None for workers on this machine."""
 
     @classmethod
     def of(cls, engine: str, jobs: int | None, scheduler: str | None, *, files: int, size: int) -> Farm:
-        """Return where to read files, according to the options of a command.
+        """Return where to read files, from a command's options.
 
         Args:
             engine: `local` or `dask`.
-            jobs: Number of processes or workers; if None, one per CPU, or one process for small files.
+            jobs: Number of processes or workers; None for one per CPU, or a single process for small files.
             scheduler: Address of a scheduler, or a batch farm.
             files: Number of files.
-            size: Size of the files on disk, in bytes.
+            size: Size of the files on disk in bytes.
         """
         worth = engine == "dask" or size > _WORTH_PROCESSES
         wanted = jobs or (_cpus() if worth else 1)
@@ -52,16 +52,16 @@ class Farm(Struct, frozen=True):
 
     @property
     def is_here(self) -> bool:
-        """Return whether this process alone reads the files."""
+        """Return whether this process reads all files itself."""
         return self.jobs == 1 and not self.dask
 
     def map(
         self, task: Callable[[_Item], _Result], items: Sequence[_Item], lost: Callable[[_Item], _Result]
     ) -> Iterator[_Result]:
-        """Yield the result of a task for each item, in the order of the items.
+        """Yield the result of a task for each item, in order.
 
         Args:
-            task: A function that depends on its argument alone, and that can be pickled.
+            task: A picklable function whose result depends only on its argument.
             items: The arguments.
             lost: Returns the result for an item whose processes died repeatedly.
 
@@ -131,9 +131,9 @@ class Farm(Struct, frozen=True):
 
 
 async def _submit(cluster: Any, jobs: int, failed: Any) -> None:
-    """Submit jobs to a batch farm and wait until it has accepted them, not until they run.
+    """Submit jobs to a batch farm and wait until they are accepted, but not until they run.
 
-    With `cluster.scale`, a refused job would only be logged, and the tasks would wait forever.
+    `cluster.scale` would only log a refused job, and the tasks would wait forever.
     """
     for _ in range(jobs):
         cluster.worker_spec.update(cluster.new_worker_spec())
@@ -146,7 +146,7 @@ async def _submit(cluster: Any, jobs: int, failed: Any) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the last line that a failed command printed, or else the first line of the error."""
+    """Return the last output line of a failed command, or else the first line of the error."""
     output = [line for line in str(error).partition("stderr:\n")[2].split("\n") if line]
     first = str(error).partition("\n")[0] or type(error).__name__
     example = ", for example:"
@@ -158,5 +158,5 @@ def _reason(error: Exception) -> str:
 
 
 def _cpus() -> int:
-    """Return the number of CPUs that this process may use."""
+    """Return the number of CPUs available to this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""The decision of the gate: which failures of a run it lets through, based on what was on record before the run."""
+"""The gate's decision: which failures of a run are allowed, given what was on record before the run."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def decide(mode: GateMode, causes: Sequence[Cause], history: WikiHistory, *, bas
     """Decide on the failures of a run.
 
     Args:
-        mode: What the gate lets through.
+        mode: Which failures the gate allows.
         causes: The causes of the run, with their waivers.
         history: The archive before the run.
-        base: The commit that `history` belongs to; None if it belongs to the working tree.
-        refused: Why the gate may not act; empty if it may.
+        base: The commit of `history`; None for the working tree.
+        refused: Why the gate must not act; empty if it may.
     """
     rows = [row for cause in causes for row in _rows(mode, cause, history)]
     if causes and not refused and mode == "new":
@@ -36,7 +36,7 @@ def decide(mode: GateMode, causes: Sequence[Cause], history: WikiHistory, *, bas
 
 
 def _rows(mode: GateMode, cause: Cause, history: WikiHistory) -> Iterable[Gated]:
-    """Yield the gate's decisions on a cause: one on its waived failures, one on its other failures."""
+    """Yield separate decisions on the waived and the other failures of a cause."""
     accepted = {nodeid for each in cause.waived for nodeid in each.tests}
     tests = set(cause.tests)
     for names, reason in ((tests & accepted, "waived"), (tests - accepted, _reason(cause, history))):
@@ -60,11 +60,11 @@ def _reason(cause: Cause, history: WikiHistory) -> GateReason:
 
 
 def _unreadable(history: WikiHistory, causes: Iterable[Cause]) -> str:
-    """Return why new causes cannot be told from known ones; empty if they can."""
+    """Return why new and known causes cannot be distinguished; empty if they can."""
     problem = next(iter(history.archive.problems()), "")
     if problem:
         return f"a record cannot be read: {problem}"
     if history.archive.newest() is None:
-        return "there is no earlier record, so it is not known which causes are new"
+        return "there is no earlier record to compare with"
     pages = (page for cause in causes for page in history.bug_pages(cause.name))
     return next((f"{page.path} cannot be read: {page.problem}" for page in pages if page.problem), "")

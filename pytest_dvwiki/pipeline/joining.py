@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
-    """Join the causes that share a page, as outputs show them; a joined cause is new only if all its parts are."""
+    """Join causes with the same page for display. The result is new only if all of them are."""
     groups: dict[str, list[Cause]] = {}
     names: dict[str, str] = {}
     for cause in causes:
@@ -33,13 +33,13 @@ def as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
 
 
 def _known_by_now(cause: Cause, history: History) -> Cause:
-    """Return a cause as known if archiving this run has joined it to a cause on record."""
+    """Return a cause as known if archiving this run merged it with a cause on record."""
     found = before(history.cause(cause.name), cause.occurrence) if cause.news == "NEW" else None
     return cause if found is None else replace(cause, news="KNOWN", history=found.history, page=found.page)
 
 
 def before(known: Cause | None, occurrence: Occurrence, *, is_report: bool = False) -> Cause | None:
-    """Return a cause as it was before its newest run, which is on record; None if that run was its first."""
+    """Return a cause as it was before its newest run; None if that was its first."""
     if known is None or known.history is None or known.history.runs < 2:  # noqa: PLR2004
         return None
     history = known.history

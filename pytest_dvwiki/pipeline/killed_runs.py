@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def run_of(orphan: Orphan, settings: Settings, interest: Interest) -> Run:
-    """Return the run that a killed process left in a journal.
+    """Return the run recorded in the journal of a killed process.
 
     Args:
         orphan: The journal.
         settings: Location of the project.
-        interest: Decides which lines of a long text to keep.
+        interest: Decides which lines of a long log to keep.
     """
     from pytest_dvwiki.capture.interrupted.takeover import remains_of  # noqa: PLC0415  # loaded only for a takeover
 

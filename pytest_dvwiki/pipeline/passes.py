@@ -1,4 +1,4 @@
-"""What the passes of a run prove about failures on record."""
+"""Decide what the passes of a run prove about recorded failures."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ _BUILD_FILES = re.compile(r"(?:^|/)(?:GNUm|M|m)akefile[^/]*$|\.(?:mk|mak|f|vc|co
 NO_STIMULUS = re.compile(
     r"(?:^|/)(?:\.git[^/]*|\.github/.*|LICENSE[^/]*|README[^/]*|CHANGELOG[^/]*|docs?/.*)$|\.(?:md|rst|txt)$"
 )
-"""Files outside the design that cannot affect the stimulus: documentation, licences, files of git and GitHub."""
+"""Files without effect on the stimulus: documentation, licences, files of git and GitHub."""
 
 
 def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Passing]:
     """Return the tests that passed, and the runners and modules that contain them.
 
-    What contains a test that failed in a simulation, with a seed, was built and imported: it counts as not whole.
+    A parent of a test that failed in a simulation with a seed is included, because it was built and imported, but not
+    as `whole`.
 
     Args:
         results: Results of all tests.
@@ -75,14 +76,14 @@ def passed_again(
     vcs: Vcs,
     repository: Repository,
 ) -> tuple[tuple[PassedAgain, ...], tuple[FixRow, ...]]:
-    """Return what this run's passes prove about failures on record.
+    """Return what this run's passes prove about recorded failures.
 
     Args:
-        failing: Tests that failed and have not since passed with the strongest proof.
-        present: Fingerprints of this run's own causes; a cause that still fails elsewhere is not fixed.
+        failing: Failed tests that have not passed since with the strongest proof.
+        present: Causes of this run's failures. They are not fixed, even if some of their tests pass.
         simulators: Simulators of this run.
         vcs: The repository during this run.
-        repository: Determines the differences between two runs.
+        repository: Compares the sources of two runs.
 
     Returns:
         The passes, and a row for each cause that they prove fixed.
@@ -128,17 +129,17 @@ def passed_again(
 
 
 class _FixRange(NamedTuple):
-    """The commits of the last failure and of the first pass around a fix, and the difference between them."""
+    """Two commits, of the last failure and the first pass around a fix, with the difference between them."""
 
     ends: tuple[str | None, str | None]
     difference: Difference
 
 
 def is_reported(failing: StillFailing) -> bool:
-    """Return whether a test's fix was already reported, in a run with uncommitted changes.
+    """Return whether a test's fix was already reported by a run with uncommitted changes.
 
-    If these were the fix, only its commit can be new. If they were beside it, as they touch nothing that the failing
-    simulation read, nothing is new.
+    If these changes were the fix, only the commit that added them is new. If they could not be, because the simulation
+    reads none of the changed files, nothing is new.
     """
     known = failing.fixed
     if failing.proof != OF_EDITS or known is None or not known.counts or not known.files:
@@ -147,11 +148,11 @@ def is_reported(failing: StillFailing) -> bool:
 
 
 def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, repository: Repository) -> _FixRange:
-    """Return the commits that fixed a failure: the fix on record, or else all commits between failure and pass.
+    """Return the commits that fixed a failure: the recorded fix, or else all commits between failure and pass.
 
-    The fix on record counts if it came between failure and pass. If its own passes may be chance, it also has to touch
-    a file that the failing simulation read, unless it is unknown what the simulation read. If it was uncommitted, the
-    commit that touched its files is returned, provided that only one commit did.
+    The recorded fix must lie between failure and pass. If its own passes may be chance, it must also have changed a
+    file that the failing simulation read, if these files are known. For an uncommitted fix, the commit with its files
+    is returned if there is only one.
     """
     known = failing.fixed
     if known is not None and known.files and not known.log and known.file_count == len(known.files):
@@ -182,12 +183,12 @@ def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, reposi
 
 
 def _is_narrower(one: _FixRange, other: _FixRange) -> bool:
-    """Return whether `one` spans fewer commits than `other`."""
+    """Return whether `one` has fewer commits than `other`."""
     return 0 < one.difference.log_count < other.difference.log_count
 
 
 def _changed(failing: StillFailing, difference: Difference) -> Change | None:
-    """Return the difference between a failure and a pass; None if the pass proves nothing about the failure."""
+    """Return what changed between a failure and a pass; None if the pass proves nothing about the failure."""
     if not failing.same_config and not _rebuilds(failing.nodeid, difference):
         return None if failing.config_known else "configuration"
     if failing.one_of_several and not _names_any(failing.evidence, difference.all_files):
@@ -202,13 +203,13 @@ def _changed(failing: StillFailing, difference: Difference) -> Change | None:
 
 
 def _names_any(text: str, files: Iterable[str]) -> bool:
-    """Return whether a text names one of the files."""
+    """Return whether a text mentions one of the files."""
     names = "|".join(re.escape(name.rpartition("/")[2]) for name in files)
     return bool(names) and re.search(rf"(?<![\w.-])(?:{names})(?![\w.-])", text) is not None
 
 
 def _rebuilds(nodeid: str, difference: Difference) -> bool:
-    """Return whether the changes may include the command that builds the design."""
+    """Return whether the changes may affect the command that builds the design."""
     runner = nodeid.partition("::")[0]
     return any(
         name == runner or name.endswith(f"/{runner}") or _BUILD_FILES.search(name) for name in difference.all_files
@@ -216,9 +217,9 @@ def _rebuilds(nodeid: str, difference: Difference) -> bool:
 
 
 def _draws_anew(failing: StillFailing, difference: Difference, simulators: Sequence[Simulator]) -> bool:
-    """Return whether the same seed may now draw different stimulus than when the test failed.
+    """Return whether the failing seed may now give a different stimulus.
 
-    It may if the testbench or the simulator's version changed, or if the changes are unknown.
+    This is the case if the testbench or the simulator's version changed, or if the changes are unknown.
     """
     versions = {each.name: f"{each.name} {each.version}" for each in simulators if each.version}
     now = versions.get(failing.by.simulator or "")
@@ -232,7 +233,7 @@ def _draws_anew(failing: StillFailing, difference: Difference, simulators: Seque
 
 @functools.lru_cache(maxsize=8)
 def touch_stimulus(files: tuple[str, ...], reads: tuple[str, ...]) -> bool:
-    """Return whether changes of files may change the stimulus that a seed draws in a simulation that reads `reads`."""
+    """Return whether changes to files may change the stimulus of a seed, in a simulation that reads `reads`."""
     # Where Python drives the design, HDL is the design even in a folder of tests, and so is a list of HDL files.
     in_python = any(name.endswith(".py") for name in reads)
     return any(
@@ -264,10 +265,10 @@ def _fix_row(fingerprint: str, found: _FixRange, repository: Repository) -> FixR
 
 
 def with_restored(row: FixRow, vcs: Vcs, history: History, repository: Repository) -> FixRow:
-    """Add to a fix of several files those that it restored to their state at the last pass before the cause came in.
+    """Add to a fix of several files those that it restored to their state before the cause appeared.
 
-    That pass counts only if it shows that the cause was absent: the range of commits that introduced the cause is
-    certain, or at least two runs followed the pass and all of them failed.
+    That is their state at the last pass, if this pass shows that the cause was absent: the commits that introduced the
+    cause are certain, or at least two runs followed the pass and all failed.
     """
     known = history.cause(row.fingerprint or "")
     came = known.first_bad if known is not None else None
@@ -281,7 +282,7 @@ def with_restored(row: FixRow, vcs: Vcs, history: History, repository: Repositor
 
 
 def with_owners(row: FixRow, repository: Repository) -> FixRow:
-    """Add to a fix the owners and authors of its files; called last, because time for git is limited."""
+    """Add the owners and authors of a fix's files. Called last, because time for git is limited."""
     if not row.commits:
         return row
     files = row.files or ()

@@ -38,9 +38,9 @@ _Row = TypeVar("_Row", "FirstBad", "PassedAgain")
 
 
 def process(run: Run, services: Services) -> Archived:
-    """Classify the failures of a run, match them with the history, and archive them.
+    """Classify the failures of a run, compare them with the history, and archive them.
 
-    A wiki that cannot be written raises no error: `Archived.problem` reports it.
+    If the wiki cannot be written, no error is raised, but `Archived.problem` is set.
 
     Args:
         run: The data of the run.
@@ -51,7 +51,7 @@ def process(run: Run, services: Services) -> Archived:
 
 
 def with_ip_type(failure: Failure, settings: Settings) -> Failure:
-    """Return a failure with the kind of design that its test is for: as the test states it, else from the settings."""
+    """Set the kind of design under test, from the test itself or else from the settings."""
     ip_type = failure.ip_type or ip_type_of(failure.nodeid, settings.ip_types)
     return failure if ip_type == failure.ip_type else replace(failure, ip_type=ip_type)
 
@@ -163,7 +163,7 @@ def _with_archive(
 
 
 class _Judged(Struct, frozen=True):
-    """A run's failures, judged by patterns, waivers and the archive before the run."""
+    """A run's failures, with their verdicts, waivers and causes."""
 
     verdicts: tuple[Verdict, ...]
     causes: tuple[Cause, ...]
@@ -204,7 +204,7 @@ def _judged(run: Run, vcs: Vcs | None, repository: Repository, services: Service
 
 
 def _gate(run: Run, vcs: Vcs | None, repository: Repository, services: Services, judged: _Judged) -> Gate | None:
-    """Return the gate's decision on a run, based on the base revision if one is set; None without a gate."""
+    """Return the gate's decision on a run, relative to the base revision if one is set; None without a gate."""
     mode = services.settings.gate
     if mode == "none" or run.gate_refused is None:
         return None

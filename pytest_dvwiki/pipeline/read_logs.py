@@ -1,4 +1,4 @@
-"""Reading of the logs of earlier runs in parallel, for `dvwiki ingest`."""
+"""Read the logs of earlier runs in parallel, for `dvwiki ingest`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 def read_logs(
     logs: Sequence[Artefact], registry: Registry, templates: Sequence[PathTemplate], farm: Farm
 ) -> Iterator[ReadLog | OSError]:
-    """Yield the content of each log, or why the log cannot be read, in the order of the logs.
+    """Yield the content of each log, or the reason why it cannot be read, in order.
 
     Args:
-        logs: The logs; every reader must find them by the same paths.
+        logs: The logs. All processes must be able to open these paths.
         registry: The patterns, which decide which lines of a long log to keep.
-        templates: Templates for the paths of logs, which name test and seed.
+        templates: Templates to get test and seed from the paths of logs.
         farm: Where to read the logs.
 
     Raises:

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def recalled(run: Run, services: Services, archived_as: str) -> Archived:
-    """Classify the failures of artefacts that are already archived; write nothing, and report no failure as new.
+    """Classify artefacts that are already archived. Nothing is written, and no failure is new.
 
     Args:
         run: The data of the artefacts.
         services: Classifier and history.
-        archived_as: The runs whose records hold the artefacts.
+        archived_as: The runs that recorded the artefacts.
     """
     settings, classifier, history = services.settings, services.classifier, services.history
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
@@ -55,17 +55,17 @@ def recalled(run: Run, services: Services, archived_as: str) -> Archived:
 
 
 def _with_origin_on_record(cause: Cause) -> Occurrence:
-    """Return the occurrence of a cause with the origin on record: artefacts do not tell what changed before."""
+    """Return the occurrence with its recorded origin, because artefacts do not show earlier changes."""
     return replace(cause.occurrence, origin=cause.history.origin) if cause.history is not None else cause.occurrence
 
 
 def causes_of_record(record: RunRecord, services: Services, *, is_archived: bool = False) -> tuple[Cause, ...]:
-    """Return the causes of a record, with what is new about them compared with the other records of the archive.
+    """Return the causes of a record, compared with the other records of the archive.
 
     Args:
         record: The record.
         services: The history.
-        is_archived: Whether the history already contains the record, as the newest one.
+        is_archived: Whether the history already includes the record, as the newest one.
     """
     history, causes = services.history, []
     for occurrence in record.occurrences:

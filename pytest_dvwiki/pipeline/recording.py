@@ -1,4 +1,4 @@
-"""The record of a run, made from its results and causes."""
+"""Make the record of a run from its results and causes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def lists_of(run: Run) -> list[tuple[tuple[str | None, str | None], list[Result]]]:
-    """Group the results by simulator and build configuration; return nothing if the run keeps no lists of tests."""
+    """Group the results by simulator and build configuration; empty if the run keeps no lists of tests."""
     lists: dict[tuple[str | None, str | None], list[Result]] = {}
     for result in run.results if run.keep_suite else ():
         lists.setdefault((result.simulator, result.config), []).append(result)
@@ -40,7 +40,7 @@ def _suites(run: Run) -> Iterator[Suite]:
 
 
 def _attempts(result: Result, classifier: Classifier) -> Iterator[Attempt]:
-    """Yield the attempts of a flaky test: each failed one, with its first failure, then the one that passed."""
+    """Yield the attempts of a flaky test: failed ones with their first failure, then the one that passed."""
     first = {failure.attempts: failure for failure in reversed(result.earlier)}
     for number in sorted(first):
         failure = first[number]
@@ -64,7 +64,7 @@ def record_of(run: Run, occurrences: tuple[Occurrence, ...], classifier: Classif
     Args:
         run: The run.
         occurrences: The causes of the run.
-        classifier: Names the failures of a flaky test before it passed.
+        classifier: Classifies the failed attempts of flaky tests.
         **parts: Fields of the record that come from the history.
     """
     other = tuple(

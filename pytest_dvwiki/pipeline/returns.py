@@ -1,4 +1,4 @@
-"""Checks that fail again after a fix: with the cause that was fixed, or with another one."""
+"""Decide whether a check that fails again after a fix reports the fixed cause or a different one."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.fixes import FixState
 
 _MOST_FILES = 100
-"""Maximum number of changed files that a record names."""
+"""Maximum number of changed files listed in a record."""
 _MOST_FIXES = 5
-"""Maximum number of the newest fixes of a cause that are looked up in git."""
+"""Maximum number of a cause's newest fixes looked up in git."""
 
 
 class CauseOfRun(NamedTuple):
-    """The cause with which a check fails in a run."""
+    """The cause of a failing check in a run."""
 
     name: str
     beside: Cause | None = None
-    """The fixed cause of the same check, if this cause is a new one."""
+    """The fixed cause of the same check, if this cause is new."""
     fix_in_place: bool | None = None
-    """Whether the sources of the run have the changes of the cause's newest fix; None if unknown."""
+    """Whether the cause's newest fix is still in the run's sources; None if unknown."""
     changed_since_fix: bool = False
-    """Whether sources that may matter to the failure were changed since the cause's newest fix."""
+    """Whether relevant sources were changed since the cause's newest fix."""
     undone: FixState | None = None
-    """An older fix whose changes were undone since the newest fix."""
+    """An older fix that was reverted since the newest fix."""
 
 
 class Returns:
-    """Decides which cause a failing check of a run has: one on record, or a new one.
+    """Decides whether a failing check of a run reports a recorded cause or a new one.
 
     Args:
         run: The run.
@@ -54,7 +54,7 @@ class Returns:
         self._history = history
         self._repository = repository
         self.rows: list[SinceFix] = []
-        """What changed and what passed since earlier fixes, for checks that fail again."""
+        """Changes and passes since earlier fixes, for checks that fail again."""
 
     def cause_of(self, occurrence: Occurrence) -> CauseOfRun:
         """Return the cause of an occurrence."""
@@ -76,9 +76,9 @@ class Returns:
         return CauseOfRun(name, beside, in_place, name in found, self._undone(name))
 
     def _returned_in_place(self, name: str, occurrence: Occurrence) -> bool | None:
-        """Return whether the sources still have a cause's newest fix, after which the cause returned in an earlier run.
+        """Return whether the sources still have a cause's newest fix, although the cause came back in an earlier run.
 
-        Return None if this is unknown, or if nothing that may matter to the failure changed since the fix.
+        Return None if this is unknown, or if nothing relevant changed since the fix.
         """
         known, vcs = self._history.cause(name), self._vcs
         newest = known.states[-1] if known is not None and known.states else None
@@ -91,7 +91,7 @@ class Returns:
         return True if files and _may_matter(files, occurrence) else None
 
     def _undone(self, name: str) -> FixState | None:
-        """Return an older fix whose changes were undone since the newest fix; None if the newest is undone too."""
+        """Return an older fix that was reverted since the newest fix; None if the newest was reverted, too."""
         known, vcs = self._history.cause(name), self._vcs
         if known is None or vcs is None or len(known.states) < 2:  # noqa: PLR2004
             return None
@@ -101,7 +101,7 @@ class Returns:
         return None if found is not None and self._repository.keeps(newest.fix, vcs) is False else found
 
     def _rows(self, occurrence: Occurrence, standing: Sequence[StandingFix]) -> Iterator[tuple[str, SinceFix]]:
-        """Yield what changed since each standing fix of a check, by the name of the cause that was fixed."""
+        """Yield the changes since each lasting fix of a check, with the name of the fixed cause."""
         for each in standing:
             if each.since is None or each.commit is None:
                 continue
@@ -130,13 +130,13 @@ class Returns:
 
     @cached_property
     def _passed(self) -> set[tuple[str, str, str]]:
-        """Return the passed tests, and runners without a failed test, each with simulator and configuration."""
+        """Return the passed tests, and runners without failed tests, each with simulator and configuration."""
         found = passing(self._run.results)
         return {(each.nodeid, each.simulator or "", each.config or "") for each in found if each.whole}
 
 
 def _may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:
-    """Return whether a changed file may affect a failure: the simulation read it, or it is unknown what it read."""
+    """Return whether a changed file may affect a failure: the simulation read it, or its files are unknown."""
     if not occurrence.reads:
         return any(NO_STIMULUS.search(name) is None for name in files)
     # The project's root may be below the repository's top.
@@ -144,6 +144,6 @@ def _may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:
 
 
 def _is_among(test: str, on: Sequence[str], passed: set[tuple[str, str, str]]) -> bool:
-    """Return whether a test passed on its simulator in its configuration."""
+    """Return whether a test passed on its simulator and configuration."""
     target = Target(test, *on)
     return any(nodeid == test and target.is_met_by(*where) for nodeid, *where in passed)

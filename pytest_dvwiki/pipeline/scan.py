@@ -1,4 +1,4 @@
-"""Search many logs for failures, in several processes: each result depends on its file alone."""
+"""Search many logs for failures in several processes; the result for a file does not depend on other files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ScannedLog(Struct, frozen=True):
-    """One log that was read."""
+    """The result of reading a log."""
 
     name: str
     size: int
@@ -30,11 +30,11 @@ class ScannedLog(Struct, frozen=True):
 
 
 class ScannedFile(Struct, frozen=True):
-    """One file that was read: a log, or an archive of logs."""
+    """The result of reading a file: a log, or an archive of logs."""
 
     logs: tuple[ScannedLog, ...]
     problems: tuple[str, ...]
-    """One line for each log that cannot be read to its end, beginning with the log's name."""
+    """One line for each log that cannot be read completely, starting with its name."""
 
 
 def scan_file(
@@ -44,8 +44,8 @@ def scan_file(
 
     Args:
         source: The file.
-        classifier: Names the failures.
-        progress: Called repeatedly with the number of the file's bytes read so far.
+        classifier: Classifies the failures.
+        progress: Called repeatedly with the number of bytes of the file read so far.
     """
     logs, problems = [], []
 
@@ -70,15 +70,15 @@ def scan_file(
 def scan_files(
     sources: Sequence[Source], classifier_of: Callable[[], TextClassifier], farm: Farm
 ) -> Iterator[ScannedFile]:
-    """Read files in separate processes; if a process dies, at most the file that it was reading is lost.
+    """Read files in separate processes. If a process dies, only the file that it was reading is lost.
 
     Args:
-        sources: The files; every reader must find them by the same paths or URLs.
-        classifier_of: Makes the classifier of a process; a function that can be pickled.
+        sources: The files. All processes must be able to open these paths or URLs.
+        classifier_of: Makes the classifier of a process; must be picklable.
         farm: Where to read the files.
 
     Yields:
-        The result for each file, in the order of the files.
+        The result for each file, in order.
 
     Raises:
         FarmError: The cluster cannot be used.

@@ -1,4 +1,4 @@
-"""The objects that process a run: pattern registry, classifiers, waivers, history; each is loaded at first use."""
+"""The objects needed to process a run: pattern registry, classifiers, waivers, history. Each is loaded at first use."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Services:
 
     Args:
         settings: Location of the project's patterns and the wiki.
-        extra_patterns: Returns more pattern files; the project's own patterns take precedence over them.
-        classify: Hooks that may classify a failure before the registry does.
-        note: Called with a message for each pattern that could not be used.
+        extra_patterns: Returns more pattern files; the project's own patterns take precedence.
+        classify: Hooks called before the registry to classify a failure.
+        note: Called with a message for each unusable pattern.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Services:
         self._classify = classify
         self._note = note
         self.base: Revision | None = None
-        """The base revision; None until `judge` is used, or if no base is set."""
+        """The base revision; None if `judge` was not used or no base is set."""
 
     def __enter__(self) -> Self:
         return self
@@ -61,7 +61,7 @@ class Services:
 
     @cached_property
     def registry(self) -> Registry:
-        """Return the project's own patterns, then the built-in ones; an invalid pattern is left out with a note."""
+        """Return the project's and the built-in patterns. Invalid patterns are left out with a note."""
         from pytest_dvwiki.patterns import cache  # noqa: PLC0415
         from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415
 
@@ -81,7 +81,7 @@ class Services:
 
     @cached_property
     def interest(self) -> Interest:
-        """Return the object that decides which lines of a long text to keep."""
+        """Return the object that selects the lines to keep of a long log."""
         from pytest_dvwiki.patterns.matcher import Matcher  # noqa: PLC0415
 
         matcher = Matcher(self.registry)
@@ -102,7 +102,7 @@ class Services:
 
     @cached_property
     def judge(self) -> Services:
-        """Return the services by which the gate decides: those of the base revision if there is one, else this object.
+        """Return the services for the gate's decision: those of the base revision if one is set, or else this object.
 
         Raises:
             RevisionError: The base revision cannot be read.
@@ -121,7 +121,7 @@ class Services:
 
     @cached_property
     def waivers(self) -> Waivers | None:
-        """Return the waivers; None without a waiver file, as in most projects."""
+        """Return the waivers; None without a waiver file."""
         path = self.settings.layout.waivers
         if not path.exists():
             return None
@@ -145,7 +145,7 @@ class Services:
 
     @cached_property
     def text_classifier(self) -> TextClassifier:
-        """Return the classifier of bare texts, such as logs."""
+        """Return the classifier of logs and pasted text."""
         from pytest_dvwiki.triage.texts.reading import TextClassifier  # noqa: PLC0415
 
         return TextClassifier(self.registry, self.history, self._classify)

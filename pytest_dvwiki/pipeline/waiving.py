@@ -24,7 +24,7 @@ def waived_in(run: Run, verdicts: Sequence[Verdict], services: Services) -> tupl
 
 
 def with_waived(run: Run, verdicts: Sequence[Verdict], waived: Sequence[Waived]) -> tuple[Result, ...]:
-    """Return the results; a test whose failures are all waived gets the outcome `waived`."""
+    """Return the results, with outcome `waived` for tests that have only waived failures."""
     accepted = {(nodeid, each.fingerprint) for each in waived for nodeid in each.tests}
     pairs = [(failure.nodeid, verdict.fingerprint) for failure, verdict in zip(run.failures, verdicts, strict=True)]
     failing = {nodeid for nodeid, fingerprint in pairs if (nodeid, fingerprint) not in accepted}

@@ -28,7 +28,7 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def runs_needed(self) -> int:
-        """Return how many runs in a row must pass so that chance explains it in fewer than one in twenty cases."""
+        """Return how many runs must pass in a row to rule out chance."""
         failed, runs = self.taken
         passing, all_pass, all_runs, count = runs - failed, runs - failed, runs, 1
         while all_pass * _CHANCE >= all_runs:
@@ -36,7 +36,7 @@ class Rate(msgspec.Struct, frozen=True, kw_only=True):
         return count
 
     def with_passes_by_chance(self) -> Rate:
-        """Return the rate with the largest number of passes that may be chance added: one fewer than `runs_needed`."""
+        """Return the rate after adding as many passes as chance explains: one fewer than `runs_needed`."""
         return Rate(failed=self.failed, runs=self.runs + self.runs_needed - 1)
 
     def chance_of_passing(self, passes: int) -> float:

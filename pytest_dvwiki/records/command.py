@@ -109,7 +109,7 @@ def masked_note(command: Command) -> str:
     names = [name for name, value in command.variables.items() if MASKED in value]
     if any(MASKED in word for word in command.arguments):
         names.append("the options")
-    return f"{MASKED} stands for text that is not stored: fill in {', '.join(names)} before you run it" if names else ""
+    return f"masked values are shown as {MASKED}: fill in {', '.join(names)} before you run it" if names else ""
 
 
 def _quoted(text: str) -> str:

@@ -230,7 +230,7 @@ class _Since(Struct, frozen=True, kw_only=True):
     came: str
     """Sort key of the first run on the sources that first showed the cause or, after a fix, brought it back."""
     absent: str = ""
-    """Sort key of the run since which the cause was absent, until `came`."""
+    """Start of the period, ending at `came`, in which the cause was absent."""
     possible: str = ""
     """Sort key of the run since which the cause may have existed without being seen."""
 

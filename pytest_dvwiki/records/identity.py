@@ -17,7 +17,7 @@ def names(db: sqlite3.Connection, known: Verdicts) -> tuple[dict[str, str], list
     """Return the current names of fingerprints, and the former fingerprints shared by several causes.
 
     A version 1 fingerprint is replaced by the version 2 fingerprint that lists it as its former name. If several list
-    it, its history cannot be assigned to either of them, so it remains a cause of its own.
+    it, its history cannot be assigned to any of them, so it remains a cause of its own.
 
     Args:
         db: The tables.

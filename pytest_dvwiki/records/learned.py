@@ -171,7 +171,7 @@ def _merge(rows: Sequence[_Row], at: int, form: tuple[str, ...]) -> Merge | None
 
 
 def _is_value(form: Sequence[str], at: int) -> bool:
-    """Return whether a word of a report without a traceback must be a value: it is between values or after a noun."""
+    """Return whether a word in a report must be a value, judging by its neighbours."""
     before = form[at - 1] if at else ""
     after = form[at + 1] if at + 1 < len(form) else ""
     if _FAULT.fullmatch(after):

@@ -1,4 +1,4 @@
-"""Repair the records after git merged branches of which at least one had rolled up a month into one file.
+"""Repair the records after a git merge, if a branch had rolled up a month into one file.
 
 * If both branches did, the monthly file has a conflict. The records of both sides are kept.
 * If one did and the month had few records, git may treat the roll-up as a rename of the month's folder, and move the

@@ -52,7 +52,7 @@ def keep_commits(db: sqlite3.Connection, fingerprint: str, states: Sequence[FixS
 
 
 def commits(db: sqlite3.Connection, causes: Iterable[str] | None) -> set[tuple[str, str]]:
-    """Return pairs of commits and cause for the newest fixes of the given causes; None for all causes."""
+    """Return the commits of the given causes' newest fixes, each with its cause; None for all causes."""
     if causes is None:
         return set(db.execute("SELECT name, fingerprint FROM fix_commits"))
     query = "SELECT name, fingerprint FROM fix_commits WHERE fingerprint IN (SELECT value FROM json_each(?))"
@@ -136,7 +136,7 @@ def _proposed(db: sqlite3.Connection, cause: str) -> tuple[str, str] | None:
 
 
 def _newest_that_held(db: sqlite3.Connection, pattern: str | None, before: str) -> tuple[str, str] | None:
-    """Return the cause and sort key of the newest fix before a run that held and still holds."""
+    """Return the cause and sort key of the newest fix before the given sort key that held and still holds."""
     found: tuple[str, str] | None = db.execute(
         "SELECT fingerprint, holding FROM fix_states WHERE pattern = ? AND holding < ?"
         " ORDER BY holding DESC, fingerprint DESC LIMIT 1",
@@ -165,7 +165,7 @@ def _last_of_others(rows: Iterable[tuple[str, str]]) -> str | None:
 
 
 def _in_reach_of_fixes(db: sqlite3.Connection, fixed: set[str]) -> set[str]:
-    """Return the causes that may get a fix of one of the given causes proposed."""
+    """Return the causes to offer a fix of one of the given causes."""
     rows = db.execute(
         "SELECT pattern, holding FROM fix_states WHERE fingerprint IN (SELECT value FROM json_each(?))"
         " AND pattern IS NOT NULL AND holding IS NOT NULL",
@@ -196,7 +196,7 @@ def _in_reach(db: sqlite3.Connection, pattern: str, moment: str) -> set[str]:
 
 
 def _proposed_to(db: sqlite3.Connection, sources: set[str]) -> set[str]:
-    """Return the causes that have a fix of one of the given causes proposed."""
+    """Return the causes whose proposed fix comes from one of the given causes."""
     rows = db.execute(
         "SELECT fingerprint FROM proposals WHERE source IN (SELECT value FROM json_each(?))",
         (json_list(sorted(sources)),),

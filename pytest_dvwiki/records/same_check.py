@@ -135,7 +135,7 @@ def resolved(db: sqlite3.Connection, name: str) -> str:
 
 
 def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = EVER) -> list[Standing]:
-    """Return the causes of a check that were fixed and had not come back as of a run, most recently seen first.
+    """Return the fixed causes of a check that had not come back before the given sort key, most recently seen first.
 
     Fixes that may be chance are included.
     """
@@ -225,7 +225,7 @@ def _is_another(
 
 
 def _passed_beside(test: FailingTest, fixed: Standing, db: sqlite3.Connection, passes: Passes) -> bool:
-    """Return whether a test passed with its seed while the cause, not fixed yet, made other tests fail."""
+    """Return whether a test passed with its seed in a run with failures of the cause, before the fix."""
     rows = db.execute("SELECT DISTINCT moment FROM occurrences WHERE fingerprint = ?", (fixed.name,))
     return not {moment for (moment,) in rows}.isdisjoint(_passed(test, passes, fixed.state.moment))
 

@@ -312,7 +312,7 @@ def seed_of(test: FailedTest) -> str:
 
 
 def _flaky_causes(test: OtherTest) -> str | None:
-    """Return the causes of a flaky test's failed attempts, if it passed with the same seed; None if unknown."""
+    """Return the causes of a flaky test's failed attempts that had the seed of the passing one; None if unknown."""
     if not test.attempts:
         return None
     *failed, passed = test.attempts

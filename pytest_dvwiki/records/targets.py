@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import FailedTest, Occurrence
 
 _NOTHING_GIVEN = hashlib.sha256().hexdigest()[:8]
-"""A build that failed before it got parameters.
-
-GHDL builds always look like this, because GHDL takes parameters later.
-"""
+"""The digits of a build without parameters. GHDL takes parameters only after the build."""
 _OF_BUILD = 8
 """Number of leading digits of a configuration that identify the build."""
 _NOTHING_ADDED = "0000"

@@ -194,7 +194,7 @@ class Verdicts(Struct, frozen=True, dict=True):
 
     @cached_property
     def alone(self) -> frozenset[str]:
-        """Return the causes that were merged with others before and no longer are."""
+        """Return the causes of recorded merges and separations that are in no group now."""
         named = {member.fingerprint for one in self.files for merge in one.merges for member in merge.members}
         named |= {name for each in self.apart for name in (*each.kept, *each.other)}
         return frozenset(named.difference(*self.groups))

@@ -1,7 +1,7 @@
-"""The plugin's role in each process: main, xdist worker, the pytest inside a simulator.
+"""The plugin's role in each process: main process, xdist worker, or pytest inside a simulator.
 
-A test that passes must cost next to nothing. Therefore, whatever only a failure, a simulation or an option needs is
-imported inside the function that uses it.
+A passing test must cost next to nothing. So everything needed only for a failure, a simulation or an option is imported
+inside the function that uses it.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
     Args:
         config: pytest's configuration.
         settings: The settings.
-        guard: Keeps errors of the role away from the run.
-        in_simulator: Whether this is the pytest that cocotb's own plugin started inside a simulator; it gets the same
-            arguments as the pytest that a person started.
+        guard: Prevents errors of the role from affecting the run.
+        in_simulator: Whether cocotb's own plugin started this pytest inside a simulator, with the same arguments as the
+            user's pytest.
     """
     context = ProcessContext(config, settings, guard)
     config.pluginmanager.register(_PlainEvidence(), "dvwiki_plain_evidence")
@@ -76,12 +76,12 @@ def register(config: pytest.Config, settings: Settings, guard: Guard, *, in_simu
 
 
 class ProcessContext:
-    """The objects that the roles of a process share; those that only a failure needs are loaded at first use.
+    """The objects shared by the roles of a process. Those needed only for a failure are loaded at first use.
 
     Args:
         config: pytest's configuration.
         settings: The settings.
-        guard: Keeps errors of the roles away from the run.
+        guard: Prevents errors of the roles from affecting the run.
     """
 
     def __init__(self, config: pytest.Config, settings: Settings, guard: Guard) -> None:
@@ -90,12 +90,12 @@ class ProcessContext:
         self.guard = guard
         self.interest: Interest = _LateInterest(self)
         self.sent: Mapping[str, Any] = getattr(config, "workerinput", {}).get("dvwiki", {})
-        """What the main process sent to an xdist worker."""
+        """Data sent by the main process to an xdist worker."""
         self._began_with = dict(os.environ)  # tests may change it
 
     @property
     def masks(self) -> Masks:
-        """Return the masks of plugins; a conftest.py can still add one while tests are collected."""
+        """Return the masks of plugins. A conftest.py can still add masks during collection."""
         self._register_extensions()
         implementations = self.config.hook.pytest_dvwiki_redact.get_hookimpls()
         if not implementations:  # the usual case, checked first: each failure reads this
@@ -106,7 +106,7 @@ class ProcessContext:
 
     @functools.cached_property
     def call(self) -> Call:
-        """Return the command line that the user typed; an xdist worker gets it from the main process."""
+        """Return the user's command line; an xdist worker gets it from the main process."""
         if "call" in self.sent:
             return Call(**self.sent["call"])
         from pytest_dvwiki.roles.call import call_of  # noqa: PLC0415  # a run without failures needs none
@@ -126,13 +126,13 @@ class ProcessContext:
         )
 
     def _further_patterns(self) -> Sequence[Path]:
-        """Return the pattern files that plugins add."""
+        """Return the pattern files added by plugins."""
         self._register_extensions()
         answers = self.config.hook.pytest_dvwiki_patterns(settings=self.settings)
         return [path for given in answers for path in extensions.files_of(given)]
 
     def _register_extensions(self) -> None:
-        """Register the plugins of the entry-point group, before the first hook that they may implement."""
+        """Register the plugins of the entry-point group, before the first of their hooks is called."""
         config = self.config
         if config.stash.setdefault(_EXTENDED, False):
             return
@@ -143,7 +143,7 @@ class ProcessContext:
 
 
 class _LateInterest:
-    """Lets the patterns decide which lines to keep; they are loaded only for a text that is too long to keep whole."""
+    """Selects the lines to keep by the patterns, which are loaded only for a log too long to keep completely."""
 
     def __init__(self, context: ProcessContext) -> None:
         self._context = context
@@ -159,7 +159,7 @@ class _LateInterest:
 
 
 class _PlainEvidence:
-    """Converts evidence to plain values when its report leaves this process."""
+    """Converts evidence to plain values before its report leaves this process."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_to_serializable(self) -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
@@ -172,7 +172,7 @@ class _PlainEvidence:
 
 
 class _WorkerEnd:
-    """Closes the journal of an xdist worker; the main process later removes it together with its own."""
+    """Closes the journal of an xdist worker. The main process removes it with its own."""
 
     def __init__(self, context: ProcessContext, items: ItemRole) -> None:
         self._context = context

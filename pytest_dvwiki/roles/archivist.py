@@ -1,4 +1,4 @@
-"""Archives a session's results, and what killed runs left behind."""
+"""Archives a session's results, and the journals of killed runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Archivist:
     """Builds runs and passes them to the pipeline.
 
     Args:
-        context: What the roles of this process share.
+        context: The objects shared by the roles of this process.
         task_id: Task id of the session's run.
     """
 
@@ -63,8 +63,8 @@ class Archivist:
             ledger: The results from the session's reports.
             coverage: The bins from the session's coverage reports.
             started: Start of the session, in seconds since the epoch.
-            is_regression: Whether the session has a name and is therefore recorded even if nothing failed.
-            part: Whether only a part of the tests ran.
+            is_regression: Whether the session has a name, so that it is recorded even without failures.
+            part: Whether only some of the tests ran.
             gate_refused: Why the gate must stay closed; empty if it may open, None without a gate.
 
         Returns:
@@ -97,7 +97,7 @@ class Archivist:
         return archived
 
     def _written(self, ledger: Ledger, started: float) -> Iterator[SourceRow]:
-        """Yield the results files that this run wrote, and pytest's JUnit XML, so that `dvwiki ingest` skips them."""
+        """Yield the results files and the JUnit XML written by this run, so that `dvwiki ingest` skips them."""
         written = dict(ledger.sources)
         path = path_of(self._config, "xmlpath")
         if path is not None:
@@ -110,7 +110,7 @@ class Archivist:
             yield SourceRow(path=path_shown, sha256=digest, kind=WRITTEN)
 
     def take_over(self, place: JournalFolder) -> None:
-        """Archive what killed runs left in a journal folder, under their own task ids."""
+        """Archive the runs in a journal folder that were killed, under their own task ids."""
         from pytest_dvwiki.capture.interrupted.orphans import find_orphans  # noqa: PLC0415  # loaded only after a kill
 
         for orphan in find_orphans(place, except_for=self._task_id, note=self._guard.note):
@@ -139,14 +139,14 @@ class Archivist:
 
 
 def _machine() -> RunId:
-    """Return the host name of this machine, and the job id if a batch system started the run."""
+    """Return this machine's host name, and the job id if a batch system started the run."""
     from pytest_dvwiki.capture.run_ids import run_id  # noqa: PLC0415  # few sessions put it on record
 
     return RunId(job=run_id(os.environ).job, host=redact(platform.node()) or None)
 
 
 def _axes() -> Axes:
-    """Return the versions of Python and cocotb, and the operating system: the axes of a test matrix."""
+    """Return the matrix axes: versions of Python and cocotb, and the operating system."""
     cocotb = None
     with suppress(metadata.PackageNotFoundError):
         cocotb = metadata.version("cocotb")

@@ -1,4 +1,4 @@
-"""The command line of this pytest session, for the commands that rerun its tests."""
+"""The command line of this pytest session, to build commands that rerun its tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PYTHON = re.compile(r"python(?:3(?:\.\d+)?)?")
 
 
 def call_of(config: pytest.Config, environment: Mapping[str, str]) -> Call:
-    """Return the command line of a session that began with these environment variables."""
+    """Return the command line of a session that started with these environment variables."""
     params = config.invocation_params
     return pytest_call(
         [str(word) for word in params.args],

@@ -1,4 +1,4 @@
-"""Log checks as pytest items: each `*.check.yaml` is a test that fails if the check is violated."""
+"""Log checks as pytest items: each `*.check.yaml` is a test."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 class CheckFailed(Exception):  # noqa: N818  # it is not an error of the program
-    """A check that is violated or cannot be run; its text is the report."""
+    """Raised if a check fails or cannot be run; the message is the test's report."""
 
 
 class Checks:
     """Collects the checks of a session.
 
     Args:
-        note: Receives what a person should know about checks that pass.
+        note: Called with notes about passing checks.
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:
         self.note = note
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.File | None:
-        """Collect a check."""
+        """Collect a check file."""
         if not file_path.name.endswith(SUFFIX):
             return None
         file: _CheckFile = _CheckFile.from_parent(parent, path=file_path)
@@ -38,7 +38,7 @@ class Checks:
 
 
 class _CheckFile(pytest.File):
-    """The file of a check; it is read only when its test runs, so that a mistake in it does not stop other tests."""
+    """A check file. It is read when its test runs, so that an error in it does not stop other tests."""
 
     note: Callable[[str], None]
 
@@ -67,7 +67,7 @@ class _CheckItem(pytest.Item):
         for note in text.notes(result):
             self.note(note)
         if result.is_empty:
-            pytest.skip("the check names nothing to check")
+            pytest.skip("the check has no conditions")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str:  # type: ignore[override]  # as pytest's own examples do
         """Return the report of the check, without a traceback."""

@@ -1,4 +1,4 @@
-"""The coverage reports that the tests of a session write, found by the globs of `--dvwiki-coverage`."""
+"""The coverage reports written by the tests of a session, found by the globs of `--dvwiki-coverage`."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class SessionBins(Struct, frozen=True):
 
     bins: tuple[CoverBin, ...]
     whole: bool
-    """True if all tests ran and all their reports were read."""
+    """Whether all tests ran and all their reports were read."""
     reports: tuple[SourceRow, ...]
     """Path and hash of each report, for the record's `sources`."""
 
 
 class SessionCoverage:
-    """Detects, by size and modification time, which reports were written since it was created.
+    """Finds the reports written since its creation, by size and modification time.
 
-    The clock of the file system may differ from this machine's, so file times are not compared with session times.
+    Modification times are not compared with session times, because the clock of the file system may differ.
 
     Args:
-        root: Folder that the globs are relative to.
+        root: Folder for relative globs.
         globs: One or more globs, separated by spaces.
     """
 
@@ -48,7 +48,7 @@ class SessionCoverage:
         self._before = self._states()
 
     def written(self) -> list[tuple[str, Path]]:
-        """Return the reports of this session, each as its displayed name and its path, sorted by path."""
+        """Return name and path of each report of this session, sorted by path."""
         now = self._states()
         paths = sorted(path for path, state in now.items() if state != self._before.get(path))
         return [(shown_path(path, self._root), Path(path)) for path in paths]
@@ -58,8 +58,8 @@ class SessionCoverage:
 
         Args:
             notes: Receives notes for the user.
-            arguments: Words of the command line, which may select tests.
-            is_complete: Whether the session came to its end.
+            arguments: Arguments of the command line, which may select tests.
+            is_complete: Whether the session ended normally.
 
         Returns:
             The merged bins of the reports; None if there are none.
@@ -95,7 +95,7 @@ class SessionCoverage:
 
 
 def chooses_tests(arguments: Sequence[str]) -> bool:
-    """Return whether a pytest command line selects only some of the tests."""
+    """Return whether pytest's arguments select only some of the tests."""
     return any(word.startswith(_CHOOSING) or "::" in word for word in arguments)
 
 

@@ -1,4 +1,4 @@
-"""Collects the evidence for each phase of a test, in the process that runs it, before files and output are gone."""
+"""Collect the evidence for each phase of a test in the process that runs it, while files and output still exist."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class EvidenceReader:
-    """Reads the evidence that tests leave: tracebacks, output, and the results and logs of their simulations.
+    """Reads the evidence of tests: tracebacks, output, and the results and logs of their simulations.
 
     Args:
-        context: What the roles of this process share.
+        context: The objects shared by the roles of this process.
         spooled: Returns the files with the output of the test's children, stdout first.
-        live: Whether that output is only in the spooled files, because pytest's own capture is off or does not see it.
-        builds: Returns the latest build of each place; called at first use.
+        live: Whether only these files have that output, because pytest does not capture it.
+        builds: Returns the latest build in each location; called at first use.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class EvidenceReader:
         Args:
             item: The test.
             call: Outcome of the phase.
-            report: pytest's report on the phase.
+            report: pytest's report of the phase.
             running: State of the test so far.
         """
         root = self._context.settings.layout.root
@@ -106,7 +106,7 @@ class EvidenceReader:
             self._broken_fixtures.keep(call.excinfo, self.failures_of(report))
 
     def attach_to_collection(self, excinfo: pytest.ExceptionInfo[BaseException], report: pytest.CollectReport) -> None:
-        """Attach the files read by a module that could not be collected, and the error's place if pytest shows none."""
+        """Attach the files read by a module that could not be collected, and the exception if its report omits it."""
         error = excinfo.value
         if isinstance(error, pytest.Collector.CollectError) and error.__cause__ is not None:
             excinfo = pytest.ExceptionInfo.from_exception(error.__cause__)
@@ -119,7 +119,7 @@ class EvidenceReader:
             reports.attach(report, reports.masked(evidence, self._context.masks))
 
     def read_attempt(self, report: pytest.TestReport, running: Running) -> None:
-        """Attach the evidence for an attempt to its report; pytest-retry reuses the first report for the last try."""
+        """Attach the evidence of an attempt to its report; pytest-retry reuses the first report for the last one."""
         attempt = copy(report)
         vars(attempt).pop(EVIDENCE, None)
         attempt.outcome = report.outcome if report.outcome in OUTCOMES else "failed"
@@ -136,7 +136,7 @@ class EvidenceReader:
         reports.attach(report, replace(reports.attached(report) or reports.NO_EVIDENCE, earlier=failures))
 
     def _errors(self, report: pytest.TestReport, running: Running) -> reports.Evidence:
-        """Return as evidence the error lines in the output of a test that ran no known simulator."""
+        """Return the error lines in the output of a test without a known simulator, as evidence."""
         # Imported here: a failing test does not need it.
         from pytest_dvwiki.capture.simulations.noise import NO_ERRORS, error_lines  # noqa: PLC0415
 
@@ -149,13 +149,13 @@ class EvidenceReader:
 
     @staticmethod
     def _is_turn(report: pytest.TestReport, running: Running) -> bool:
-        """Return whether this phase reports on the test's simulations: the call, or a setup or teardown that failed."""
+        """Return whether this phase reports the test's simulations: the call, or a failed setup or teardown."""
         if not running.children.children or report.skipped:
             return False
         return report.when == "call" or report.failed
 
     def _streams(self, report: pytest.TestReport, running: Running) -> tuple[LogText, ...]:
-        """Return the output of the children: from the spool if there is one, else from pytest's sections."""
+        """Return the output of the children, from the spool if there is one, or else from pytest's sections."""
         found = self._printed()
         spooled = bool(found)
         phases = _phases_so_far(report)

@@ -1,7 +1,7 @@
-"""Fixtures that ended with SystemExit, as when a build of cocotb-test fails, or cocotb's runner does not find a tool.
+"""Fixtures that ended with SystemExit, for example because a cocotb-test build failed or a tool was not found.
 
-pytest caches other exceptions for all tests that need the fixture, but not SystemExit: from the second test on, pytest
-fails with an assertion of its own. The evidence of the first failure then also serves for the later tests.
+pytest caches other exceptions for all tests that need the fixture, but not SystemExit: in the next test it fails with
+an assertion of its own. So the evidence of the first failure is reused for the later tests.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class BrokenFixtures:
-    """Remembers the setup failures of each fixture that failed."""
+    """Remembers the setup failures caused by each failed fixture."""
 
     def __init__(self) -> None:
         self._failures: WeakKeyDictionary[pytest.FixtureDef[Any], tuple[Failure, ...]] = WeakKeyDictionary()
@@ -27,12 +27,12 @@ class BrokenFixtures:
     def failures_of(
         self, item: pytest.Item, error: pytest.ExceptionInfo[BaseException] | None, found: tuple[Failure, ...]
     ) -> tuple[Failure, ...]:
-        """Return the failures of a setup: its own, or those of the fixture that failed for an earlier test.
+        """Return the failures of a setup: its own, or those of a fixture that failed in an earlier test.
 
         Args:
             item: The test.
-            error: Exception that ended the setup of the test.
-            found: Failures of the simulations that the setup itself ran.
+            error: Exception that ended the setup.
+            found: Failures of simulations run by the setup itself.
         """
         if error is None:
             return found
@@ -46,13 +46,13 @@ class BrokenFixtures:
         return tuple(replace(failure, nodeid=item.nodeid) for failure in known)
 
     def keep(self, error: pytest.ExceptionInfo[BaseException] | None, failures: tuple[Failure, ...]) -> None:
-        """Keep the failures of a setup that ended with SystemExit before anything was simulated."""
+        """Keep the failures of a setup that ended with SystemExit before any simulation."""
         if error is not None and isinstance(error.value, SystemExit):
             self._failures.update(dict.fromkeys(_definitions(error), failures))
 
 
 def _definitions(error: pytest.ExceptionInfo[BaseException]) -> Iterator[pytest.FixtureDef[Any]]:
-    """Yield the fixtures that were being set up, innermost last."""
+    """Yield the fixtures being set up, innermost last."""
     for entry in error.traceback:
         owner = entry.frame.f_locals.get("self")
         if isinstance(owner, pytest.FixtureDef):

@@ -21,7 +21,7 @@ _PHASES = frozenset({"setup", "call", "teardown"})
 
 
 class GateRole:
-    """Watches the session of the main process for events that a gate cannot judge.
+    """Watches the session for events that the gate cannot judge.
 
     Args:
         config: pytest's configuration.
@@ -34,14 +34,14 @@ class GateRole:
         self._settings = settings
         self._ledger = ledger
         self._seen = ""
-        """Why the gate must stay closed, as seen while the session ran; empty if nothing was seen."""
+        """The first event seen that keeps the gate closed; empty if there was none."""
         self.archived: Archived | None = None
         """The session's run, once it is archived."""
 
     # The session
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Watch for the report that xdist makes of a crashed worker."""
+        """Watch for xdist's report of a crashed worker."""
         if report.failed and report.when not in _PHASES:
             self._saw("a worker crashed")
 
@@ -55,7 +55,7 @@ class GateRole:
         self._saw("there was an internal error")
 
     def pytest_keyboard_interrupt(self) -> None:
-        """Watch for interrupts and for `pytest.exit`, which can give any exit status."""
+        """Watch for interrupts and for `pytest.exit`, which can set any exit status."""
         self._saw("the session was interrupted")
 
     @pytest.hookimpl(optionalhook=True)
@@ -80,21 +80,21 @@ class GateRole:
         if getattr(option, "no_cov_on_fail", False) and getattr(option, "cov_fail_under", None):
             return "coverage was not checked, because of --no-cov-on-fail"
         unsettled = self._ledger.unsettled()
-        return f"a failed report of {unsettled[0]} belongs to no cause of this run" if unsettled else ""
+        return f"a failed report of {unsettled[0]} was not assigned to any cause" if unsettled else ""
 
     # The exit status
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self) -> None:
-        """Register the wrapper of pytest_sessionfinish as late as possible: the last one registered is outermost."""
+        """Register the wrapper of pytest_sessionfinish as late as possible, because the last one is outermost."""
         self._config.pluginmanager.register(_End(self._config, self), "dvwiki_gate_end")
 
     def settle(self, session: pytest.Session) -> str:
-        """Set the exit status to 0 if the gate lets every failure through; return the line for the terminal."""
+        """Set the exit status to 0 if the gate allows every failure; return the line for the terminal."""
         status = int(session.exitstatus)
         gate = self.archived.record.gate if self.archived is not None and self.archived.record is not None else None
         if status != pytest.ExitCode.TESTS_FAILED:
-            refused = self._seen or f"pytest's exit status is {status}, and a gate is only for failed tests"
+            refused = self._seen or f"the gate only applies to exit status 1, not {status}"
         else:
             refused = self.refused(session) or self._unwritten()
         if gate is not None and gate.is_open and not refused:
@@ -104,13 +104,13 @@ class GateRole:
 
     def _unwritten(self) -> str:
         if self._settings.archive == "no":
-            return "the run has no record, since archiving is switched off"
+            return "the run has no record, because archiving is switched off"
         is_written = self.archived is not None and self.archived.written and self.archived.problem is None
         return "" if is_written else "the record of the run was not written"
 
 
 class _End:
-    """The outermost wrapper of the session's end, which sees the exit status after all other plugins."""
+    """The outermost wrapper of the session's end. It sees the exit status set by all other plugins."""
 
     def __init__(self, config: pytest.Config, gate: GateRole) -> None:
         self._config = config

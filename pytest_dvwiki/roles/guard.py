@@ -15,7 +15,7 @@ DEBUG = "DVWIKI_DEBUG"
 
 
 class Guard:
-    """Turns errors of the plugin into notes, which are shown at the end, each once."""
+    """Converts errors of the plugin to notes, which are shown once each at the end."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -26,16 +26,16 @@ class Guard:
             self.notes.append(text)
 
     def __call__(self, doing: str) -> _Guarded:
-        """Return a context manager that turns an exception into a note, except KeyboardInterrupt and SystemExit.
+        """Return a context manager that converts exceptions to notes, except KeyboardInterrupt and SystemExit.
 
         Args:
-            doing: Name of the action in the block, for the note.
+            doing: Description of the action, for the note.
         """
         return _Guarded(self, doing)
 
 
 class _Guarded:
-    """One guarded block. It is a class, as each report passes through one, and a generator costs four times as much."""
+    """A guarded block. It is a class, because a generator would take four times as long for each report."""
 
     __slots__ = ("_doing", "_guard")
 

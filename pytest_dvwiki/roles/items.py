@@ -1,4 +1,4 @@
-"""The process that runs tests, in a plain run or as an xdist worker: watches the tests and their child processes."""
+"""The role of a process that runs tests, alone or as an xdist worker: it watches tests and their child processes."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class ItemRole:
     This class is long because all its hooks share the running test, the journal and the spool.
 
     Args:
-        context: What the roles of this process share.
-        journals: Journal folders, the best first.
+        context: The objects shared by the roles of this process.
+        journals: Journal folders, in order of preference.
         task_id: Task id of the run.
         process: `main`, or the name of the xdist worker.
     """
@@ -56,7 +56,7 @@ class ItemRole:
         self._spool_failed = False
         self._running: Running | None = None
         self.interrupted: pytest.TestReport | None = None
-        """Report of an interrupted test whose simulation had failures by then; pytest does not report such a test."""
+        """Report of an interrupted test with failures in its simulation; pytest does not report such a test."""
         capture = context.config.getoption("capture", "no")
         self._live = capture != "fd"
 
@@ -75,7 +75,7 @@ class ItemRole:
 
     @property
     def has_journal(self) -> bool:
-        """Return whether anything was written to the journal."""
+        """Return whether the journal has any content."""
         return self._journal is not None
 
     @cached_property
@@ -100,7 +100,7 @@ class ItemRole:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Attach to the report of a module that could not be collected what pytest leaves out."""
+        """Add evidence to the report of a module that could not be collected."""
         report = yield
         call: pytest.CallInfo[object] | None = vars(report).get("call")
         if report.failed and call is not None and call.excinfo is not None:
@@ -146,7 +146,7 @@ class ItemRole:
             self._spool.clear()
 
     def _listen(self) -> Children:
-        """Start watching the children of an attempt."""
+        """Start watching the child processes of an attempt."""
         children = Children(self._begin)
         if "_watch" in vars(self):
             self._watch.next_item()
@@ -155,7 +155,7 @@ class ItemRole:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Generator[None]:
-        """Wrap the setup innermost, so that the descriptors are restored before pytest reads its captured output."""
+        """Wrap the setup innermost, to restore the descriptors before pytest reads its captured output."""
         running = self._running
         if running is not None:
             if running.stdout is None:
@@ -170,7 +170,7 @@ class ItemRole:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None]:
-        """Wrap the call, or the teardown, innermost."""
+        """Wrap the call or the teardown innermost."""
         try:
             self._begin_phase()
             return (yield)
@@ -180,7 +180,7 @@ class ItemRole:
     pytest_runtest_teardown = pytest_runtest_call
 
     def _drop_attempt(self, running: Running) -> None:
-        """Drop what belongs to the previous attempt, except a failure that was not logged."""
+        """Discard the state of the previous attempt, except a failure that was not logged."""
         running.started, running.children = time.time(), self._listen()
         running.sections_before = len(running.sections)
         if self._spool is not None:
@@ -191,10 +191,9 @@ class ItemRole:
             running.open = None
 
     def _begin_phase(self) -> None:
-        """Spool the children's output during a phase of a test; the first child may start within the phase.
+        """Spool the children's output during a phase. The first child may start within the phase.
 
-        This is not a context manager, because its frames would be part of each traceback, and some plugins keep all
-        tracebacks.
+        This is no context manager, because its frames would appear in tracebacks, which some plugins keep.
         """
         if self._spool is not None and self._running is not None and self._running.children.children:
             self._redirect_to_spool(self._running)
@@ -205,7 +204,7 @@ class ItemRole:
                 self._spool.detach()
 
     def _begin(self, child: Child) -> None:
-        """Record a child process before it starts; after the first child, only simulations are worth recording."""
+        """Record a child process before it starts; after the first child, only simulations are recorded."""
         running = self._running
         if running is None:
             return
@@ -236,7 +235,7 @@ class ItemRole:
         )
 
     def _note_setup(self, children: Children, child: Child, *, runs: bool) -> None:
-        """Record what a tool builds or runs, while the files that define it exist."""
+        """Record what a tool builds or runs, while the defining files exist."""
         from pytest_dvwiki.capture.processes.toolcalls import read_call  # noqa: PLC0415  # loaded only for simulations
 
         with self._guard("reading a tool's command line"):
@@ -263,14 +262,14 @@ class ItemRole:
             self._guard.note(f"the output of child processes was not kept: {error}")
 
     def _spooled(self) -> tuple[Path, ...]:
-        """Return the files with the output of the test's children, stdout first; none if nothing was kept."""
+        """Return the files with the output of the test's children, stdout first; empty if none was kept."""
         return () if self._spool is None or self._spool_failed else self._spool.paths
 
     # A debugger needs the terminal
 
     @pytest.hookimpl
     def pytest_enter_pdb(self) -> None:
-        """Restore the descriptors while a person debugs."""
+        """Restore the descriptors during debugging."""
         if self._spool is not None:
             self._spool.detach()
 
@@ -280,7 +279,7 @@ class ItemRole:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Attach the evidence from a test's simulations to each of its reports."""
+        """Attach the evidence from a test's simulations to its reports."""
         report = yield
         running = self._running
         if running is not None and (report.outcome == "failed" or running.children.children or report.sections):
@@ -294,15 +293,15 @@ class ItemRole:
         return report
 
     def pytest_exception_interact(self, call: pytest.CallInfo[None]) -> None:
-        """Keep the outcome of the newest phase that failed; pytest-retry does not report every failed phase."""
+        """Keep the result of the last failed phase, because pytest-retry does not report every one."""
         if self._running is not None:
             self._running.error = call
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write each failure of this process to the journal, except the failures of a test that will be run again.
+        """Write each failure of this process to the journal, unless the test will be run again.
 
-        Called first, so that the report carries the failures to its receiver: the ledger, or xdist's main process.
+        Called first, so that the report carries the failures to the ledger, or to xdist's main process.
         """
         running = self._running
         # The outcome is tested first: most reports end here, and pytest builds a node id at each access.
@@ -330,7 +329,7 @@ class ItemRole:
         """Close the spool and the journal.
 
         Args:
-            remove: Whether to remove the journal, because its content is archived.
+            remove: Remove the journal, because its content is archived.
         """
         if self._spool is not None:
             self._spool.close()

@@ -1,7 +1,8 @@
-"""Collects a session's reports: an outcome for each test, and the failures of each test that failed.
+"""Collect a session's reports: the outcome of each test, and its failures.
 
-A test may report up to three phases, several attempts, subtests, and cocotb tests of its own. The outcomes are settled
-at the end of the session, because a runner of cocotb's own plugin reports after, and sometimes instead of, its tests.
+A test may report up to three phases, several attempts, subtests, and its own cocotb tests. The outcomes are determined
+at the end of the session, because a runner of cocotb's own plugin reports after its tests, and sometimes instead of
+them.
 """
 
 from __future__ import annotations
@@ -29,24 +30,24 @@ if TYPE_CHECKING:
 
 _SUBTESTS = re.compile(r"contains \d+ failed subtests?")
 _RANK: dict[Outcome, int] = {"passed": 0, "skipped": 1, "xfailed": 2, "failed": 3, "error": 4}
-"""Severity of each outcome; of a test's several phases, the worst outcome counts."""
+"""Severity of each outcome. The outcome of a test is the most severe one of its phases."""
 
 
 class _Test(Struct):
-    """The state of one test while its reports arrive; its `Result` is made at the end of the session."""
+    """The state of one test while its reports arrive. Its `Result` is made at the end of the session."""
 
     outcome: Outcome | None = None
     duration_s: float = 0.0
     seed: str | None = None
     attempts: int = 1
     earlier: tuple[Failure, ...] = ()
-    """Failures of this test, or of its tests inside a simulator, in earlier attempts, in order."""
+    """Failures of this test, or of tests inside its simulations, in earlier attempts, in order."""
     noise_errors: int = 0
     failures: tuple[Failure, ...] = ()
     inner: tuple[Result, ...] = ()
     """Results of the cocotb tests in a runner's results file."""
     runner: str | None = None
-    """Node id of the runner of a test that cocotb's own plugin reported."""
+    """Node id of the runner of this test, if cocotb's own plugin reported the test."""
     simulator: Simulator | None = None
     config: str | None = None
     reads: tuple[str, ...] = ()
@@ -58,7 +59,7 @@ class _Test(Struct):
             self.outcome = outcome
 
     def again(self, failures: Iterable[Failure]) -> _Test:
-        """Return the state at the start of another attempt: only the failures so far are carried over."""
+        """Return the state at the start of another attempt, with only the failures so far."""
         return _Test(attempts=self.attempts + 1, earlier=(*self.earlier, *failures))
 
 
@@ -72,11 +73,10 @@ def _key(failure: Failure) -> _Key:
 class Ledger:
     """Collects a session's reports.
 
-    This class is long because it also derives the final outcomes from the states of the tests, which nothing else
-    knows.
+    This class is long because it also determines the final outcomes, which needs the states of all tests.
 
     Args:
-        context: What the roles of this process share.
+        context: The objects shared by the roles of this process.
     """
 
     def __init__(self, context: ProcessContext) -> None:
@@ -84,11 +84,11 @@ class Ledger:
         self._tests: dict[str, _Test] = {}
         self._simulators: dict[Simulator, None] = {}
         self.sources: dict[str, str] = {}
-        """Maps the name of each results file that a simulation wrote to the hash of its last content."""
+        """Maps the name of each results file written by a simulation to the hash of its last content."""
         self._failed_reports: list[tuple[str, str | None, tuple[_Key, ...]]] = []
-        """Node id and phase of each failed report, with its failures."""
+        """Node id, phase and failures of each failed report."""
         self._runners: dict[str, dict[str, None]] = {}
-        """Maps each runner of cocotb's own plugin to the tests that reported through it, in order."""
+        """Maps each runner of cocotb's own plugin to the tests that it ran, in order."""
         self.collected: set[str] = set()
         """Modules that were collected without an error."""
 
@@ -110,7 +110,7 @@ class Ledger:
         return self._add(nodeid, test, report)
 
     def _add(self, nodeid: str, test: _Test, report: pytest.TestReport) -> tuple[Failure, ...]:
-        """Add a report that holds more than a pass; the modules that read it are loaded at first use."""
+        """Add a report that is more than a pass; the modules for it are loaded at first use."""
         from pytest_dvwiki.roles.reports import attached  # noqa: PLC0415
 
         evidence = attached(report)
@@ -158,7 +158,7 @@ class Ledger:
         )
 
     def unfinished(self, nodeid: str) -> UnfinishedTest | None:
-        """Return the state of a test that is inside a simulator; None for any other test."""
+        """Return the state of a test that is running inside a simulator; None for any other test."""
         return self._tests[nodeid].unfinished
 
     def _outcome(self, report: pytest.TestReport, test: _Test, evidence: Evidence | None) -> tuple[Failure, ...]:
@@ -190,7 +190,7 @@ class Ledger:
         return failures
 
     def _failures_of(self, report: pytest.TestReport, test: _Test, evidence: Evidence | None) -> tuple[Failure, ...]:
-        """Return the failures of an attempt: those that its report carries, else one made from the report."""
+        """Return the failures of an attempt: those attached to its report, or else one made from the report."""
         if evidence is not None and evidence.failures:
             failures = evidence.failures
         else:
@@ -228,7 +228,7 @@ class Ledger:
         return len(self._failed_reports)
 
     def unsettled(self) -> list[str]:
-        """Return the tests that have a failed report with a failure missing from the session's settled failures."""
+        """Return the tests with a failed report whose failure is not among the final ones of the session."""
         failures = self.settle()[0]
         settled, failing = set(map(_key, failures)), {failure.nodeid for failure in failures}
         return [
@@ -242,7 +242,7 @@ class Ledger:
 
     @property
     def simulators(self) -> tuple[Simulator, ...]:
-        """Return the session's simulators by name; drop one without a version if some report gives its version."""
+        """Return the session's simulators by name, without a version only if no report gives one."""
         versioned = {simulator.name for simulator in self._simulators if simulator.version is not None}
         known = (each for each in self._simulators if each.version is not None or each.name not in versioned)
         return tuple(sorted(known, key=lambda simulator: (simulator.name, simulator.version or "")))
@@ -252,7 +252,7 @@ class Ledger:
         return stored_results([result for result in self.settle()[1] if result.noise_errors])
 
     def hidden(self) -> tuple[Result, ...]:
-        """Return cocotb tests that failed inside passing tests, which ignore the results or expect a failure."""
+        """Return cocotb tests that failed inside passing tests, which ignore their results or expect a failure."""
         return stored_results([result for test in self._tests.values() for result in self._hidden(test)])
 
     @staticmethod
@@ -261,7 +261,7 @@ class Ledger:
         return [result for result in test.inner if passed and result.outcome in {"failed", "error"}]
 
     def settle(self) -> tuple[tuple[Failure, ...], tuple[Result, ...]]:
-        """Return the session's failures and the outcome of each of its tests, in the order of reporting."""
+        """Return the session's failures and the outcome of each test, in the order of the reports."""
         failures: list[Failure] = []
         results: list[Result] = []
         for nodeid, test in self._tests.items():
@@ -274,7 +274,7 @@ class Ledger:
         return tuple(failures), tuple(results)
 
     def _with_own_command(self, runner: str | None, failures: Iterable[Failure]) -> Iterator[Failure]:
-        """Yield the failures; the command of a native-runner test is narrowed to that test if it can run alone."""
+        """Yield the failures, with commands that run only the failing test of a native runner, where possible."""
         for failure in failures:
             if runner is None or failure.command is None or not failure.nodeid.startswith(f"{runner}::"):
                 yield failure
@@ -293,20 +293,20 @@ class Ledger:
             yield replace(failure, command=command)
 
     def _chosen(self, nodeid: str, runner: str, *, is_hang: bool) -> str | None:
-        """Return the test if it can be rerun without the earlier tests of its simulation, else None."""
+        """Return the test if it can be rerun without the earlier tests of its simulation; otherwise None."""
         before = map(self._tests.__getitem__, takewhile(lambda other: other != nodeid, self._runners[runner]))
         belong = any(test.failures or (is_hang and test.outcome != "skipped") for test in before)
         return None if belong else nodeid
 
     @property
     def _native_names(self) -> frozenset[str]:
-        """Return the names of the runners of cocotb's own plugin and of the tests in them."""
+        """Return the names of the runners of cocotb's own plugin and of their tests."""
         return frozenset(
             name.rpartition("::")[2] for runner, tests in self._runners.items() for name in (runner, *tests)
         )
 
     def _with_simulator(self, test: _Test) -> Iterator[Failure]:
-        """Yield the failures of a test; a test reported from inside a simulator gets the simulator from its runner."""
+        """Yield the failures of a test. If it ran inside a simulator, they get the simulator of its runner."""
         runner = self._runner_of(test)
         # A module that could not be collected fails the runner that would have run its tests, too.
         collected = [failure for failure in test.failures if failure.phase == "collect"]
@@ -322,7 +322,7 @@ class Ledger:
                 yield failure
 
     def _runner_of(self, test: _Test) -> _Test | None:
-        """Return the runner of a test that cocotb's own plugin reported; None for any other test."""
+        """Return the runner of a test reported by cocotb's own plugin; None for any other test."""
         return self._tests.get(test.runner) if test.runner is not None else None
 
     def _results(self, nodeid: str, test: _Test) -> Iterator[Result]:
@@ -360,7 +360,7 @@ class Ledger:
         )
 
     def _runner_failures(self, runner: _Test, tests: Iterable[str]) -> Iterator[Failure]:
-        """Yield a runner's own failures: those that its tests do not report, or one for a test that never ended."""
+        """Yield a runner's own failures: those not reported by its tests, or one for a test that never ended."""
         if not runner.failures:
             return
         running = self._unfinished_of(tests)

@@ -1,4 +1,4 @@
-"""The process that a person started: it alone archives and prints the summary."""
+"""The role of the process that the user started: it archives the session and prints the summary."""
 
 from __future__ import annotations
 
@@ -31,19 +31,18 @@ if TYPE_CHECKING:
     from pytest_dvwiki.upkeep.routine import SessionCheck
 
 _OF_PLUGINS = ("xmlpath", "htmlpath", "allure_report_dir")
-"""Options that make pytest or another plugin write a file with an entry for each test."""
+"""Options for a report file with an entry for each test."""
 
 
 class MainRole:
     """Collects all reports of a session and archives them at its end.
 
-    This class is long because all hooks of the main process are here; each passes its arguments to the part that does
-    the work.
+    This class is long because all hooks of the main process are here; each only calls the responsible part.
 
     Args:
-        context: What the roles of this process share.
-        journals: Journal folders, the best first.
-        items: The role that watches the tests of this process; with xdist, this process runs no tests.
+        context: The objects shared by the roles of this process.
+        journals: Journal folders, in order of preference.
+        items: The role that watches the tests of this process; with xdist, there are none.
         task_id: Task id of the run.
     """
 
@@ -89,7 +88,7 @@ class MainRole:
     # The beginning
 
     def pytest_sessionstart(self) -> None:
-        """Check the wiki if there is one; problems that remain at the end of the session are reported."""
+        """Check the wiki if there is one. Problems that still exist at the end of the session are reported."""
         if self._config.inipath is None and not self._config.getoption("rootdir", None):
             self._tell_of_memory_above()
         if not (self._settings.layout.wiki / "index.md").exists():
@@ -100,7 +99,7 @@ class MainRole:
             self._check = check_session(self._settings)
 
     def _tell_of_memory_above(self) -> None:
-        """Warn that pytest's root is below the folder with the project's `.agent`, so that this run ignores it."""
+        """Warn that the project's `.agent` folder is ignored, because pytest's root is below it."""
         from pytest_dvwiki.wiki.root import memory_above  # noqa: PLC0415  # only where no file names the root
 
         settings = self._settings
@@ -108,14 +107,14 @@ class MainRole:
         if above is not None:
             way = os.path.relpath(above, self._config.invocation_params.dir)
             self._guard.note(
-                f"nothing in {Path(way, '.agent')} was used, since pytest took a folder below {way} as its root:"
+                f"{Path(way, '.agent')} was ignored, because pytest's root is a folder below {way};"
                 f" run pytest with --rootdir={way}"
             )
 
     # Reports
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add every report, from this process, xdist's workers or cocotb's simulators, or about a crashed worker."""
+        """Add every report: from this process, xdist workers or cocotb's simulators, or about a crashed worker."""
         with self._taking:
             failures = self._ledger.add(report)
             if failures and not self._is_journaled_elsewhere(report):
@@ -126,7 +125,7 @@ class MainRole:
                 self._outputs.name(report, failures)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Record a module that could not be collected as a failure, and any other module as collected."""
+        """Record whether a module could be collected."""
         if report.failed:
             with self._taking:
                 self._to_journal(self._ledger.add_collection(report))
@@ -135,7 +134,7 @@ class MainRole:
 
     @staticmethod
     def _is_journaled_elsewhere(report: pytest.TestReport) -> bool:
-        """Return whether an xdist worker, or this process's item role, has journaled the failure."""
+        """Return whether an xdist worker, or the item role of this process, has written the failure to its journal."""
         return not hasattr(report, "runner_nodeid") and report.when in {"setup", "call", "teardown"}
 
     def _to_journal(self, failures: Sequence[Failure]) -> None:
@@ -144,7 +143,7 @@ class MainRole:
                 self._items.journal.failure(failure)
 
     def _to_journal_unfinished(self, report: pytest.TestReport) -> None:
-        """Record which test is inside a simulator, in case this process is killed."""
+        """Record which test is running inside a simulator, in case this process is killed."""
         unfinished = self._ledger.unfinished(report.nodeid)
         with suppress(OSError):
             if unfinished is not None:
@@ -156,7 +155,7 @@ class MainRole:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: object) -> None:
-        """Send a worker the task id and the command line; the lock on the main journal shows that the run is alive."""
+        """Send task id and command line to a worker. The main journal's lock shows that the run is alive."""
         with suppress(OSError):
             self._items.journal  # noqa: B018  # opened for its lock
         workerinput: dict[str, object] = node.workerinput  # type: ignore[attr-defined]
@@ -172,7 +171,7 @@ class MainRole:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Archive the session; called last, as cocotb's plugin still delivers reports in its own hook of this name."""
+        """Archive the session. Called last, because cocotb's plugin delivers reports in its own hook of this name."""
         self._archive_once(session)
         if self._settings.commit and self._settings.layout.agent.is_dir():
             with self._guard("committing"):
@@ -191,7 +190,7 @@ class MainRole:
                     self._guard.note(found)
 
     def _archive_once(self, session: pytest.Session) -> Archived | None:
-        """Archive the session, unless an output has already asked for it."""
+        """Archive the session, unless an output already did."""
         if not self._is_finished:
             self._is_finished = True
             with self._guard("archiving"):
@@ -227,7 +226,7 @@ class MainRole:
 
     @property
     def _words(self) -> tuple[str, ...]:
-        """Return the words of this session's command line, without `addopts`, which applies to all sessions."""
+        """Return the arguments of this session without `addopts`, which apply to all sessions."""
         return *self._config.invocation_params.args, *os.environ.get("PYTEST_ADDOPTS", "").split()
 
     def _commit(self) -> None:
@@ -250,7 +249,7 @@ class MainRole:
         return Archivist(self._context, task_id=self._task_id)
 
     def _read_coverage(self, *, is_complete: bool) -> SessionBins | None:
-        """Return the bins from the coverage reports of the tests; None if there are none."""
+        """Return the bins from the tests' coverage reports; None if there are none."""
         if self._coverage is not None:
             with self._guard("reading coverage reports"):
                 # A named run is a regression of its own, whichever tests it selects.
@@ -261,7 +260,7 @@ class MainRole:
     # The summary
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print which failures are known and which are new; nothing if there is nothing to report."""
+        """Print the known and the new failures; nothing if there is nothing to report."""
         with self._guard("showing the summary"):
             self._show(terminalreporter)
 

@@ -1,7 +1,7 @@
-"""Outputs of a session for other tools, rendered by the modules of `report/` from the statements about the causes.
+"""Outputs of a session for other tools, rendered by the modules of `report/`.
 
-pytest-html, JUnit XML and Allure show tests before the run is archived. A failed test gets its label and fingerprint
-when its report is made; what only the whole run shows is added at the end of the run.
+pytest-html, JUnit XML and Allure show tests before the run is archived. So a failed test gets its label and fingerprint
+with its report; facts that need the whole run are added at the end.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Outputs:
     """Writes the outputs of the main process.
 
     Args:
-        context: What the roles of this process share.
-        finish: Archives the session, if that has not happened yet, and returns the result.
-        shows_tests: Whether pytest or another plugin writes a file with an entry for each test.
-        is_github: Whether GitHub Actions reads the output.
+        context: The objects shared by the roles of this process.
+        finish: Archives the session, if not yet done, and returns the result.
+        shows_tests: Whether pytest or another plugin writes a report file with an entry for each test.
+        is_github: Whether this is a GitHub Actions job.
     """
 
     def __init__(
@@ -58,14 +58,14 @@ class Outputs:
         self._named: dict[str, dict[str, str]] = {}
         """Maps each test to the labels in its reports, by fingerprint."""
         self._tests: dict[str, set[str]] = {}
-        """Maps each fingerprint in the reports to the tests that have it."""
+        """Maps each fingerprint in the reports to its tests."""
         self._shows_tests = shows_tests
         self._github = is_github
 
     # Reports
 
     def name(self, report: pytest.TestReport, failures: Sequence[Failure]) -> None:
-        """Add the labels of a test's failures to this report and its later ones, as JUnit reads the last report."""
+        """Add the labels of a test's failures to this report and later ones, because JUnit XML uses the last report."""
         if not self._shows_tests or not (failures or report.nodeid in self._named):
             return
         if report.when == "setup":
@@ -93,16 +93,16 @@ class Outputs:
 
     @cached_property
     def _folder(self) -> str:
-        """Return the folder of the project in its repository, with `/` at its end; empty for the top."""
+        """Return the project's folder in its repository, with a trailing `/`; empty for the top."""
         root = self._settings.layout.root
         inside = root.relative_to(workspace(root)[0]).as_posix()
         return "" if inside == "." else f"{inside}/"
 
     def _causes_of(self, fingerprint: str) -> Sequence[Brief]:
-        """Return the archived causes of the tests whose reports have a fingerprint.
+        """Return the archived causes of the tests with a fingerprint in their reports.
 
-        The report of a runner of cocotb's own plugin may have a fingerprint of its own, which the failures of its tests
-        later replace.
+        The report of a runner of cocotb's own plugin may have a fingerprint that is later replaced by those of its
+        tests.
         """
         exact = [brief for brief in self._briefs if brief.fingerprint == fingerprint]
         tests = self._tests.get(fingerprint, set())
@@ -114,7 +114,7 @@ class Outputs:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
-        """Put the causes above the table of tests; pytest-html writes its file before the session is archived."""
+        """Add the causes above the table of tests; pytest-html writes its file before the session is archived."""
         with self._guard("writing the causes for pytest-html"):
             from pytest_dvwiki.report import html  # noqa: PLC0415
 
@@ -132,11 +132,11 @@ class Outputs:
             prefix.append(html.summary(self._briefs, anchors, link))
 
     def write(self, archived: Archived | None, started: float) -> None:
-        """Write the files, after the session is archived.
+        """Write the files after the session is archived.
 
         Args:
             archived: The result; None if nothing was archived.
-            started: When the session began, in seconds since the epoch.
+            started: Start of the session, in seconds since the epoch.
         """
         self._archived = archived
         root = self._settings.layout.root
@@ -180,7 +180,7 @@ class Outputs:
                 disk.replace(path, complete.encode())
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the annotations; GitHub reads them from the output."""
+        """Print the annotations, which GitHub reads from the output."""
         if self._github:
             with self._guard("annotating the causes"):
                 from pytest_dvwiki.report import github  # noqa: PLC0415
@@ -197,7 +197,7 @@ class AllureLabels:
         self._naming = context.guard("labelling a test for Allure")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Label the test while its result is open; in xdist's main process no result is open."""
+        """Label the test while its result is open. In xdist's main process no result is open."""
         if report.outcome != "failed":
             return
         with self._naming:
@@ -214,7 +214,7 @@ class AllureLabels:
 
 
 def named(failure: Failure, services: Services) -> tuple[str, str]:
-    """Return the label and the fingerprint of a failure that is not archived yet."""
+    """Return label and fingerprint of a failure that is not archived yet."""
     from pytest_dvwiki.pipeline import with_ip_type  # noqa: PLC0415  # a session without failures needs none
 
     verdict = services.classifier.classify(with_ip_type(failure, services.settings), keep=True)
@@ -222,13 +222,13 @@ def named(failure: Failure, services: Services) -> tuple[str, str]:
 
 
 def path_of(config: pytest.Config, option: str) -> Path | None:
-    """Return the file that an option of pytest or a plugin names; None if the option is not given."""
+    """Return the file given by an option of pytest or a plugin; None if the option is not set."""
     given = config.getoption(option, None)
     return Path(os.path.expanduser(os.path.expandvars(given))).absolute() if given else None  # noqa: PTH111  # as pytest does
 
 
 def _link(label: str, fingerprint: str) -> dict[str, Any]:
-    """Return the link of a failed test to its cause, as pytest-html stores one."""
+    """Return the link from a failed test to its cause, in pytest-html's format."""
     from pytest_dvwiki.report.html import anchor  # noqa: PLC0415
 
     about = {"name": escape(label), "format_type": "url", "content": f"#{anchor(fingerprint)}"}

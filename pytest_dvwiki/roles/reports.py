@@ -1,7 +1,7 @@
-"""Failures made from pytest's reports, and the evidence that reports carry.
+"""Make failures from pytest's reports, and attach evidence to reports.
 
-Evidence is an attribute of the report. pytest's own serialisation brings it from an xdist worker, and cocotb's from a
-simulator, both as plain values. It is never a user property, because user properties appear in every JUnit file.
+Evidence is an attribute of the report, converted to plain values when pytest sends the report from an xdist worker, or
+cocotb from a simulator. It is not a user property, because these appear in every JUnit file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Command, Interest, Phase, Source
 
 _TEXT_LIMIT = 1 << 18
-"""Maximum number of characters that are kept of a text from pytest."""
+"""Maximum number of characters kept of a string from pytest."""
 _LONGEST_WORD = 4096
 _FIRST_WORD = re.compile(r"\A\S{1,4096}")
 _KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}-----|Private-MAC: \S*")
@@ -44,7 +44,7 @@ _CAUSE = "\nThe above exception was the direct cause of the following exception:
 _CONTEXT = "\nDuring handling of the above exception, another exception occurred:\n"
 _TIMEOUT = "SimTimeoutError"
 _PHASES = frozenset({"setup", "call", "teardown"})
-_CRASHED = "the xdist worker that ran the test crashed, and nothing says why"
+_CRASHED = "the xdist worker that ran the test crashed for an unknown reason"
 
 
 class Evidence(Struct, frozen=True):
@@ -52,7 +52,7 @@ class Evidence(Struct, frozen=True):
 
     failures: tuple[Failure, ...] = ()
     results: tuple[Result, ...] = ()
-    """Results of cocotb tests inside the item; they replace the item's own in the totals."""
+    """Results of cocotb tests inside the item, counted instead of the item's own."""
     simulator: Simulator | None = None
     config: str | None = None
     """The build configuration as 12 hex digits."""
@@ -61,36 +61,36 @@ class Evidence(Struct, frozen=True):
     excerpts: tuple[Excerpt, ...] = ()
     """More excerpts for the report's own failure."""
     first_line: int | None = None
-    """For a test of cocotb's own plugin: the line of the simulator's output at which it began."""
+    """Line number in the simulator's output where a test of cocotb's own plugin started."""
     noise_errors: int = 0
     native_runner: bool = False
     """Whether the item is a runner of cocotb's own plugin."""
     frame: Frame | None = None
-    """The innermost frame of the report's exception that is in the user's code."""
+    """The innermost frame of the exception in the user's code."""
     text: str = ""
-    """Text of the report's exception, as `text_of` returns it."""
+    """The exception as returned by `text_of`."""
     refused: str = ""
-    """The first error line, if only strict logs made the report a failure; it takes the place of the exception."""
+    """The first error line, if the test only failed because of strict logs; it replaces the exception."""
     sections_before: int = 0
-    """Number of the report's sections that belong to earlier attempts."""
+    """Number of the report's sections from earlier attempts."""
     earlier: tuple[Failure, ...] = ()
-    """Failures of earlier attempts that no report mentioned."""
+    """Failures of earlier attempts that were in no report."""
     sources: tuple[tuple[str, str], ...] = ()
-    """Results files that the item's simulations wrote: displayed name, and hash of the content."""
+    """Displayed name and content hash of the results files written by the item's simulations."""
 
 
 NO_EVIDENCE = Evidence()
 _recent: deque[tuple[pytest.TestReport | pytest.CollectReport, Evidence]] = deque(maxlen=4)
-"""The last reports from other processes with their evidence, so that the evidence is converted only once."""
+"""The last reports received from other processes, with their evidence, to convert it only once."""
 
 
 def attach(report: pytest.TestReport | pytest.CollectReport, evidence: Evidence) -> None:
-    """Attach evidence to a report that stays in this process, or that pytest serialises."""
+    """Attach evidence to a report, for this process or to be serialised by pytest."""
     setattr(report, EVIDENCE, evidence)
 
 
 def attached(report: pytest.TestReport | pytest.CollectReport) -> Evidence | None:
-    """Return the evidence that a report carries; None if there is none."""
+    """Return the evidence attached to a report; None if there is none."""
     plain: Evidence | Mapping[str, Any] | None = getattr(report, EVIDENCE, None)
     if plain is None or isinstance(plain, Evidence):
         return plain
@@ -105,7 +105,7 @@ def attached(report: pytest.TestReport | pytest.CollectReport) -> Evidence | Non
 
 
 def with_excerpts(evidence: Evidence, excerpts: Sequence[Excerpt]) -> Evidence:
-    """Add excerpts to all failures in the evidence or, if it has none, to the report's own failure."""
+    """Add excerpts to all failures in the evidence or, if there are none, to the report's own failure."""
     if not excerpts:
         return evidence
     bounded = tuple(replace(excerpt, lines=_bounded(excerpt.lines)) for excerpt in excerpts)
@@ -117,7 +117,7 @@ def with_excerpts(evidence: Evidence, excerpts: Sequence[Excerpt]) -> Evidence:
 
 
 def masked(evidence: Evidence, masks: Masks) -> Evidence:
-    """Return evidence with the masks of plugins applied to all its texts."""
+    """Apply the masks of plugins to all texts in the evidence."""
     if not masks:
         return evidence
     return replace(
@@ -131,15 +131,15 @@ def masked(evidence: Evidence, masks: Masks) -> Evidence:
 
 
 def _bounded(lines: Sequence[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
-    """Return lines from a hook, redacted, and cut to the maximum number and length of lines."""
+    """Return lines from a hook, redacted and limited in number and length."""
     return tuple((number, redact(line[:_LINE_LIMIT])) for number, line in lines[:_LINES_LIMIT])
 
 
 def shortened(text: str) -> str:
-    """Return a text, or the two ends of a very long text: an assertion may print a whole memory.
+    """Return a string, reduced to its two ends if it is very long: an assertion may print a whole memory.
 
-    The text is cut at spaces, and the second part begins after any private key that the cut may have hit, so that no
-    unrecognisable part of a secret is left.
+    It is cut at spaces. The second part starts after any private key that the cut may have split, so that no part of a
+    secret remains that cannot be recognised.
     """
     if len(text) <= _TEXT_LIMIT:
         return text
@@ -158,11 +158,11 @@ def failure_of(
     call: Call,
     evidence: Evidence | None = None,
 ) -> Failure:
-    """Make the failure of a test, fixture, module or crashed worker from a report whose evidence has no failure.
+    """Make a failure from the report of a test, fixture, module or crashed worker, if its evidence has none.
 
     Args:
         report: The failed report.
-        interest: Decides which lines of a long text to keep.
+        interest: Selects the lines to keep of a long log.
         call: Command line of the session.
         evidence: The evidence attached to the report.
     """
@@ -198,7 +198,7 @@ def failure_of(
 
 
 def _place_of_limit(report: pytest.TestReport | pytest.CollectReport, message: str) -> Frame | None:
-    """Return where a cocotb test begins if its timeout ended it, because no line of it raised the error; else None."""
+    """Return the start of a cocotb test that ended by its timeout, because no line raised the error; otherwise None."""
     location = report.location
     if _exception_name(message) != _TIMEOUT or location is None:
         return None
@@ -227,7 +227,7 @@ def _refused(report: pytest.TestReport | pytest.CollectReport, evidence: Evidenc
 def text_of(
     excinfo: pytest.ExceptionInfo[BaseException], frame: Frame | None, report: pytest.TestReport | None = None
 ) -> str:
-    """Return the text of a failure, the same for every `--tb`: its place, then the exception, preceded by its causes.
+    """Return the text of a failure, independent of `--tb`: its location, then the chain of exceptions.
 
     Args:
         excinfo: The exception.
@@ -258,7 +258,7 @@ def _exception_text(error: BaseException) -> str:
 
 
 def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame | None:
-    """Return the innermost frame of an exception in the user's own code, whichever traceback pytest shows."""
+    """Return the innermost frame of an exception in the user's code, whatever pytest shows of the traceback."""
     from pytest_dvwiki.logtext.frames import is_library  # noqa: PLC0415  # loaded only for failures
 
     # pytest's own traceback entries cost ten times as much, and most of them are pytest's frames.
@@ -276,7 +276,7 @@ def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame 
 
 
 def files_in(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> tuple[str, ...]:
-    """Return the project's files in an exception's traceback, and what they import, as `Failure.reads` has them."""
+    """Return the project's files in an exception's traceback and their imports, as in `Failure.reads`."""
     from pytest_dvwiki.capture.simulations.builds import Setup  # noqa: PLC0415  # loaded only for failures
     from pytest_dvwiki.capture.simulations.reads import files_read  # noqa: PLC0415
 
@@ -293,11 +293,11 @@ def files_in(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> tuple[
 
 @functools.lru_cache(maxsize=256)
 def _shown(frame: Frame, source: str, root: Path) -> Frame:
-    """Return a frame as it is recorded; cached, because most failures of a run are raised at a few places.
+    """Return a frame as recorded; cached, because most failures of a run are raised at a few lines.
 
     Args:
         frame: The frame with the absolute path of its file.
-        source: The source line, as it is now.
+        source: The current source line.
         root: Root of the project.
     """
     from pytest_dvwiki.logtext.user_frames import shown_path  # noqa: PLC0415  # loaded only for failures
@@ -308,11 +308,11 @@ def _shown(frame: Frame, source: str, root: Path) -> Frame:
 
 @functools.lru_cache(maxsize=256)
 def _innermost(frames: tuple[tuple[str, int, str], ...], folder: str) -> Frame | None:  # noqa: ARG001  # for the cache
-    """Return the innermost frame in the user's code; cached, because most failures of a run are raised at a few places.
+    """Return the innermost frame in the user's code; cached, because most failures of a run are raised at a few lines.
 
     Args:
-        frames: File, line and function of each frame, the innermost last.
-        folder: The working folder, to which the files can be relative.
+        frames: File, line and function of each frame, innermost last.
+        folder: The working folder, for relative files.
     """
     from pytest_dvwiki.logtext.frames import user_frame  # noqa: PLC0415  # loaded only for failures
 
@@ -323,7 +323,7 @@ def _innermost(frames: tuple[tuple[str, int, str], ...], folder: str) -> Frame |
 
 
 def _absolute(file: str) -> str:
-    """Return the absolute path of a code object's file; a name that is not a file, such as a template's, stays."""
+    """Return the absolute path of a code object's file; a name that is no file, such as a template's, is unchanged."""
     path = os.path.abspath(file)  # noqa: PTH100  # pathlib does not resolve `..`, and takes ten times as long
     return path if os.path.exists(path) else file  # noqa: PTH110  # as above
 
@@ -351,7 +351,7 @@ def _exception_name(message: str) -> str | None:
 def _sections(
     report: pytest.TestReport | pytest.CollectReport, interest: Interest | None, before: int
 ) -> Iterable[Excerpt]:
-    """Yield the output that pytest captured; a report also holds the sections of the earlier phases."""
+    """Yield the output captured by pytest in this attempt, including its earlier phases."""
     for header, content in report.sections[before:]:
         if header.startswith("Captured "):
             stream = header.split()[1]
@@ -360,7 +360,7 @@ def _sections(
 
 
 def kept(text: LogText, interest: Interest | None) -> Excerpt:
-    """Return the excerpt of a text."""
+    """Return the excerpt of a log."""
     from pytest_dvwiki.logtext.excerpts import excerpt  # noqa: PLC0415  # loaded only for failures
     from pytest_dvwiki.logtext.logs import LogStream  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""The running test, its state so far, and what its reports carry."""
+"""The state of the running test, including data for its reports."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 EVIDENCE = "dvwiki"
 """The attribute of a report that carries evidence."""
 OUTCOMES = frozenset({"passed", "failed", "skipped"})
-"""Outcomes of pytest itself; any other one, such as `rerun` or `retried`, means that a plugin runs the test again."""
+"""pytest's own outcomes. Any other one, such as `rerun` or `retried`, means that a plugin repeats the test."""
 MORE_THAN_PASSED = frozenset({EVIDENCE, "runner_nodeid", "wasxfail"})
-"""A passed report with one of these attributes has to be examined; cocotb's plugin and pytest set some of them."""
+"""Attributes that cocotb's plugin and pytest may set; a passed report with one of them has to be examined."""
 _CAPTURING = frozenset({"capfd", "capfdbinary"})
-"""Fixtures that let a test read the output of its children; that output must not be redirected."""
+"""Fixtures that let a test read its children's output, which then must not be redirected."""
 
 
 class Running(Struct):
-    """A test while it runs."""
+    """A running test."""
 
     item: pytest.Item
     started: float
@@ -32,21 +32,21 @@ class Running(Struct):
     children: Children
     began: bool = False
     stdout: Place | None = None
-    """Target of file descriptor 1 when the test began; a different target later means that somebody redirected it."""
+    """Target of file descriptor 1 at the start of the test; a different one later means that it was redirected."""
     sections_before: int = 0
-    """Number of sections of earlier attempts; the reports of this attempt begin with these sections."""
+    """Number of sections of earlier attempts, which come first in the reports of this attempt."""
     open: pytest.TestReport | None = None
-    """Failed report of this attempt that was not logged: the plugin `flaky` logs no attempt but the last."""
+    """Failed report of this attempt that was not logged, because the plugin `flaky` only logs the last attempt."""
     earlier: tuple[Failure, ...] = ()
     """Failures of earlier attempts that were not logged."""
     retried: pytest.TestReport | None = None
     """Report of the first attempt, which pytest-retry reuses for the last attempt."""
     error: pytest.CallInfo[None] | None = None
-    """Outcome of the newest phase that failed."""
+    """Result of the last failed phase."""
 
     @property
     def sections(self) -> list[tuple[str, str, str]]:
-        """Return the output that pytest captured so far: phase, stream and text."""
+        """Return the output captured so far: phase, stream and text."""
         return self.item._report_sections  # noqa: SLF001  # only reports of later phases have them
 
     @property

@@ -1,4 +1,4 @@
-"""Turns a test's child processes and output into the evidence that its report carries."""
+"""Convert a test's child processes and output to evidence for its report."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 class Observed(Struct, frozen=True):
-    """The facts about a test, as seen by the process that ran it."""
+    """The facts about a test, observed by the process that ran it."""
 
     nodeid: str
     started: float
     children: Children
     streams: tuple[LogText, ...]
     native: bool
-    """Whether the cocotb tests inside the test have reports of their own, as with cocotb's own pytest plugin."""
+    """Whether the cocotb tests inside the test have their own reports, as with cocotb's own pytest plugin."""
     call: Call
     """Command line of the session."""
     error: str = ""
@@ -109,7 +109,7 @@ def evidence_of(
 
 
 def _with_makefiles(call: Call, children: Iterable[Child]) -> Call:
-    """Return a call, with the environment variables used by the Makefiles that the test ran."""
+    """Add the environment variables used by the test's Makefiles to a call."""
     variables: dict[str, str] = {}
     for child in children:
         if tools.is_make(child):
@@ -124,7 +124,7 @@ def _with_makefiles(call: Call, children: Iterable[Child]) -> Call:
 def _sources(
     seen: Observed, simulations: Iterable[Child], root: Path, *, failed: bool, ignored: Collection[Path | None]
 ) -> Iterator[tuple[str, str]]:
-    """Yield path and hash of the files that tell a later ingest that these simulations are archived already.
+    """Yield path and hash of the files by which a later ingest recognises that these simulations are archived.
 
     These are the results files, and the logs if the test failed or there are no results files. Other logs are left out,
     because there can be many.
@@ -168,7 +168,7 @@ def _is_or_ran_a_simulation(child: Child, seen: Observed) -> bool:
 
 
 def _with_distinct_names(outcomes: Iterable[SimulationOutcome]) -> Iterator[SimulationOutcome]:
-    """Yield the outcomes of an item's simulations; tests that ran in several of them are numbered."""
+    """Yield the outcomes of an item's simulations. Tests that ran in several simulations are numbered."""
     taken: set[str] = set()
     for outcome in outcomes:
         failures = (*outcome.failures, *outcome.refused)
@@ -222,7 +222,7 @@ def _simulation(
 
 
 def _log_files(seen: Observed) -> Iterable[LogText]:
-    """Yield the files that the test opened for its children's output, as a runner's `log_file=` does."""
+    """Yield the files opened by the test for its children's output, such as a runner's `log_file=`."""
     for path in seen.children.opened:
         try:
             status = path.stat()

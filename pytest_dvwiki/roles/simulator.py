@@ -1,8 +1,8 @@
-"""The pytest inside a simulator, started by cocotb's own plugin: adds the test's part of the output to each report.
+"""The role of the pytest inside a simulator, started by cocotb's own plugin: it adds the test's output to each report.
 
-Its standard output is the simulator's, so a test's part of it holds the output of the HDL and of the testbench's
-loggers, including pyuvm's (which do not propagate, so that no logging handler sees them). The file behind the
-descriptor is read when the report is made: later it is unknown which test printed what.
+Standard output is the simulator's, so it includes the output of the HDL and of the testbench's loggers. That also
+covers pyuvm's, which do not propagate to logging handlers. The file is read when each report is made, because later it
+is unknown which test printed what.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _CHUNK = 1 << 20
 
 
 class _Output:
-    """The file behind a descriptor; each read continues where the last one ended.
+    """The simulator's output, read from the file behind a descriptor. `rest` returns what follows the last `skip`.
 
-    If something else is behind the descriptor, such as a terminal or a pipe, there is nothing to read.
+    A terminal or a pipe cannot be read back, so there is no output.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -45,7 +45,7 @@ class _Output:
         self.lines = 0
 
     def skip(self) -> int:
-        """Skip the output so far; return the line at which the next output starts, from 1."""
+        """Skip the output so far; return the line number of the next output, from 1."""
         end = self._size()
         with suppress(OSError), self._path.open("rb") as file:
             file.seek(self._offset)
@@ -70,10 +70,10 @@ class _Output:
 
 
 class SimulatorRole:
-    """Attaches a cocotb test's part of the simulator's output to each report of the test.
+    """Attaches a cocotb test's output to each of its reports.
 
     Args:
-        context: What the roles of this process share.
+        context: The objects shared by the roles of this process.
     """
 
     def __init__(self, context: ProcessContext) -> None:
@@ -85,7 +85,7 @@ class SimulatorRole:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Attach the output; cocotb's plugin reports the start and the end of a call, and logs the second report."""
+        """Attach the output. cocotb's plugin reports start and end of a call, and logs the second report."""
         report = yield
         with self._context.guard("reading the output of a test"):
             self._attach(item, call, report)
@@ -128,7 +128,7 @@ class SimulatorRole:
 
 
 def _expectation(item: pytest.Item, call: pytest.CallInfo[None]) -> tuple[Excerpt, ...]:
-    """Return a line about an exception of an unexpected type, which the report omits; empty if there is none."""
+    """Return a line about an exception of an unexpected type, because the report omits it; otherwise empty."""
     marker = item.get_closest_marker("xfail") if call.when == "call" else None
     expected = marker.kwargs.get("raises") if marker is not None else None
     types = tuple(kind for kind in (expected if isinstance(expected, tuple) else (expected,)) if isinstance(kind, type))

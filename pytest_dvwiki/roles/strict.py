@@ -1,7 +1,7 @@
-"""Strict logs: a test that passed fails after all if its log has error lines.
+"""Strict logs: a passing test fails if its log has error lines.
 
-The report is changed where it is made, before any other part of pytest sees it: totals, exit status, `--maxfail`, JUnit
-and xdist then treat the test as failed.
+The report is changed before any other part of pytest sees it, so that totals, exit status, `--maxfail`, JUnit and xdist
+treat the test as failed.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ To accept it for a while, add a waiver to .agent/waivers.yaml that matches by me
 
 
 def applies_to(report: pytest.TestReport) -> bool:
-    """Return whether a report belongs to a test that ran and was not expected to fail."""
+    """Return whether a report is for a test that ran and was not expected to fail."""
     return report.when == "call" and not report.skipped and not hasattr(report, "wasxfail")
 
 
 def refuse(report: pytest.TestReport, failures: Sequence[Failure]) -> None:
-    """List in a report the tests that passed with error lines, and turn a passed report into a failed one."""
+    """Add the tests that passed with error lines to a report, and change it to failed."""
     explanations = [_explanation(failure, report.nodeid) for failure in failures]
     _fail(report, "\n".join([*explanations, "", _ADVICE]))
 
 
 def refuse_lines(report: pytest.TestReport, errors: ErrorLines, evidence: Evidence) -> Evidence:
-    """Turn a passed report into a failed one because of error lines in the output of its test.
+    """Change a passed report to failed because of error lines in the test's output.
 
     Returns:
-        The evidence with these lines.
+        The evidence, including these lines.
     """
     number, _ = errors.lines[0]
     more = f", and {errors.count - 1} more" if errors.count > 1 else ""

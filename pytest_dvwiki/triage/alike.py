@@ -86,7 +86,10 @@ class Likeness:
         return known
 
     def _kind_of(self, value: str) -> str:
-        """Return the kind of a value, given by length and digits; a number that occurs in a pattern is its own kind."""
+        """Return the kind of a value, from its length and digits.
+
+        A number that occurs in a pattern has a kind of its own.
+        """
         if value.startswith("0x"):
             digits = value[2:]
             letters = f" {digits.isdecimal()} {digits.isupper()}" if self._letters_matter else ""

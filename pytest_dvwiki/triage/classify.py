@@ -40,7 +40,7 @@ RUNNERS_UP = 3
 EXCERPT_LINES = 40
 LONGEST_PRIMARY = 1000
 _LOGS = 2
-"""Number of logs to show the last lines of after a killed simulation: the test's log and an error stream."""
+"""Number of logs shown for a killed simulation: the test's log and an error stream."""
 _LONGEST_LINE = 1000
 _MANY = 64
 """Minimum number of failures for which comparing them saves time."""

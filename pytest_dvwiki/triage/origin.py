@@ -56,25 +56,25 @@ WEIGHTS: Mapping[str, float] = {
     "some seeds": 0.0,
     "another simulator passes": 0.0,
 }
-"""Weight of each kind of clue, in log-odds for the side that it names; fitted by `tests/bench/origin.py --fit`."""
+"""Weight of each kind of clue, in log-odds for its side; fitted by `tests/bench/origin.py --fit`."""
 PERSON = 3.0
-"""Weight of a person's decision on this very cause: 95 % confidence if nothing speaks against it. Not measured."""
+"""Weight of a person's decision about this cause: 95 % confidence without other evidence. Not measured."""
 _INSTANCE = WEIGHTS["changes"]
 """Weight of the clue that a testbench file instantiates something that does not fit. Not measured.
 
-This weight equals that of a change on one side, so that a change to the design alone leaves the origin open:
-the design may have lost a port, or the testbench may not have followed a new name.
+It equals the weight of changes on one side. So if only the design changed, the origin stays open: the design may have
+lost a port, or the testbench may not have followed a renaming.
 """
 _PRIOR = 2.0
-"""Number of assumed decisions for each side, added to those that people made about the causes of a pattern."""
+"""Number of decisions assumed for each side, in addition to people's decisions about causes of a pattern."""
 FEWEST_SEEDS = 2
-"""Minimum number of seeds that show how a fault depends on the stimulus."""
+"""Minimum number of seeds for evidence about the stimulus."""
 
 _MISMATCHES = frozenset(
     {"port_mismatch", "parameter_error", "interface_mismatch", "missing_module", "unresolved_reference"}
 )
 _BUILD = frozenset({"missing_file", "missing_library", "missing_timescale", "unsupported_construct"})
-"""Build failures whose place is not evidence of their origin."""
+"""Build failures whose location says nothing about their origin."""
 _KINDS = {
     "handle_not_found": "handle",
     "x_propagation": "unknown value",
@@ -84,20 +84,20 @@ _KINDS = {
     "simulation_ended_early": "no progress",
 }
 _SAME_HDL = "same HDL"
-"""Clue kind: no HDL file changed, so no change to the design explains a mismatch in it."""
+"""Clue kind: no HDL file changed, so a mismatch in the HDL is not explained by a change to the design."""
 _ASKS = "asks for a top"
-"""Clue kind: a build's Makefile changed; if nothing else did, the design cannot have lost its top level."""
+"""Clue kind: a Makefile of the build changed; without other changes the design cannot have lost its top level."""
 _LIST = "source list"
-"""Clue kind: a source list changed, so a missing file may be the fault of whoever maintains the list."""
+"""Clue kind: a source list changed, which may be the reason for a missing file."""
 _DEFINED = "defined elsewhere"
-"""Clue kind: a file that the build did not read defines the missing module, so the design does not lack it."""
+"""Clue kind: the missing module is defined in a file that the build did not read, so the design has it."""
 _REPLACES = {_SAME_HDL: "mismatch", _DEFINED: "mismatch", _LIST: "build", _ASKS: "top level"}
-"""Maps kinds of clues to the kinds that they refute; a clue with nothing to refute does not count."""
+"""Maps kinds of clues to the kinds that they refute. A clue with nothing to refute is ignored."""
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail", "timing_offset", "protocol_violation", "coverage_miss"})
 _OF_VALUES = frozenset({"index_out_of_range", "key_error", "value_error", "type_error", "runtime_error"})
-"""Subtypes of Python exceptions that a wrong value from the design can cause as well as a testbench fault."""
+"""Python exceptions that may be caused by a wrong value from the design or by a testbench fault."""
 _OWN = "python.exception"
-"""Id of the pattern for exceptions of a project or library; where one is raised on purpose, it reports a check."""
+"""The pattern for exceptions of a project or library. If one is raised deliberately, it reports a failed check."""
 _READINGS = {
     "check": ("the design gave a wrong value", "the test expects a wrong one"),
     "unknown value": ("the design left a signal without a value", "the testbench left an input or a reset undriven"),
@@ -110,23 +110,23 @@ _READINGS = {
         "the testbench broke that rule when it drove the design",
     ),
     "empty queue": ("the design sent more than it should", "the model expects too little, or too late"),
-    "cut short": ("the simulation hung until a limit ended it", "something else ended a run that was fine"),
+    "cut short": ("the simulation hung until a limit ended it", "something outside ended a healthy run"),
     "handle": ("the design lost or renamed what the testbench asks for", "the testbench asks for the wrong name"),
     "top level": ("the design lost or renamed a module", "the build asks for the wrong module, or lacks a source"),
     _LIST: ("the design's own list of sources is wrong", "the testbench's build asks for a wrong file"),
 }
-"""The two readings, design first, of failures that look the same whichever side is wrong."""
+"""Two explanations, design first, for failures that look the same whichever side is wrong."""
 _ANY = _READINGS.keys() - {"handle", "top level"}
-"""Kinds that many different faults share: the fix of one fault is not evidence for the next."""
+"""Kinds shared by many unrelated faults: a fix of one fault is no evidence about another."""
 _LISTS = re.compile(r"\.(?:f|fl|flist|filelist|vc|core)$", re.IGNORECASE)
 _MAKEFILES = re.compile(r"(?:^|[\\/])(?:gnu)?makefile[^\\/]*$|\.mk$", re.IGNORECASE)
 _IN_C = re.compile(r"\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx)$", re.IGNORECASE)
-"""Files in C, such as a model or functions that design and testbench call; the side that they belong to is unknown."""
+"""C files, such as a model or functions called by design and testbench. Their side is unknown."""
 _BUILD_FILES = re.compile(rf"{_MAKEFILES.pattern}|\.tcl$|{_LISTS.pattern}", re.IGNORECASE)
 _SCRIPTS = re.compile(
     rf"{_BUILD_FILES.pattern}|\.(?:[a-z]?sh|do|bat|ps1|pl|json|toml|ya?ml|cfg|ini)$|(?:^|[\\/])[^\\/.]+$", re.IGNORECASE
 )
-"""Files that may start a build, and name its top level."""
+"""Files that may start a build and set its top level."""
 
 
 def judge(
@@ -142,17 +142,17 @@ def judge(
     known: Cause | None = None,
     decided: Mapping[OriginType, int] | None = None,
 ) -> tuple[Clue, ...]:
-    """Return the evidence that a failure and its history give.
+    """Return the evidence from a failure and its history.
 
     Args:
         error_class: Class of the verdict.
         failure_subtype: Failure subtype of the verdict.
         pattern: The pattern that matched.
-        file: The source file that the message names.
+        file: The source file mentioned in the message.
         frame: The user's innermost frame, if there is a traceback.
         subtypes: The taxonomy with its priors.
         sources: The known files of the build.
-        python_bench: Whether the testbench is in Python, so that HDL files are the design's.
+        python_bench: Whether the testbench is in Python, so that HDL files are part of the design.
         known: The same cause in the archive.
         decided: How many other causes of the same pattern people assigned to each origin.
     """
@@ -184,12 +184,12 @@ def judge(
 
 
 def _names_its_sender(pattern: Pattern | None) -> bool:
-    """Return whether a message names what ended a run, such as a job's limit; a bare signal may have ended a hang."""
+    """Return whether a message says what ended a run, such as a job limit. A mere signal may have ended a hang."""
     return pattern is not None and pattern.id in INFRASTRUCTURE_PATTERNS
 
 
 def conclude(clues: Sequence[Clue]) -> Origin:
-    """Return the origin that all evidence together shows; UNKNOWN if the evidence is too weak."""
+    """Return the origin that follows from all evidence; UNKNOWN if the evidence is too weak."""
     person = next((clue for clue in clues if clue.kind == "person"), None)
     tool = next((clue for clue in clues if clue.side == "TOOL"), None)
     score = sum(_weight(clue) * (1 if clue.side == "RTL_BUG" else -1) for clue in clues if clue.side in SIDES)
@@ -214,7 +214,7 @@ def conclude(clues: Sequence[Clue]) -> Origin:
 
 
 def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
-    """Return a verdict with more evidence; the origin stays if a hook decided it, or if the environment failed."""
+    """Add evidence to a verdict. The origin stays if a hook decided it or the environment failed."""
     if verdict.decided_by or verdict.error_class == "tool_error":
         return verdict
     kinds = {clue.kind for clue in verdict.clues}
@@ -235,22 +235,22 @@ def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
 
 
 def knows_changes(verdict: Verdict) -> bool:
-    """Return whether the evidence of a verdict includes what changed before the failure."""
+    """Return whether the evidence includes the changes before the failure."""
     return any(clue.kind in {"changes", "likely changes", _SAME_HDL} for clue in verdict.clues)
 
 
 def _is_of_design(clue: Clue) -> bool:
     """Return whether a clue says that only the design changed, apart from a Makefile or script.
 
-    The origin of a missing name then stays open: the design lost it, or the testbench did not follow a renaming.
+    Then the origin of a missing name is open: the design lost it, or the testbench did not follow a renaming.
     """
     return clue.kind in {"changes", "likely changes"} and clue.side == "RTL_BUG"
 
 
 def _is_path_problem(verdict: Verdict, change: Clue, refuted: Collection[str | None]) -> bool:
-    """Return whether changes prove nothing because a source is not where the build or a changed list looks for it.
+    """Return whether changes prove nothing, because a source is not where the build or a changed list expects it.
 
-    A missing file that the design includes is different: the message then names a file of the design.
+    If the design itself includes the missing file, this does not apply: the message is then in a file of the design.
     """
     place = side_of(verdict.place.file) if verdict.place is not None else None
     is_told = change.side == "RTL_BUG" or "build" in refuted
@@ -258,7 +258,7 @@ def _is_path_problem(verdict: Verdict, change: Clue, refuted: Collection[str | N
 
 
 def as_decided(verdict: Verdict, known: Cause | None) -> Verdict:
-    """Return a hook's verdict with the origin that people decided, if they did."""
+    """Return a hook's verdict with the origin decided by people, if any."""
     clues = _of_people(known)
     if not clues or clues[0].side == verdict.origin.type:
         return verdict
@@ -278,25 +278,24 @@ def of_changes(
     lacking: str | None = None,
     is_defined: bool = False,
 ) -> tuple[Clue, ...]:
-    """Return the clues of the changes since the test last passed.
+    """Return clues from the changes since the test last passed.
 
-    If only one side changed, and no file in C, the clue points to that side, provided that one of the files is known to
-    have been read, or that none is. Other clues say that no HDL file changed, or that a list of sources or a Makefile
-    changed.
+    If only one side changed, and no C file, there is a clue for that side, unless files are known to have been read and
+    no changed file is among them. Further clues are that no HDL file changed, or that a source list or Makefile did.
 
     Args:
-        files: Names of the changed files; only sources of design and testbench count.
+        files: The changed files; only sources of design and testbench are considered.
         passed: The commit at which the test passed.
-        failed: The first commit at which it failed; None if that is the current state.
-        sources: Known files that the failing simulation read; other files do not count.
+        failed: The first commit at which it failed; None for the current state.
+        sources: Files that the failing simulation is known to have read; others are ignored.
         python_bench: Whether the testbench is in Python.
-        failures: Number of runs that failed since the last pass, if that pass had a different seed; else 0. After such
-            a pass the fault may be older than the pass, or come from a changed build description.
-        of_build: Whether the build fails; an earlier build that passed does not prove that the test passed.
-        lacking: The file that asks for a module which the build lacks. Only a change to this file, or to one that
-            the build did not read, can have lost the module.
-        is_defined: Whether a file that the build did not read defines that module. Where the file that asks for it did
-            not change, a changed file that chooses the sources is at fault.
+        failures: Number of failing runs since the last pass if it had a different seed, otherwise 0. The fault may then
+            be older than the pass, or come from a changed build description.
+        of_build: Whether the build fails. An earlier build that passed does not prove that the test passed.
+        lacking: The file that asks for a missing module. Only a change to this file, or to one that the build did not
+            read, can have removed the module.
+        is_defined: Whether a file that the build did not read defines the missing module. If the file in `lacking` did
+            not change, a changed file that selects the sources is at fault.
     """
     files = tuple(files)
     matters = tuple(
@@ -354,15 +353,15 @@ def _may_call(file: str, sources: Collection[str]) -> bool:
 
 
 def of_definition(module: str, file: str) -> Clue:
-    """Return the clue that a file of the project defines a missing module, and that the build did not read this file.
+    """Return the clue that a missing module is defined in a file that the build did not read.
 
-    The build's list of sources is then incomplete, or the module was not meant to be used: nobody knows which.
+    The build's source list may be incomplete, or the module may not be meant for this build.
     """
     return Clue(_DEFINED, "UNKNOWN", f"{file} defines {module}, but the build did not read that file")
 
 
 def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:
-    """Return the clue that a test fails with only some of its seeds: the fault depends on the stimulus."""
+    """Return the clue that a test fails with only some seeds, so the fault depends on the stimulus."""
     if not passed or failed + passed < FEWEST_SEEDS:
         return ()
     text = f"fails with {failed} of {failed + passed} seeds: it depends on the stimulus"
@@ -370,7 +369,7 @@ def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:
 
 
 def of_simulators(failed: Sequence[str], passed: Sequence[str]) -> tuple[Clue, ...]:
-    """Return the clue of the simulators on which the same test failed and passed."""
+    """Return the clue that the test fails on some simulators and passes on others."""
     if not failed or not passed:
         return ()
     text = f"fails on {', '.join(failed)} and passes on {', '.join(passed)}: the test's expectation can be met"
@@ -382,19 +381,19 @@ def _weight(clue: Clue) -> float:
 
 
 def _reasons(clues: Iterable[Clue], side: OriginType) -> tuple[str, ...]:
-    """Return the reasons in words: first those for the given side, then the others."""
+    """Return the reasons as text, those for the given side first."""
     return tuple(clue.text for clue in sorted(clues, key=lambda clue: clue.side != side))
 
 
 def _undecided(kind: str) -> Clue:
     design, bench = _READINGS[kind]
-    return Clue(kind, "UNKNOWN", f"either {design}, or {bench}: this failure alone does not tell which")
+    return Clue(kind, "UNKNOWN", f"either {design}, or {bench}: this failure alone does not show which")
 
 
 def _what_would_decide(clues: Sequence[Clue]) -> str:
-    """Return what would decide between the readings of a failure, and which other runs to compare with.
+    """Return what would decide between two explanations, and which passing runs to compare with.
 
-    A recorded pass with another seed or simulator decides nothing on its own: it gives a run to compare with.
+    A pass with another seed or simulator decides nothing by itself, but can be compared with the failing run.
     """
     known = {clue.kind for clue in clues}
     other = {"some seeds": "another seed", "another simulator passes": "another simulator"}
@@ -405,9 +404,9 @@ def _what_would_decide(clues: Sequence[Clue]) -> str:
 
 
 def _of_cause(known: Cause | None, sources: Collection[str], *, names_its_cause: bool) -> tuple[Clue, ...]:
-    """Return the evidence about the same cause: a person's decision, or the side that a held fix touched.
+    """Return the evidence about this cause: a person's decision, or the side changed by a fix that held.
 
-    How often the cause was seen, and earlier automatic verdicts, are not evidence.
+    The number of occurrences and earlier automatic verdicts are no evidence.
     """
     if known is None:
         return ()
@@ -425,7 +424,7 @@ def _of_people(known: Cause | None) -> tuple[Clue, ...]:
     page = known.page if known is not None else None
     if page is None or not page.is_decided or page.type not in {*SIDES, "UNKNOWN"}:
         return ()
-    done = "a person gave its page another type" if page.status in {"", "open"} else f"its page is {page.status}"
+    done = "a person changed the type on its page" if page.status in {"", "open"} else f"its page is {page.status}"
     return (Clue("person", page.type, f"{done}: {page.type}", PERSON),)
 
 
@@ -444,7 +443,7 @@ def _of_pattern(pattern: Pattern | None, decided: Mapping[OriginType, int]) -> t
 def _build(failure_subtype: str, file: str | None, place: OriginType | None, prior: Clue | None) -> Clue | None:
     """Return the clue of a message from a compiler or elaborator."""
     if failure_subtype in _MISMATCHES and place == "TB_BUG":
-        return Clue("instance", place, f"{file}, a testbench file, instantiates something that does not fit", _INSTANCE)
+        return Clue("instance", place, f"{file}, a testbench file, has an instantiation that does not fit", _INSTANCE)
     if failure_subtype in _MISMATCHES and file is None:
         return _undecided("top level")
     if failure_subtype in _MISMATCHES:
@@ -467,7 +466,7 @@ def _run(failure_subtype: str, prior: Clue | None) -> Clue | None:
 
 
 def _prior(failure_subtype: str, pattern: Pattern | None, subtypes: Mapping[str, Subtype]) -> Clue | None:
-    """Return a clue for the side that such failures mostly come from; the caller sets the kind of the clue."""
+    """Return a clue for the most frequent side of these failures; the caller sets its kind."""
     if pattern is not None and pattern.origin in SIDES:
         return Clue("", pattern.origin, f"messages like this ({pattern.id}) mostly come from {SIDES[pattern.origin]}")
     if pattern is not None and pattern.origin == "TOOL":

@@ -1,4 +1,4 @@
-"""The place where an exception was raised, and whether it tells more than the exception's text."""
+"""The source location of an exception, and whether it distinguishes causes better than the message does."""
 
 from __future__ import annotations
 
@@ -26,40 +26,40 @@ _NAMES_ITS_CAUSE = re.compile(
     r"|\bis not in ConfigDB\b|\bhas no key: |\bnot in uvm_factory\b"
     r"|No such file or directory: '[^']*\.(?:sv|svh|v|vh|vhd|vhdl)'"
 )
-"""Texts of cocotb and pyuvm about something missing, and of Python about a missing HDL source."""
+"""Messages of cocotb and pyuvm about something missing, and of Python about a missing HDL source."""
 _IMPORTS = frozenset({"ImportError", "ModuleNotFoundError"})
 _WORDLESS = re.compile(r"assert (?:not )?(?:V|XZ|None|''|\"\"|\[\]|\{\}|\(\)|set\(\))")
-"""A rewritten assert without a comparison, after masking."""
+"""A rewritten assertion without a comparison, in masked form."""
 _COMPARES = re.compile(
     r"(?:^|_)(?i:check|assert|compare|cmp|expect|verify|equals?|eq|match)(?=$|[_A-Z])"
     r"|[a-z](?:Check|Compare|Equals?)(?=$|[_A-Z])"
 )
-"""A function whose name says that it compares."""
+"""The name of a function that compares."""
 _MOST_WORDS = 1000
-"""Number of characters above which a masked text is not recorded."""
+"""Masked messages with more characters are not recorded."""
 
 
 def is_part_of_identity(parts: ReportParts) -> bool:
-    """Return whether an exception's place distinguishes causes with the same text.
+    """Return whether an exception's source location distinguishes causes with the same message.
 
-    It does for an assertion (`assert V == V`), an exception without a text, and most others (`list index out of
-    range`). It does not if the text names something missing: a handle, an entry, a time scale, a module or a source of
-    the design is one cause however many tests ask for it.
+    It does for an assertion (`assert V == V`), an exception without a message, and most others (`list index out of
+    range`). It does not if the message identifies something missing: a handle, an entry, a time scale, a module or a
+    source of the design is one cause, no matter how many tests need it.
     """
     return parts.report_class not in _IMPORTS and not _NAMES_ITS_CAUSE.search(parts.text)
 
 
 def call_of_check(parts: ReportParts, frame: Frame) -> str:
-    """Return the masked statement in another file that called a checking function; empty for any other function.
+    """Return the masked call of a checking function, if it is in another file; empty for any other function.
 
-    Only that call says what such a library function compared (`check_result(full, 1)`).
+    Only this call shows what a library function compared (`check_result(full, 1)`).
     """
     compares = parts.report_class == "AssertionError" and _COMPARES.search(frame.function)
     return mask(frame.call) if compares else ""
 
 
 def place_of(parts: ReportParts, frame: Frame | None) -> Place | None:
-    """Return the statement that reported a cause: the place of the exception, else the place that a report names."""
+    """Return the statement that reported a cause: the one that raised the exception, or the one in the report."""
     file, line = (frame.file, frame.line) if frame else (parts.file, parts.line)
     if file is None or not line:
         return None
@@ -77,31 +77,31 @@ def place_of(parts: ReportParts, frame: Frame | None) -> Place | None:
 
 
 class Frames:
-    """The user's innermost frames of the exceptions in a text, whose tracebacks are read once.
+    """The user's innermost frames in the tracebacks of a log. Each traceback is parsed once.
 
     Args:
-        lines: Line numbers and lines of a log or a results entry; a traceback ends where the line numbers jump.
+        lines: Line numbers and lines of a log or results entry; a gap in the numbers ends a traceback.
     """
 
     def __init__(self, lines: Sequence[tuple[int, str]]) -> None:
         self._lines = lines
 
     def of(self, line: int) -> Frame | None:
-        """Return the frame of the exception named on a line; a results entry has this line before the traceback."""
+        """Return the frame of the exception on a line. In a results entry this line precedes the traceback."""
         at = bisect_left(self._raised, line, key=itemgetter(0))
         _, first, frame = self._raised[at] if at < len(self._raised) else (0, line + 1, None)
         return frame if first <= line else None
 
     @functools.cached_property
     def _raised(self) -> list[tuple[int, int, Frame | None]]:
-        """Return, for each exception, its line number, the first line number of its unbroken part, and its frame."""
+        """Return for each exception its line number, the first line of its contiguous block, and its frame."""
         return [
             (first + one.line, first, one.frame) for first, lines in unbroken(self._lines) for one in innermost(lines)
         ]
 
 
 def frame_in_excerpt(excerpt: Excerpt, line: int) -> Frame | None:
-    """Return the user's innermost frame of the exception that an excerpt names on a line."""
+    """Return the user's innermost frame of the exception on a line of an excerpt."""
     lines = [text for _, text in excerpt.lines]
     if excerpt.source == "report" and (shown := user_frame(lines)) is not None:
         return shown
@@ -110,7 +110,7 @@ def frame_in_excerpt(excerpt: Excerpt, line: int) -> Frame | None:
 
 
 def with_place(text: str, parts: ReportParts, frame: Frame | None) -> str:
-    """Return the text of an exception, with its place if the text alone is vague."""
+    """Return the text of an exception, with its source location if the text alone is vague."""
     if frame is None or not (_is_bare(parts) or _WORDLESS.fullmatch(mask(parts.text))):
         return text
     where = f"{frame.file}:{frame.function or frame.line}"
@@ -120,5 +120,5 @@ def with_place(text: str, parts: ReportParts, frame: Frame | None) -> str:
 
 
 def _is_bare(parts: ReportParts) -> bool:
-    """Return whether an exception consists of its class only, without a message."""
+    """Return whether an exception has no message."""
     return bool(parts.report_class) and parts.text.rsplit(".", 1)[-1].rstrip(":") == parts.report_class

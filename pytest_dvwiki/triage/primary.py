@@ -1,35 +1,35 @@
-"""Choose the first cause of a failure: one message, and the rule that chose it.
+"""Choose the first cause of a failure: one message, with the rule that selected it.
 
 The rules, in order:
 
-1. A message of tier *cause* outranks a *symptom*, and a symptom a *roll-up* ("2 errors", "quit count reached").
-   Within a tier, a message without any class ("error: giving up") goes last.
-2. Of several causes, the cause from the most telling source wins: an HDL tool's message in this test's log (`$fatal`
-   ended the run, so the entry of the results file only follows), then the entry of the results file, then pytest's
-   report, then observations of the processes, then exceptions in the log. Without a simulator pytest's report outranks
-   the log. Within a source the earliest wins.
-3. *Noise* (an error line that also occurs in tests that pass: `logger.error`, HDL `$error`) goes after all other
-   causes, but before symptoms, if cocotb runs the test: such a line does not fail a test.
-4. Expected-against-actual outranks the plain assertion that raised it, even if it is noise. A report with the values
-   outranks an exception that only says that something differs, or how often.
-5. A report of pyuvm or UVM that says what is wrong outranks the exception that ends the test after it, unless that
-   exception compares other values. A report whose text no pattern matches outranks an exception that only ends the
-   test, and an assertion in pyuvm's `check_phase` or later, which sums up. A fatal report of pyuvm outranks the
-   exception that repeats it.
-6. A UVM report of an assertion outranks the simulator's line about it: it has the class that the testbench gave it.
+1. A message of tier *cause* outranks a *symptom*, and a symptom a *roll-up* ("2 errors", "quit count reached"). Within
+   a tier, a message without a class ("error: giving up") comes last.
+2. Causes are ordered by source: first HDL tools in this test's log (`$fatal` ended the run, and the entry in the
+   results file is only a consequence), then the results file, pytest's report, observations of the processes, and
+   exceptions in the log. Without a simulator pytest's report outranks the log. Within a source the earliest message
+   wins.
+3. In a cocotb test, *noise* comes after all other causes, but before symptoms. Noise is an error line that also occurs
+   in passing tests (`logger.error`, HDL `$error`) and does not fail a test.
+4. A message with expected and actual values outranks the plain assertion that raised it, even if it is noise. A report
+   with the values outranks an exception that only says that something differs, or how often.
+5. A pyuvm or UVM report that says what is wrong outranks the exception that ends the test after it, unless that
+   exception compares other values. A report without a pattern outranks an exception that only ends the test, and an
+   assertion in pyuvm's `check_phase` or later, which is a summary. A fatal report of pyuvm outranks the exception that
+   repeats it.
+6. A UVM report of an assertion outranks the simulator's line about it, because the testbench chose its class.
 7. An HDL error line explains a simulation that ended early.
-8. cocotb's message on a test that was expected to fail (it passed, or raised another exception) outranks that
-   exception, unless the simulation had ended during the test.
+8. If a test was expected to fail, cocotb's message (it passed, or raised another exception) outranks that exception,
+   unless the simulation ended during the test.
 9. A failed randomize explains the assertion next to it, which usually checks its result.
-10. In a chain of exceptions the one that its author named as cause counts (`raise … from …`). If an exception was
-    raised while another was handled, the later one counts.
+10. In a chain of exceptions, the explicit cause is used (`raise … from …`). If an exception was raised while another
+    was handled, the later one is used.
 11. A warning never outranks an error of the same tool in the same source.
 12. A line that only stops the simulation (`$stop`, `$fatal` with nothing but "too many errors") never outranks the
-    line of the check that failed before it.
-13. A coroutine that was never awaited explains the check or limit that failed after it. A component without an entity
-    explains values without a driver.
+    failed check before it.
+13. A coroutine that was never awaited explains a check or limit that failed after it. A component without an entity
+    explains undriven values.
 
-An assertion that says nothing (`assert False`) gets the words of the error that the test logged just before it
+An assertion without a message (`assert False`) gets the text of the error that the test logged just before it
 (`triage/logged.py`).
 """
 
@@ -57,9 +57,9 @@ _NOISE = 1
 _SUMMARIES = frozenset({"extract_phase", "check_phase", "report_phase", "final_phase"})
 _ENDED = "simulation_ended_early"
 _NEXT_TO = 12
-"""Largest distance in lines between a solver's report and the assertion on the result of `randomize`."""
+"""Maximum number of lines between a solver's report and the assertion on the result of `randomize`."""
 _REPORTED_WITHIN = 3
-"""Number of lines after the simulator's message within which an assertion's own report follows."""
+"""Maximum number of lines between the simulator's message and the assertion's own report."""
 _VALUE = re.compile(r"(?<![\w.])[-+]?\d[\w.']*|\bLogicArray\(", re.ASCII)
 _COMPARED_VALUES = 2
 _BAD = r"(?:errors?|failures?|failed|mismatch(?:es)?|differences?|violations?|incorrect|wrong)"
@@ -67,18 +67,18 @@ _COUNT = re.compile(
     rf"(?i)\b(?P<before>\d+)(?: of \d+|/\d+)?(?: [a-z]+){{0,2}}? {_BAD}\b|\b{_BAD}(?: count)?[:=] ?(?P<after>\d+)\b",
     re.ASCII,
 )
-"""A count of what was reported before: `failed with 6 errors`, `mismatches=6`."""
+"""A count of earlier errors: `failed with 6 errors`, `mismatches=6`."""
 _PAIR = re.compile(r"(?i)\b(?:exp(?:ected)?|got|actual|read|received)\b")
 _TEST_FAILED = "cocotb.test_failed"
 _UNBOUND = "dvwiki.unbound"
 _CAUGHT = frozenset({"pyuvm.unknown_value_report", "pyuvm.handle_report"})
-"""Patterns of exceptions that a driver or monitor reported instead of raising them."""
+"""Patterns of exceptions that were caught by a driver or monitor and reported."""
 _CONSEQUENCES = frozenset({"assertion_fail", "scoreboard_fail", "coverage_miss", "timeout", "x_propagation"})
-"""Subtypes of failures that may follow from a testbench operation that never ran."""
+"""Subtypes that may be consequences of a testbench operation that never ran."""
 _EMPTY_CHECK = re.compile(r"AssertionError(?:: (?:assert )?(?:False|0))?")
-"""An assertion that says nothing: what it reports was found earlier."""
+"""An assertion without a message; it only reports what was found earlier."""
 _WARNING = r"(?:[^\s:]{1,300}:\d+(?::\d+)?: ?)?[Ww]arning\b(?! as error| treated)|[^\s:]{1,300}:\d+(?::\d+)?: ?warning:"
-"""The beginning of a compiler's warning."""
+"""Prefix of a compiler's warning."""
 _STOP = re.compile(
     r"(?i)(?:verilog )?\$(?:stop|finish|fatal|error)(?: called)?\b"
     r"|\b(?:too many|maximum (?:number of )?|limit of) errors?\b|\berror limit\b"
@@ -87,18 +87,18 @@ _STOP = re.compile(
     r"|\b(?:because of|due to|with|after|on) (?:the |\d+ |an |first )?(?:errors?|failures?|mismatch(?:es)?)\b"
     r"|^\W*\d* ?(?:errors?|failures?|mismatch(?:es)?)(?: (?:found|detected|occurred|seen|in \w+))?\W*$"
 )
-"""The text of a line that stops the simulation and names no cause."""
+"""A line that stops the simulation without giving a cause."""
 _DETAILS = re.compile(r"(?:^| )(?:Time|Scope|Iteration|Instance|Process|File): .*")
 _CHECKS = frozenset(
     {"scoreboard_fail", "assertion_fail", "x_propagation", "timeout", "protocol_violation", "coverage_miss"}
 )
 _ENDS_TEST = frozenset({"runtime_error", "assertion_fail", "simulation_ended_early", "unknown"})
 _FATAL = "RuntimeError: UVM_FATAL: "
-"""The beginning of the exception with which pyuvm ends a test after a fatal report; the report's text follows."""
+"""Prefix of pyuvm's exception after a fatal report, followed by the report's text."""
 
 
 class Choice(Struct, frozen=True):
-    """The first cause, the rule that chose it, and the other candidates."""
+    """The first cause, the rule that selected it, and the other candidates."""
 
     candidate: Candidate
     rule: str
@@ -106,7 +106,7 @@ class Choice(Struct, frozen=True):
 
 
 def choose(failure: Failure, matcher: Matcher) -> Choice | None:
-    """Choose the first cause of a failure; return None if no pattern matches any of its lines."""
+    """Choose the first cause of a failure; return None if none of its lines match a pattern."""
     candidates = [
         candidate
         for excerpt in failure.excerpts
@@ -124,10 +124,10 @@ def choose(failure: Failure, matcher: Matcher) -> Choice | None:
     found = ranked(candidates, order)
     if forgotten is not None and found[0].pattern.failure_subtype in _CONSEQUENCES:
         others = tuple(candidate for candidate in found if candidate is not forgotten)
-        return Choice(forgotten, "the coroutine that was never awaited explains what failed after it", others)
+        return Choice(forgotten, "a coroutine was never awaited, which explains the later failure", others)
     if unbound is not None and found[0].pattern.failure_subtype == "x_propagation":
         others = tuple(candidate for candidate in found if candidate is not unbound)
-        return Choice(unbound, "the component without an entity explains the values without a driver", others)
+        return Choice(unbound, "a component without an entity explains the undriven values", others)
     return decide(found, function=failure.frame.function if failure.frame else None)
 
 
@@ -136,7 +136,7 @@ def _is_entry(candidate: Candidate) -> bool:
 
 
 def _of_unknown_name(failure: Failure, matcher: Matcher) -> list[Candidate]:
-    """Return the exception that the results file names for a test, if no pattern knows an exception of that name."""
+    """Return the exception in the results file, matched without its name, for a name that no pattern knows."""
     entry = next((each for each in failure.excerpts if each.source == "results" and each.lines), None)
     if failure.exception in {None, "SystemExit"} or entry is None:
         return []
@@ -160,7 +160,7 @@ def _of_unknown_name(failure: Failure, matcher: Matcher) -> list[Candidate]:
 
 
 def _never_awaited(candidates: Sequence[Candidate]) -> Candidate | None:
-    """Return Python's warning about a coroutine that was never awaited, if it came before the test failed.
+    """Return Python's warning about a coroutine that was never awaited, if it precedes the test's failure.
 
     A later warning is about a task that ended with its test.
     """
@@ -172,7 +172,7 @@ def _never_awaited(candidates: Sequence[Candidate]) -> Candidate | None:
 
 
 def _warnings_beside_errors(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the warnings of tools that also report an error in the same source; error counts are ignored."""
+    """Return the warnings of tools that also reported an error in the same source; error counts are ignored."""
     warnings = [candidate for candidate in candidates if _warning().match(candidate.text)]
     if not warnings:
         return []
@@ -197,7 +197,7 @@ def _tier(candidate: Candidate) -> int:
 
 
 def _nameless(candidate: Candidate) -> bool:
-    """Return whether the message names neither its reporter nor what happened."""
+    """Return whether a message says neither who reported it nor what happened."""
     return candidate.pattern.error_class == UNKNOWN
 
 
@@ -214,22 +214,22 @@ def _plain_order(candidate: Candidate) -> int:
 
 
 def ranked(candidates: Sequence[Candidate], order: Callable[[Candidate], int] = lambda _: 0) -> list[Candidate]:
-    """Return candidates in the order in which they are likely to be the first cause.
+    """Sort candidates by how likely they are the first cause.
 
     Args:
         candidates: The messages.
-        order: Ranks the sources of equally telling messages.
+        order: Returns the rank of a candidate's source, for messages of the same tier.
     """
     behind = _warnings_beside_errors(candidates)
     return sorted(candidates, key=lambda c: (c in behind, _tier(c), _nameless(c), order(c), c.line))
 
 
 def decide(ranked: list[Candidate], *, function: str | None = None) -> Choice | None:
-    """Choose the first cause among ranked candidates; return None if there are no candidates.
+    """Choose the first cause among ranked candidates; return None if there are none.
 
     Args:
         ranked: The candidates.
-        function: The function in which the test's exception was raised.
+        function: The function that raised the test's exception.
     """
     if not ranked:
         return None
@@ -267,21 +267,21 @@ def _reported(best: Candidate, ranked: list[Candidate], function: str | None) ->
     Args:
         best: The exception.
         ranked: All candidates.
-        function: The function in which the exception was raised.
+        function: The function that raised the exception.
     """
     if _is_uvm(best):
         return None
     reports = [c for c in ranked if _is_uvm(c) and c.noise and not _is_after(c, best)]
     telling = [c for c in reports if c.pattern.tier == "cause"]
     if function in _SUMMARIES:
-        reason = f"the assertion in {function} sums up what components had reported"
+        reason = f"the assertion in {function} only summarises what components reported"
         checks = [c for c in telling if c.pattern.failure_subtype == "scoreboard_fail"]
         first = [*checks, *telling] or (reports if _EMPTY_CHECK.fullmatch(best.text) else [])
         return (first[0], reason) if first else None
     if best.pattern.failure_subtype == "scoreboard_fail" and _tells_values(best):
         telling = [report for report in telling if _values(best) <= _values(report)]
     if telling:
-        return min(telling, key=lambda c: c.line), "the report names the failure, whatever exception ended the test"
+        return min(telling, key=lambda c: c.line), "the report says what failed; the exception only ended the test"
     only_ends = best.pattern.error_class == "python_error" and best.pattern.failure_subtype in _ENDS_TEST
     if reports and (only_ends or _EMPTY_CHECK.fullmatch(best.text)):
         return min(reports, key=lambda c: c.line), "the report outranks the exception that only ended the test"
@@ -294,7 +294,7 @@ def _is_after(report: Candidate, raised: Candidate) -> bool:
 
 
 def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return the check that failed before a line that only stops the simulation, with the rule."""
+    """Return the failed check that explains a line that only stops the simulation, with the rule."""
     if best.exception or best.pattern.failure_subtype not in {"assertion_fail", _ENDED, UNKNOWN}:
         return None
     details = _DETAILS.sub("", parse_report(best.text).text)
@@ -318,7 +318,7 @@ def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, st
 
 
 def _before_early_end(best: Candidate, ranked: list[Candidate], noise: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return an HDL message that explains an early end of the simulation, else an end that outranks other messages."""
+    """Return the HDL message that explains an early end of the simulation, or an early end that outranks the others."""
     hdl = next((c for c in noise if PYTHON.isdisjoint(c.pattern.tools)), None)
     if hdl is not None:
         return hdl, "the HDL error line explains why the simulation ended early"
@@ -328,7 +328,7 @@ def _before_early_end(best: Candidate, ranked: list[Candidate], noise: list[Cand
 
 
 def _early_end(ranked: list[Candidate]) -> Candidate | None:
-    """Return the early end of the simulation that kept a test from failing as expected; None if there is none."""
+    """Return the early end of the simulation in a test that was expected to fail; None if there is none."""
     best = ranked[0]
     if best.pattern.failure_subtype not in EXPECTATIONS:
         return None
@@ -337,7 +337,7 @@ def _early_end(ranked: list[Candidate]) -> Candidate | None:
 
 
 def _report_rule(raised: Candidate, report: Candidate) -> str | None:
-    """Return the rule by which a comparison's report outranks the exception; None if the report does not."""
+    """Return the rule why a report with compared values outranks the exception; None if it does not."""
     if raised.pattern.failure_subtype == "assertion_fail":
         return "the report with expected and actual values outranks the plain assertion that ended the test"
     if raised.pattern.failure_subtype == "scoreboard_fail" and _tells_values(report) and not _tells_values(raised):
@@ -346,7 +346,7 @@ def _report_rule(raised: Candidate, report: Candidate) -> str | None:
 
 
 def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] | None:
-    """Return the exception that a component caught before a failed check without values, and the reason in words."""
+    """Return the exception caught by a component before a failed check without values, with the rule."""
     if _tells_values(report):
         return None
     before = (c for c in noise if c.pattern.id in _CAUGHT and c.source == report.source and c.line < report.line)
@@ -359,7 +359,7 @@ def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] 
 
 
 def _tells_values(candidate: Candidate) -> bool:
-    """Return whether a message shows at least two values, as a comparison does; counts of errors are not values."""
+    """Return whether a message shows at least two values, as a comparison does. Error counts are not values."""
     text = parse_report(candidate.text).text
     if not _PAIR.search(text):
         for found in _COUNT.finditer(text):
@@ -369,7 +369,7 @@ def _tells_values(candidate: Candidate) -> bool:
 
 
 def _values(candidate: Candidate) -> set[str]:
-    """Return the values that a message shows."""
+    """Return the values in a message."""
     return set(_VALUE.findall(parse_report(candidate.text).text))
 
 
@@ -382,12 +382,12 @@ def _of_assertion(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, 
         return report, "the assertion reports its failure through UVM"
     solver = next((c for c in ranked if _explains(c, best)), None)
     if solver is not None:
-        return solver, "the randomize that failed explains the assertion next to it"
+        return solver, "a failed randomize explains the assertion next to it"
     return None
 
 
 def _explains(solver: Candidate, assertion: Candidate) -> bool:
-    """Return whether a message of the constraint solver is next to an assertion."""
+    """Return whether the constraint solver's message is next to an assertion."""
     return (
         solver.pattern.failure_subtype == "constraint_fail"
         and solver.source == assertion.source
@@ -404,9 +404,9 @@ def _plain_rule(best: Candidate, ranked: list[Candidate]) -> str:
     if best.noise:
         return "no message proves a cause; the earliest error line explains the failure best"
     if best.pattern.tier == "symptom":
-        return "no message names a cause, so the earliest symptom is chosen"
+        return "no message gives a cause, so the earliest symptom is chosen"
     if best.pattern.tier == "rollup":
         return "only a summary says that something failed"
     if len(equals) == 1:
-        return "the only message that names a cause"
-    return "the earliest of the messages that name a cause"
+        return "the only message that gives a cause"
+    return "the earliest message that gives a cause"

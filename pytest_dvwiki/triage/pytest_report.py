@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 _PLACE = re.compile(r"(?P<file>[^\s:][^:]{0,1000}\.py):(?P<line>\d+): ?(?:in (?P<function>\S+)|(?P<type>[\w.]+))?$")
 _MESSAGE = re.compile(r"E {1,}\S")
 _EXIT = re.compile(r"E {1,}SystemExit\b")
-"""A SystemExit raised in an `except` clause is not the fault: the caught exception is."""
+"""A SystemExit raised in an `except` clause. The fault is the caught exception."""
 
 
 def only_messages(lines: Sequence[str]) -> list[str]:
-    """Return the lines of the report, all but its messages blanked: source code, docstrings, values and places.
+    """Return the lines of the report with everything but its messages blanked.
 
-    pytest marks the lines of the exception with an `E`. A report without such a line (a strict xpass, a worker's crash)
-    consists of messages only. In a chain of exceptions only the one that counts stays, as in a traceback.
+    pytest marks the lines of the exception with an `E`. Reports without it (a strict xpass, a worker's crash) contain
+    only messages. Of chained exceptions, only the relevant one is kept, as in a traceback.
     """
     if not any(_MESSAGE.match(line) for line in lines):
         return ["" if _PLACE.match(line) else line for line in lines]
@@ -33,7 +33,7 @@ def only_messages(lines: Sequence[str]) -> list[str]:
 
 
 def _counting(lines: Sequence[str]) -> tuple[int, int]:
-    """Return the start and end of the exception that counts: the cause named by `from`, else the last of the chain."""
+    """Return the range of lines of the relevant exception: the explicit cause, or else the last one of the chain."""
     links = [(at, line.startswith(DIRECT)) for at, line in enumerate(lines) if line.startswith((DIRECT, DURING))]
     if not links or any(_EXIT.match(line) for line in lines[links[-1][0] :]):
         return 0, len(lines)
@@ -44,5 +44,5 @@ def _counting(lines: Sequence[str]) -> tuple[int, int]:
 
 
 def user_frame(lines: Sequence[str]) -> Frame | None:
-    """Return the innermost frame of the report that is in the user's code, not in a library."""
+    """Return the report's innermost frame in the user's code."""
     return innermost_user_frame(reversed(report_frames(lines).values()))

@@ -1,4 +1,4 @@
-"""Adjust the verdicts of one run to each other."""
+"""Adjust the verdicts of one run to one another."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 def settle(
     failures: Sequence[Failure], verdicts: Sequence[Verdict], results: Iterable[Result] = ()
 ) -> tuple[Verdict, ...]:
-    """Adjust the verdicts of one run to each other.
+    """Adjust the verdicts of one run to one another.
 
-    A failure may be a mere consequence of another failure in its simulation: its test never started, or the
-    simulation ended during the test without a cause of its own. It then takes over the verdict of the other failure.
-    Origins take into account which seeds and simulators failed and passed.
+    A failure may be a consequence of an earlier failure in the same simulation: the test never started, or the
+    simulation ended during it for no other reason. It then gets the verdict of that failure. Origins are updated with
+    the seeds and simulators that failed and passed.
 
     Args:
-        failures: The run's failures, those of one simulation in the order of its tests.
-        verdicts: The verdict on each failure, in the same order.
-        results: The results of all tests of the run, for the seeds and simulators that passed.
+        failures: The run's failures; those of one simulation are in the order of its tests.
+        verdicts: The verdicts on the failures, in the same order.
+        results: The results of all tests of the run.
     """
     settled = _with_first_report(failures, verdicts)
     for members in _simulations(failures).values():
@@ -47,10 +47,10 @@ def settle(
 
 
 def _with_first_report(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Give an unnamed setup failure the verdict of an earlier failure that pytest reported with the same words.
+    """Copy to an unnamed setup failure the verdict of an earlier one with the same text.
 
-    A fixture that failed is not run again: pytest raises its exception for each test that needs it, and only the first
-    of these tests has the log.
+    pytest does not run a failed fixture again. It raises the same exception for every test that needs the fixture, but
+    only the first has the log.
     """
     named: dict[str, Verdict] = {}
     settled: list[Verdict] = []
@@ -88,7 +88,7 @@ def _only_follows(verdict: Verdict) -> bool:
 def _with_results(
     failures: Sequence[Failure], verdicts: Sequence[Verdict], results: Sequence[Result]
 ) -> tuple[Verdict, ...]:
-    """Add to each verdict the outcomes of the same tests with other seeds and on other simulators."""
+    """Add to each verdict the results of the same tests with other seeds and on other simulators."""
     seeds = _outcomes([(each.nodeid, each.seed, each.outcome) for each in results], failures, verdicts, "seed")
     simulators = _outcomes(
         [(each.nodeid, each.simulator, each.outcome) for each in results], failures, verdicts, "simulator"
@@ -109,7 +109,7 @@ def _outcomes(
     verdicts: Sequence[Verdict],
     key: Literal["seed", "simulator"],
 ) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
-    """Map each cause to the seeds (or simulators) with which its tests failed, and those with which they passed."""
+    """Map each cause to the seeds (or simulators) that failed, and those that passed."""
     passed: dict[str, set[str]] = {}
     # Only a few of thousands of passing tests are needed.
     asked = {failure.nodeid.partition("[")[0] for failure in failures}
@@ -127,5 +127,5 @@ def _outcomes(
 
 
 def _test(nodeid: str, value: str) -> str:
-    """Return a test name without its seed or simulator parameter; other parameters stay."""
+    """Return a test name without its seed or simulator parameter."""
     return re.sub(rf"(?<=[\[-])[^\d\[\]-]*{re.escape(value)}(?=[\]-])", "", nodeid)

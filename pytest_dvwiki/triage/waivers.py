@@ -1,4 +1,4 @@
-"""Failures that people accept for a while: `waivers.yaml`, with an owner and an end date for each.
+"""Failures accepted for a limited time: `waivers.yaml`, with an owner and an expiry date for each.
 
     mode: selective                  # selective | global
     waivers:
@@ -6,11 +6,11 @@
         match: {fingerprint: "9b1f03c2a7d4"}    # and pattern, test, message, page; all that are given must match
         reason: waits for spec clarification axi_burst_len
         owner: fifo team
-        expires: "2026-12-31"        # the last day on which it holds; without it, it holds until somebody removes it
+        expires: "2026-12-31"        # the last day on which it applies; without it, it applies until removed
 
 A value is compared exactly, then as a glob with `*` and `?` as the only special characters; with the prefix `regex:` it
-is an RE2 expression that may match anywhere. `global` accepts every failure. A waived failure is counted and archived
-like any other; it is only marked.
+is an RE2 expression that may match anywhere. `global` accepts every failure. Waived failures are marked, but counted
+and archived like any other.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ MATCHES = ("fingerprint", "pattern", "test", "message", "page")
 _KEYS = ("id", "match", "reason", "owner", "expires", "approved_by", "ticket", "added_by", "added")
 _REGEX = "regex:"
 _DEPTH = 4
-"""Depth of a value of `match` in the document: `waivers`, a position, `match`, a key."""
+"""Depth of a `match` value in the document: `waivers`, an index, `match`, a key."""
 
 
 class _WaiverError(ValueError):
-    """An entry of `waivers.yaml` cannot be used; the message names file, line and remedy."""
+    """Raised for an unusable entry of `waivers.yaml`; the message gives file, line and remedy."""
 
 
 class Waiver(Struct, frozen=True):
-    """One accepted kind of failure."""
+    """A kind of failure that people accept."""
 
     id: str
     match: Mapping[str, str]
@@ -62,14 +62,14 @@ class Waiver(Struct, frozen=True):
     ticket: str = ""
     added_by: str = ""
     added: str = ""
-    """The day on which the waiver was added."""
+    """The day on which the waiver was written."""
 
     def is_expired(self, day: str) -> bool:
         """Return whether the waiver expired before a given day."""
         return self.expires is not None and self.expires < day
 
     def matches(self, values: Mapping[str, Sequence[str]]) -> bool:
-        """Return whether each condition of the waiver matches one of the values of the same kind."""
+        """Return whether every condition of the waiver matches one of the values of its kind."""
         return bool(self.match) and all(
             any(_agrees(wanted, value) for value in values.get(key) or ("",)) for key, wanted in self.match.items()
         )
@@ -81,7 +81,7 @@ class Waivers(Struct, frozen=True):
     mode: Mode = "selective"
     waivers: tuple[Waiver, ...] = ()
     problems: tuple[str, ...] = ()
-    """The entries of the file that cannot be used, with place and remedy."""
+    """The unusable entries of the file, with line and remedy."""
 
     def apply(
         self, failures: Sequence[Failure], verdicts: Sequence[Verdict], names_of: NamesOf, day: str
@@ -90,8 +90,8 @@ class Waivers(Struct, frozen=True):
 
         Args:
             failures: The failures of one run.
-            verdicts: The verdict on each failure.
-            names_of: Returns fingerprints and pages of the cause of a verdict: a waiver may name any of them.
+            verdicts: The verdicts on the failures.
+            names_of: Returns all fingerprints and pages of a verdict's cause; a waiver may match any of them.
             day: The day of the run, as in `2026-11-21`.
 
         Returns:
@@ -112,7 +112,7 @@ class Waivers(Struct, frozen=True):
         )
 
     def _number(self, failure: Failure, verdict: Verdict, names_of: NamesOf, day: str) -> int | None:
-        """Return the number of the waiver of a failure; None if it has none, -1 for the mode `global`."""
+        """Return the index of the waiver that matches a failure; None if none does, -1 in mode `global`."""
         if self.mode == FOR_ALL:
             return -1
         prints, pages = names_of(verdict.fingerprint, verdict.fingerprint_v1)
@@ -137,9 +137,9 @@ class Waivers(Struct, frozen=True):
         )
 
     def notes(self, day: str) -> tuple[str, ...]:
-        """Return the notes about waivers that do not depend on the failures of a run.
+        """Return notes about the waivers themselves: problems of the file and expired waivers.
 
-        They name the problems of the file and the expired waivers; in the mode `global`, all waivers.
+        In the mode `global`, all waivers are listed.
         """
         notes = [f"[WAIVER] {problem}" for problem in self.problems]
         if self.mode == FOR_ALL:
@@ -151,13 +151,13 @@ class Waivers(Struct, frozen=True):
         return tuple(notes)
 
     def unused(self, used: Iterable[str], day: str, where: str) -> tuple[str, ...]:
-        """Return a note that names the waivers that matched no failure; none if all matched or expired.
+        """Return a note about the waivers that matched no failure; none if there are no such waivers.
 
         Args:
             used: The ids of the waivers that matched.
             day: The day of the run.
-            where: Name of what was compared, such as `this run`. It has to be a whole regression: a part proves nothing
-                about the other tests.
+            where: Description of the failures, such as `this run`. They must be from a whole regression, because a
+                waiver may be for a test that a part does not run.
         """
         ids = {*used, *(each.id for each in self.waivers if self.mode == FOR_ALL or each.is_expired(day))}
         names = ", ".join(each.id for each in self.waivers if each.id not in ids)
@@ -165,13 +165,13 @@ class Waivers(Struct, frozen=True):
 
 
 class Accepting:
-    """A matcher that also accepts error lines, by waivers on message, pattern, or both.
+    """A matcher that also accepts error lines, using waivers that match by message, pattern, or both.
 
     Args:
         matcher: The matcher of the patterns.
         waivers: The waivers of the project.
         day: The day of the run.
-        accepts: Another matcher, which decides what is benign and which pattern matches; `matcher` if None.
+        accepts: Another matcher to decide what is benign and which pattern matches; `matcher` if None.
     """
 
     def __init__(self, matcher: Matcher, waivers: Waivers, day: str, *, accepts: Matcher | None = None) -> None:
@@ -201,7 +201,7 @@ class Accepting:
 
 
 def load_waivers(path: Path) -> Waivers:
-    """Read the waivers of a project; return none if there is no file, and leave out unusable entries.
+    """Read the waivers of a project; unusable entries are left out. There are none without the file.
 
     Args:
         path: The path of `waivers.yaml`.
@@ -211,28 +211,28 @@ def load_waivers(path: Path) -> Waivers:
     except FileNotFoundError:
         return Waivers()
     except OSError as error:
-        return Waivers(problems=(f"{path}: {reading.reason(error)}; until then no failure is waived",))
+        return Waivers(problems=(f"{path}: {reading.reason(error)}; no failures are waived until this is fixed",))
     return read_waivers(text, path)
 
 
 def read_waivers(text: str, path: Path) -> Waivers:
-    """Read waivers from the text of their file; unusable entries are left out.
+    """Read waivers from the content of their file; unusable entries are left out.
 
     Args:
-        text: The text.
+        text: The content.
         path: The path of the file, for messages.
     """
     try:
         document = load(text, str(path))
         lines = located(text, _DEPTH)
     except YamlError as error:
-        return Waivers(problems=(f"{error}; until then no failure is waived",))
+        return Waivers(problems=(f"{error}; no failures are waived until this is fixed",))
     reader = _WaiverReader(path, lines)
     return replace(reader.read(document), problems=tuple(reader.problems))
 
 
 class _WaiverReader:
-    """Turns a document into waivers."""
+    """Converts a document to waivers."""
 
     def __init__(self, path: Path, lines: Mapping[tuple[str | int, ...], int]) -> None:
         self._path = path
@@ -247,7 +247,7 @@ class _WaiverReader:
             return Waivers()
         for key in document:
             if key not in {"mode", "waivers"}:
-                self._report((key,), f"{key!r} is not a key of this file; {nearest(key, ('mode', 'waivers'))}")
+                self._report((key,), f"unknown key {key!r}; {nearest(key, ('mode', 'waivers'))}")
         mode = document.get("mode", "selective")
         if mode not in ("selective", FOR_ALL):
             self._report(("mode",), f"mode {mode!r:.60}: write selective or global; selective is assumed")
@@ -269,7 +269,7 @@ class _WaiverReader:
         return Waivers(mode, tuple(found.values()))
 
     def _waiver(self, place: tuple[str | int, ...], entry: Any, mode: Mode) -> Waiver | None:
-        """Return one waiver; None if it cannot be used, with the problem noted."""
+        """Return one waiver; None if the entry is unusable, after noting the problem."""
         try:
             return self._checked(place, entry, mode)
         except _WaiverError as error:
@@ -284,7 +284,7 @@ class _WaiverReader:
                 raise self._error((*place, key), f"no such key {key!r}; {nearest(key, _KEYS)}")
         texts = {key: self._text((*place, key), entry.get(key), key) for key in ("id", "reason", "owner")}
         if texts["id"] == FOR_ALL:
-            raise self._error((*place, "id"), f"{FOR_ALL} is the name of a mode: give the waiver another id")
+            raise self._error((*place, "id"), f"{FOR_ALL} is reserved for the mode; give the waiver another id")
         return Waiver(
             **texts,
             match=self._match((*place, "match"), entry.get("match"), mode),
@@ -298,19 +298,19 @@ class _WaiverReader:
     def _text(self, place: tuple[str | int, ...], value: Any, key: str) -> str:
         text = _line(value)
         if not text:
-            raise self._error(place, f"a waiver needs {key}, so that others understand it later")
+            raise self._error(place, f"a waiver needs {key}, so that others can understand it later")
         return text
 
     def _match(self, place: tuple[str | int, ...], value: Any, mode: Mode) -> Mapping[str, str]:
         if value is None and mode == FOR_ALL:
             return {}
         if not isinstance(value, dict) or not value:
-            raise self._error(place, f"`match` has to say what is waived, by one or more of {', '.join(MATCHES)}")
+            raise self._error(place, f"`match` needs at least one condition: {', '.join(MATCHES)}")
         for key, wanted in value.items():
             if key not in MATCHES:
                 raise self._error((*place, key), f"a waiver cannot match by {key!r}; {nearest(key, MATCHES)}")
             if not isinstance(wanted, str) or not wanted:
-                raise self._error((*place, key), f"{key} has to be a string in quotes, got {wanted!r:.60}")
+                raise self._error((*place, key), f"{key} must be a quoted string, got {wanted!r:.60}")
             try:
                 _expression(wanted)
             except ExpressionError as error:
@@ -329,14 +329,14 @@ class _WaiverReader:
         self.problems.append(str(self._error(place, what)))
 
     def _error(self, place: tuple[str | int, ...], what: str) -> _WaiverError:
-        """Return an error at the nearest place whose line is known."""
+        """Return an error at the nearest position with a known line."""
         line = line_of(place, self._lines)
         left_out = "; this waiver is ignored" if len(place) > 1 and "ignored" not in what else ""
         return _WaiverError(f"{self._path}:{line}: {what}{left_out}")
 
 
 def _line(value: Any) -> str:
-    """Return a value as one line of text; empty if it has no text."""
+    """Return a value as one redacted line; empty for None, a list or a mapping."""
     return "" if value is None or isinstance(value, dict | list) else " ".join(redact(str(value)).split())
 
 
@@ -345,7 +345,7 @@ def _agrees(wanted: str, value: str) -> bool:
 
 
 def _expression(wanted: str) -> Expression:
-    """Compile a value of `match`: a regular expression if it begins with `regex:`, else a glob.
+    """Compile a value of `match`: a regular expression with the prefix `regex:`, otherwise a glob.
 
     Raises:
         ExpressionError: The value is not a valid expression.

@@ -39,7 +39,7 @@ def test_a_violated_check_is_a_failure_like_any_other(project: Project) -> None:
             "check violated in tool.check.yaml: 'tool': does not match 'xsim': vcs 1 (sim.log:1)",
             "check cannot be run: bad.check.yaml:2: there is no key 'inputs'; the nearest is 'input_files'",
             "*[[]WAIVER[]] unused.check.yaml:4: 'tool' matches no violation; remove it*",
-            "*the check names nothing to check*",
+            "*the check has no conditions*",
         ]
     )
     (first,) = project.records()

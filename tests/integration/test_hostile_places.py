@@ -295,5 +295,5 @@ def test_a_run_in_a_folder_below_the_memory_says_that_it_was_not_used(
     folder = tmp_path / "tb"
     folder.mkdir()
     (folder / "test_it.py").write_text("def test_ok():\n    pass\n", encoding="utf-8")
-    told = "dvwiki: nothing in ../.agent was used, since pytest took a folder below .. as its root: run pytest with"
+    told = "dvwiki: ../.agent was ignored, because pytest's root is a folder below ..; run pytest with"
     assert _told(_run(folder, "--dvwiki", *words)) == ([f"{told} --rootdir=.."] if is_told else [])

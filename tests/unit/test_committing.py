@@ -126,7 +126,7 @@ def test_what_people_wrote_is_left_to_them(place: Layout) -> None:
     assert committed(place) == Committed(), "a person's edit alone is not a matter of the tool"
     archived(place, record(2, occurrence()))
     done = committed(place, task=record(2).task_id)
-    told = f"not committed, because people changed these files too: wiki/bugs/{page(place).name}; commit them yourself"
+    told = f"not committed, because people also changed these files: wiki/bugs/{page(place).name}; commit them yourself"
     assert done.notes == (told,)
     assert f".agent/wiki/bugs/{page(place).name}" not in names(place)
     assert f".agent/tasks/2026/11/{record(2).task_id}.yaml" in names(place)

@@ -408,7 +408,7 @@ def test_a_decided_page_teaches_other_causes_of_its_pattern(root: Path) -> None:
     (page,) = (root / ".agent" / "wiki" / "bugs").glob("UNK*.md")
     page.write_text(page.read_text().replace("type: UNKNOWN", "type: TB_BUG"))
     again = run(root, 2, TEST)[TEST]
-    assert (again.type, again.reasons[0]) == ("TB_BUG", "a person gave its page another type: TB_BUG")
+    assert (again.type, again.reasons[0]) == ("TB_BUG", "a person changed the type on its page: TB_BUG")
     other = run(root, 3, TEST, report=REPORT.replace("sb.sv", "other_sb.sv"))[TEST]
     assert any("for 1 of 1 other cause with the pattern " in reason for reason in other.reasons)
 

@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     for line in lines:
         for row in _line_rows(line):
             print(row)
-    print("\nIf several patterns match a message, the first in this order wins:")
+    print("\nIf several patterns match a message, the first one in this order is used:")
     order = precedence()
     for number, rule in enumerate((*order, REPLACEMENT), start=1):
         label = f"  {number}. " if number <= len(order) else "  "

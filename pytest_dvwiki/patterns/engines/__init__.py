@@ -1,7 +1,7 @@
-"""Engines find the lines that hold a literal; `re` decides elsewhere what such a line means.
+"""Engines that find the lines with literals; `re` then decides whether such a line matches a pattern.
 
-All of them find the same lines and differ only in speed. The fastest one that is installed is used: Hyperscan,
-then RE2, then Python, which is always there and starts fastest. `DVWIKI_ENGINE` chooses another one.
+All engines find the same lines and differ only in speed. The fastest installed one is used: Hyperscan, then RE2, then
+Python, which needs no installation and starts fastest. `DVWIKI_ENGINE` selects one.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ NAMES = ("hyperscan", "re2", "python")
 """The engines, fastest first."""
 VARIABLE = "DVWIKI_ENGINE"
 WORTH_LOADING = 1 << 19
-"""Number of bytes that Python scans before a library is loaded."""
+"""Number of bytes to scan in Python before a library is loaded."""
 _LEAST = 1 << 12
-"""Minimum number of bytes counted for a block: Python takes as long for a few lines as for this many bytes."""
+"""Minimum number of bytes to count for a block, because a few lines take Python as long as this many bytes."""
 
 
 class Engine(Protocol):
-    """Searches blocks of lines for a fixed set of literals."""
+    """Searches blocks of lines for fixed literals, ignoring ASCII case."""
 
     name: str
 
     def offsets(self, block: bytes) -> Iterable[int]:
-        """Return offsets, ascending: at least one inside each line that holds a literal, and none in any other line.
+        """Return ascending offsets: at least one inside each line with a literal, none in other lines.
 
-        The case of ASCII letters is ignored.
+        ASCII case is ignored.
         """
         ...
 
 
 class EngineError(ValueError):
-    """An engine that was asked for by name cannot be used; the message gives the reason and the remedy."""
+    """Raised if a requested engine cannot be used; the message gives the reason and a remedy."""
 
 
 class Engines:
-    """The engine for a set of literals, chosen by the amount of text.
+    """Searches for literals with an engine chosen by the amount of text.
 
-    Small logs are read in Python, which takes less time than loading a library. An unknown engine in `DVWIKI_ENGINE` is
+    Small logs are searched in Python, because loading a library takes longer. An unknown engine in `DVWIKI_ENGINE` is
     ignored here; `load` reports it.
     """
 
@@ -54,7 +54,7 @@ class Engines:
         self._engine: Engine | None = None
 
     def offsets(self, block: bytes) -> Iterable[int]:
-        """Return the offsets as `Engine.offsets` does."""
+        """Return offsets like `Engine.offsets`."""
         self._left -= max(len(block), _LEAST)
         if self._left >= 0:
             self._quick = self._quick or load(self._literals, name=NAMES[-1])
@@ -73,11 +73,11 @@ def load(literals: Sequence[str], *, name: str | None = None) -> Engine:
     """Return an engine for these literals.
 
     Args:
-        literals: At least one, in lower case; the engines look for their bytes in UTF-8.
-        name: One of `NAMES`; without it `DVWIKI_ENGINE`, else the fastest one that can be loaded.
+        literals: At least one, in lower case; the engines search for the UTF-8 bytes.
+        name: One of `NAMES`; by default `DVWIKI_ENGINE`, or else the fastest engine that can be loaded.
 
     Raises:
-        EngineError: The named engine is unknown or cannot be loaded.
+        EngineError: The requested engine is unknown or cannot be loaded.
     """
     asked = name or os.environ.get(VARIABLE)
     if asked:
@@ -91,7 +91,7 @@ def load(literals: Sequence[str], *, name: str | None = None) -> Engine:
 
 def _named(name: str, literals: Sequence[str]) -> Engine:
     if name not in NAMES:
-        raise EngineError(f"there is no engine {name!r}: choose one of {', '.join(NAMES)}")
+        raise EngineError(f"unknown engine {name!r}: choose one of {', '.join(NAMES)}")
     try:
         return _make(name, literals)
     except Exception as error:

@@ -1,6 +1,6 @@
-"""Hyperscan (Vectorscan): all literals in one pass over the block, at the speed of memory.
+"""Hyperscan (Vectorscan): finds all literals in one pass.
 
-The compiled database depends on the library and the CPU; it is kept in the cache under a name made of both.
+The compiled database depends on the library and the CPU. It is cached in a file named after both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _DIGEST = hashlib.sha256().digest_size
-"""Length of the hash that precedes a cached database; the hash shows damage, which the library does not notice."""
+"""Length of the hash at the start of a cached database; it reveals damage that the library would not notice."""
 
 
 class _Hyperscan:
@@ -43,7 +43,7 @@ class _Hyperscan:
 
 
 def make(literals: Sequence[str]) -> Engine:
-    """Return an engine for these literals, from the cache if its database is there."""
+    """Return an engine for these literals, with its database from the cache if available."""
     key = _key(literals)
     database = _loaded(cache.read(key))
     if database is None:
@@ -54,7 +54,7 @@ def make(literals: Sequence[str]) -> Engine:
 
 
 def _loaded(data: bytes | None) -> Any:
-    """Return the database of a cached file; None if the file is missing or damaged."""
+    """Return the database in a cached file; None if the file is missing or damaged."""
     if data is None or hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
         return None
     try:
@@ -83,7 +83,7 @@ def _key(literals: Sequence[str]) -> str:
 
 
 def _cpu() -> str:
-    """Return a description of the CPU; it differs between CPUs that need different databases."""
+    """Return a description of the CPU; CPUs that need different databases have different descriptions."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
             return next((line for line in lines if line.startswith(("flags", "Features"))), "")

@@ -1,4 +1,4 @@
-"""Pure Python: a search for substrings that many literals share, done once for all lines of the same shape."""
+"""Pure Python: search for substrings shared by many literals, once for all lines of the same shape."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _PARTS = (
     "read-only", "(v", "not ", "worker ", "can't ", "*se,", "fehler", "erreur", "nicht gefunden", "aucun ", "moire",
     "speicher", "commande", "verweis auf", "no existe", "encontrad", "unresolved ", "=e:[", "=f:[",
 )  # fmt: skip
-"""Parts that many literals have in common: one scan for each of them serves all those literals."""
+"""Substrings shared by many literals; one scan for each finds the candidates for all of them."""
 _SHAPE = bytes.maketrans(b"123456789", b"000000000")
 _PART = 1 << 18
-"""Number of bytes that are scanned in one pass: they fit into a CPU's cache."""
+"""Number of bytes scanned in one pass; they fit into a CPU cache."""
 
 
 class _Python:
@@ -60,7 +60,7 @@ class _Python:
             at += len(shape) + 1
 
     def _wanted(self, shapes: bytes) -> dict[bytes, list[bytes]]:
-        """Return the shapes that hold a part, each with the literals that it may contain."""
+        """Return the shapes that contain a shared substring, each with the literals that it may contain."""
         wanted: dict[bytes, list[bytes]] = {}
         for part, literals in self._by_part.items():
             at = shapes.find(part)

@@ -1,1 +1,1 @@
-"""Bare texts: logs that were not captured, and pasted text whose line feeds were lost, escaped or added."""
+"""Logs and pasted text that were not captured, possibly with lost, escaped or added line feeds."""

@@ -1,6 +1,6 @@
-"""Choose the first cause in a bare text.
+"""Choose the first cause in a log or pasted text.
 
-A text whose messages all prove little has no first cause if it also reports success (`success`).
+If all messages are weak and the text reports success (`success`), there is no first cause.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _ABOVE = 3
 def choose_in_text(
     lines: Sequence[tuple[int, str]], matcher: Matcher, among: Container[int] | None = None
 ) -> Choice | None:
-    """Choose the first cause in a bare text; return None if nothing in it reports a failure.
+    """Choose the first cause in a log or pasted text; return None if nothing in it reports a failure.
 
     Args:
-        lines: Numbered lines, with gaps in the numbers for lines left out.
+        lines: Numbered lines; numbers are skipped where lines were left out.
         matcher: The patterns.
-        among: Numbers of the lines whose messages count; None for all lines. These messages were found in the whole
-            text; in `lines`, a message next to a gap may be incomplete.
+        among: Numbers of the lines with messages; None for all lines. These messages were found in the complete text;
+            in `lines`, a message next to a gap may be incomplete.
     """
     found = sections_of(lines)
     whole = "\n".join(line for _, line in lines)
@@ -61,5 +61,5 @@ def _ends_well(first: int, lines: Sequence[tuple[int, str]], matcher: Matcher) -
 
 
 def _is_warning(candidate: Candidate) -> bool:
-    """Return whether a message is Python's warning that a coroutine was never awaited; it alone fails no test."""
+    """Return whether a message is Python's warning about a never-awaited coroutine, which alone fails no test."""
     return candidate.pattern.id == NEVER_AWAITED

@@ -1,6 +1,6 @@
-"""Texts that were written into one line: a log as a JSON string or in source code, a CI annotation.
+"""Unfold text that was put into one line, such as a log in a JSON string, in source code or in a CI annotation.
 
-An escaped line feed in such a line starts a new line. Line numbers still count the lines of the original text.
+An escaped line feed in such a line starts a new line. Line numbers still refer to the original text.
 """
 
 from __future__ import annotations
@@ -19,51 +19,51 @@ _FEED = re.compile(r"(?<!\\)\\n")
 _FEED_WITHIN = re.compile(r"(?<!\\)\\\\n")
 """An escaped line feed in a string within a string."""
 _MANY = 3
-"""Minimum number of escaped line feeds at which a line without a quote, or with format fields, is unfolded."""
+"""Minimum number of escaped line feeds to unfold a line without a quote or with format fields."""
 _QUOTED = re.compile(r"[\s\[{(,]*(?:[\w.-]+\s*[:=]\s*)?[bu]?(?P<quote>[\"'])")
-"""A line that begins with a string, or with a name and its string."""
+"""A line that starts with a string, or with a name and its string."""
 _QUOTED_BYTES = re.compile(_QUOTED.pattern.encode())
 _ONE_OF_A_LIST = re.compile(r"\s*[bu]?(?P<quote>[\"'])(?P<text>.*)\\n(?P=quote)[\s,;+)\\\]]{0,9}$")
-"""A line of a text that is stored as a list of strings, as notebooks store the output of a cell."""
+"""A line of a text stored as a list of strings, as in the cell outputs of notebooks."""
 _OF_A_CONTAINER = re.compile(r'\s*\{"log":\s*"(?P<text>.*)\\n",\s*"stream":[^}]{0,200}\}\s*$')
 _STRUCTURE = {quote: re.compile(rf"(?<!\\){quote}") for quote in "\"'"}
 _STATEMENT = re.compile(
     r"\b(?:echo|printf?|raise|assert|return|[sf]?write|format|uvm_\w+|log(?:ger|ging)?\.\w+)\b\s*[(\"'-]|\$\w+\s*\("
 )
-"""A line of source code that would print a string: nothing was printed yet, so its escapes stay as they are."""
+"""Source code that would print a string; its escapes are kept because nothing was printed."""
 _FIELD = re.compile(r"%\d*[dshxbtp]\b|\{\w*[!:}]|\bf[\"']")
 _DRIVE_PATH = re.compile(r"\b[A-Za-z]:\\[^\s\"']*")
 _ESCAPE = re.compile(r"\\(?:u(?P<point>[0-9a-fA-F]{4})|x(?P<byte>[0-9a-fA-F]{2})|(?P<sign>[nrtbf\"'/\\]))")
 _MEANT = {"n": "\n", "r": "", "t": "\t", "b": "", "f": ""}
 _HALVES = frozenset(map(chr, range(0xD800, 0xE000)))
-"""Surrogates: JSON writes a pair of them for one character; a single one is invalid."""
+"""Surrogates. JSON uses a pair for one character; a single one is invalid."""
 _ANNOTATION = re.compile(r"::(?:error|warning|notice)\b|##\[error\]")
 _PERCENT = re.compile(r"(?:%0D)?%0A", re.IGNORECASE)
 _BREAK = re.compile(r"<br ?/?>")
 
 
 class Folds:
-    """Unfolds lines that hold several lines of a text, and maps the unfolded lines to line numbers of the original."""
+    """Unfolds lines that contain several lines, and maps the line numbers to those of the original text."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
-        """For each folded line, the number of its first unfolded line."""
+        """The number of the first unfolded line of each folded line."""
         self._added = [0]
-        """Number of lines that unfolding added before each folded line; the last item is the total."""
+        """Number of lines added before each folded line; the last item is the total."""
         self._numbers: list[int] = []
-        """For each line of a split text, the number of the line that held it."""
+        """The original line number of each line of a split text."""
 
     @property
     def added(self) -> int:
-        """Return the number of lines that unfolding added."""
+        """Return the number of lines added by unfolding."""
         return self._added[-1]
 
     def feed(self, block: bytes, count: Callable[[], int] = lambda: 0) -> bytes:
-        """Unfold the next whole lines of the text: a line that holds several becomes several lines.
+        """Unfold the next complete lines of the text.
 
         Args:
             block: The lines.
-            count: Returns the number of unfolded lines before the block; called only if a line of the block is folded.
+            count: Returns the number of unfolded lines before the block; called only if there is a folded line.
         """
         parts: list[bytes] = []
         done = feeds = 0
@@ -80,7 +80,7 @@ class Folds:
         return b"".join((*parts, block[done:]))
 
     def part(self, lines: list[str]) -> list[str]:
-        """Return the lines of a whole text, split if it lost its line feeds."""
+        """Split the lines of a complete text if it lost its line feeds."""
         found = split_run_together(lines)
         if found is None:
             return lines
@@ -88,7 +88,7 @@ class Folds:
         return lines
 
     def line(self, number: int) -> int:
-        """Return the number that a line of the unfolded and split text has in the original text."""
+        """Return the original line number of a line of the unfolded and split text."""
         if self._numbers:
             number = self._numbers[number - 1]
         before = bisect_right(self._starts, number) - 1
@@ -99,7 +99,7 @@ class Folds:
 
 
 def _candidate_lines(block: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of the lines that may be folded."""
+    """Yield start and end of the lines that may be folded."""
     # A search for one byte is many times faster than a search for two.
     marks = [re.escape(mark) for mark in _MARKS if mark[:1] in block and mark in block]
     if not marks:
@@ -115,7 +115,7 @@ def _candidate_lines(block: bytes) -> Iterator[tuple[int, int]]:
 
 
 def contained_lines(line: str) -> str | None:
-    """Return the lines that one line holds, as one text; None for an ordinary line."""
+    """Return the lines contained in one line, joined by line feeds; None for an ordinary line."""
     one = _OF_A_CONTAINER.match(line) or _ONE_OF_A_LIST.match(line)
     if one is not None and not _FIELD.search(line):
         return _decoded(one["text"])

@@ -1,4 +1,4 @@
-"""Turn a bare text into a verdict, and list the causes in it."""
+"""Classify a log or pasted text, and list the causes in it."""
 
 from __future__ import annotations
 
@@ -31,50 +31,50 @@ _KEYS = (*_NAMES, "line", "pattern", "rule", "origin", "fix", "like", "runners_u
 
 
 class Sighting(Struct, frozen=True, kw_only=True):
-    """One cause in a text."""
+    """A cause found in a text."""
 
     error_class: str
     failure_subtype: str
     fingerprint: str
     pattern: str | None
     line: int
-    """Line number of the cause's first message."""
+    """Line number of the first message."""
     hits: int
     """Number of messages about the cause."""
     primary: str
-    """The first message, redacted and joined into one line."""
+    """The first message, redacted, as one line."""
     fix: str | None
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """The result for a bare text."""
+    """The result of reading a text."""
 
     verdict: Verdict | None = None
-    """The verdict; None if nothing in the text reports a failure."""
+    """The verdict; None if no failure was found."""
     causes: tuple[Sighting, ...] = ()
-    """The first cause, then the other causes in the order of the text."""
+    """The first cause, then the others in the order of the text."""
     left_out: int = 0
-    """Number of messages that were left out to limit memory."""
+    """Number of messages left out to limit memory."""
     lines: int = 0
 
 
 def details(verdict: Verdict | None) -> dict[str, Any]:
-    """Return a verdict as plain data, for JSON."""
+    """Return a verdict as plain data for JSON."""
     if verdict is None:
         return dict.fromkeys(_NAMES) | {"is_failure": False}
     return {"is_failure": True} | {key: msgspec.to_builtins(getattr(verdict, key)) for key in _KEYS}
 
 
 class TextClassifier(Classifier):
-    """A classifier that also names what failed in a bare text."""
+    """A classifier that also reads logs and pasted text."""
 
     watched = staticmethod(watched)
 
     def classify_text(self, text: str) -> Verdict | None:
-        """Return the verdict on a bare text, such as a log; None if nothing in it reports a failure.
+        """Return the verdict on a log or pasted text; None if nothing in it reports a failure.
 
         Args:
-            text: Any text; in a huge one only the lines of interest are matched.
+            text: The text. If it is huge, only the lines of interest are matched.
         """
         sieve = self.sieve()
         data = text.encode("utf-8", "surrogatepass")
@@ -86,11 +86,11 @@ class TextClassifier(Classifier):
         return self.conclude(sieve.finish()).verdict
 
     def sieve(self) -> Sieve:
-        """Return a sieve that takes a text of any size block by block, for `conclude`."""
+        """Return a sieve, which reads a text of any size in blocks, for `conclude`."""
         return Sieve(self.matcher)
 
     def conclude(self, kept: Kept) -> Reading:
-        """Return the verdict on a bare text and its causes, from the lines that a sieve kept."""
+        """Return the verdict and the causes, from the lines kept by a sieve."""
         choice = choose_in_text(kept.lines, self.matcher, kept.hits)
         if kept.hits is None:
             choice = choose_in_wrapped(kept.lines, self.matcher, choice)
@@ -109,7 +109,7 @@ class TextClassifier(Classifier):
         )
 
     def _causes(self, kept: Kept, choice: Choice, frames: Frames, *, simulator: bool) -> Iterator[Sighting]:
-        """Yield the first cause, then all others of its tier in the order of the text, each with its message count."""
+        """Yield the first cause, then the others of its tier in the order of the text, with their message counts."""
         best = choice.candidate
         others = sorted((c for c in choice.others if c.pattern.tier == best.pattern.tier), key=lambda c: c.line)
         seen: dict[str, Sighting] = {}
@@ -136,7 +136,7 @@ class TextClassifier(Classifier):
 
 
 def _finding_in(frames: Frames, choice: Choice, lines: Sequence[tuple[int, str]], *, simulator: bool) -> FirstCause:
-    """Return the chosen message of a bare text as its first cause, with the place that the traceback names."""
+    """Return the chosen message as the first cause, with the source location from its traceback."""
     candidate = choice.candidate
     values = compared.values_below(lines, candidate.line) if candidate.exception else ("", "")
     frame = frames.of(candidate.line) if candidate.exception else None

@@ -1,4 +1,4 @@
-"""Texts that lost their line feeds when they were quoted: several messages in one long line."""
+"""Split text that lost its line feeds when it was quoted, so that several messages are in one long line."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from itertools import pairwise
 from pytest_dvwiki import simulators
 
 _FEW_LINES = 3
-"""Maximum number of non-empty lines of a text that lost its line feeds."""
+"""Maximum number of non-empty lines in a text that lost its line feeds."""
 _LONG = 80
 _MESSAGES = 2
-"""Minimum number of messages that begin within one line if it was several lines."""
+"""Minimum number of messages in a line to split it."""
 _HEADS = (
     r"(?:-\.--|\d+(?:\.\d+)?)[munpf]?s\s+(?:INFO|WARNING|ERROR|CRITICAL|DEBUG)\s"
     r"|UVM_(?:INFO|WARNING|ERROR|FATAL)\s[@\w/.]|make(?:\[\d+\])?:\s(?:\*\*\*|Entering|Leaving)"
@@ -24,10 +24,10 @@ _LAST = r"make(?:\[\d+\])?:\s\*\*\*"
 
 
 def split_run_together(lines: list[str]) -> tuple[list[str], list[int]] | None:
-    """Split a text that lost its line feeds: start a new line wherever a message begins.
+    """Restore lost line feeds: start a new line at each message.
 
     Returns:
-        The lines, and for each line the number, from 1, of the line that held it; None if no line feed was lost.
+        The lines, and the original line number of each, from 1; None if no line feed was lost.
     """
     if sum(map(bool, lines)) > _FEW_LINES:
         return None
@@ -50,5 +50,5 @@ def _head() -> re.Pattern[str]:
 
 @functools.cache
 def _last() -> re.Pattern[str]:
-    """Return the expression for the start of a tool's final summary, which alone shows that a line was several."""
+    """Return the expression for a tool's final summary, which alone shows that line feeds were lost."""
     return re.compile(simulators.either(lambda tool: tool.summary, _LAST))

@@ -1,4 +1,4 @@
-"""Find the lines of a log that belong to tests that passed: nothing in them is a failure."""
+"""Find the lines of a log that were printed by passing tests, and so report no failure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 WORDS = ("running ", " passed", " failed", "tests=")
-"""Lower-case words; every line that marks where a test begins or ends contains one of them."""
+"""Lower-case strings. Each line that marks the start or end of a test contains at least one."""
 
 _WORD = re.compile("|".join(WORDS))
 _MARK = re.compile(
@@ -31,27 +31,27 @@ _SIMULATION = r"\bcocotb|\bpyuvm\b|\bdut\b|\bLogicArray\b|\bBinaryValue\b|\bUVM_
 
 
 class Sections(Struct, frozen=True):
-    """The sections of a text, found by the lines of cocotb's log that begin or end a test."""
+    """The sections of a log, delimited by cocotb's lines at the start and end of tests."""
 
     cocotb: bool
-    """Whether the text is a cocotb log, in which an error line alone fails no test."""
+    """Whether this is a cocotb log, where an error line alone does not fail a test."""
     simulator: bool
     """Whether an HDL simulator took part."""
     passed: tuple[tuple[int, int], ...]
-    """First and last line number of each test that passed."""
+    """First and last line number of each passing test."""
 
     def in_passed(self, line: int) -> bool:
-        """Return whether a line belongs to a test that passed."""
+        """Return whether a line was printed by a passing test."""
         return any(first <= line <= last for first, last in self.passed)
 
 
 def has_word(lowered: str) -> bool:
-    """Return whether a line, given in lower case, may mark the beginning or end of a test."""
+    """Return whether a line, in lower case, may mark the start or end of a test."""
     return _WORD.search(lowered) is not None
 
 
 def is_boundary(line: str) -> bool:
-    """Return whether a line marks the beginning or end of a test, or sums up all tests."""
+    """Return whether a line marks the start or end of a test, or summarises all tests."""
     return _MARK.match(line) is not None or is_summary(line)
 
 
@@ -66,7 +66,7 @@ def is_cocotb(text: str) -> bool:
 
 
 def signs(text: str) -> Iterator[int]:
-    """Yield the offsets at which a text first mentions cocotb and a simulator."""
+    """Yield the offsets of the first mentions of cocotb and of a simulator."""
     for expression in (_COCOTB, _simulator()):
         if (found := expression.search(text)) is not None:
             yield found.start()
@@ -78,7 +78,7 @@ def _simulator() -> re.Pattern[str]:
 
 
 def sections_of(lines: Sequence[tuple[int, str]]) -> Sections:
-    """Return the sections of numbered lines, whose numbers may have gaps."""
+    """Return the sections of numbered lines; the numbers may have gaps."""
     whole = sections("\n".join(line for _, line in lines))
     passed = tuple((lines[first - 1][0], lines[min(last, len(lines)) - 1][0]) for first, last in whole.passed)
     return Sections(cocotb=whole.cocotb, simulator=whole.simulator, passed=passed)

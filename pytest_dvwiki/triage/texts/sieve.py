@@ -1,9 +1,8 @@
-"""Keep the lines of a text that a verdict needs: all lines of a small text, few of a huge one.
+"""Select the lines needed for a verdict: all lines of a small log, few of a huge one.
 
-A sieve keeps the lines around the first few messages of each kind in each test; the nearest lines with which cocotb
-begins or ends a test (boundaries), which show whether a message belongs to a test that passed; the last line that
-reports success; and the first lines, which show what kind of log it is. Lines left out leave a gap in the numbers, and
-their messages are counted.
+A sieve keeps the lines around the first messages of each kind in each test; the nearest boundaries, which are cocotb's
+lines at the start and end of tests, to know whether the test passed; the last line that reports success; and the first
+lines, to recognise the kind of log. Omitted lines leave a gap in the numbers, and their messages are counted.
 """
 
 from __future__ import annotations
@@ -28,49 +27,51 @@ if TYPE_CHECKING:
     from pytest_dvwiki.patterns.matcher import Matcher
 
 WHOLE = 1 << 20
-"""Size in bytes up to which a text is kept whole."""
+"""Maximum size in bytes of a text that is kept completely."""
 OF_A_KIND = 8
-"""Number of messages of one kind that are kept per test."""
+"""Maximum number of messages of one kind kept per test."""
 ROOM = 2 << 20
-"""Number of bytes of lines that are kept for messages of one tier."""
+"""Maximum number of bytes kept for the messages of one tier."""
 MOST_SUMMARIES = 1000
 _HEAD = 20
 _BEFORE = 14
 _AFTER = 30
 _HELD = 40
-"""Number of lines at the end of a block that wait for the next one: a message may continue there."""
+"""Number of lines at the end of a block to process with the next block, because a message may continue."""
 _FARTHEST = 1 << 14
-"""Number of bytes before an exception within which its traceback begins."""
+"""Maximum number of bytes from the start of a traceback to its exception."""
 _CARRY = 1 << 18
 _TRACEBACK = b"Traceback (most recent call last)"
 
 
 def watched() -> tuple[str, ...]:
-    """Return lower-case words; every line that may show the outcome of a test or a run contains one of them."""
+    """Return lower-case strings; each line that may show the result of a test or run contains at least one."""
     return (*sections.WORDS, *success.words())
 
 
 class Kept(Struct, frozen=True, kw_only=True):
-    """What a sieve kept of a text."""
+    """The lines of a text kept by a sieve."""
 
     lines: tuple[tuple[int, str], ...]
-    """The kept lines, each with its number, from 1."""
+    """The kept lines with their numbers, from 1."""
     hits: Mapping[int, int] | None = None
-    """Maps the line number of each kept message to the number of messages of its kind that it stands for.
-    None for a text that was kept whole."""
+    """Maps the line number of each kept message to the number of messages of its kind, including skipped ones.
+
+    None for a text that was kept completely.
+    """
     left_out: int = 0
-    """Number of messages that were left out to limit memory."""
+    """Number of messages left out to limit memory."""
     count: int = 0
-    """Number of lines of the whole text."""
+    """Number of lines in the whole text."""
     folds: Folds = field(default_factory=Folds)
-    """Maps the numbers of unfolded lines to line numbers of the text."""
+    """Maps the numbers of unfolded lines to the original ones."""
 
 
 class Sieve:
-    """Takes a text block by block, and keeps at most a few megabytes of it.
+    """Reads a text in blocks, and keeps at most a few megabytes of it.
 
     Args:
-        matcher: The patterns; it has to watch for `watched()`.
+        matcher: The patterns. It must watch for `watched()`.
     """
 
     def __init__(self, matcher: Matcher) -> None:
@@ -81,7 +82,7 @@ class Sieve:
         self._folds = Folds()
 
     def feed(self, block: bytes) -> None:
-        """Take the next whole lines, each with a line feed at its end."""
+        """Add the next complete lines, each ending with a line feed."""
         block = self._folds.feed(block, self._count)
         if self._scan is not None:
             self._scan.feed(block)
@@ -98,7 +99,7 @@ class Sieve:
         return self._scan.count if self._scan is not None else sum(block.count(b"\n") for block in self._waiting)
 
     def finish(self) -> Kept:
-        """Return the kept lines after the last block."""
+        """Return the kept lines, after the last block."""
         if self._scan is not None:
             kept = self._scan.finish()
         else:
@@ -109,7 +110,7 @@ class Sieve:
 
 
 class _Kinds(KindCounts):
-    """Adds each skipped message to the count of the last kept message of the same kind."""
+    """Counts skipped messages for the last kept message of their kind."""
 
     def __init__(self) -> None:
         super().__init__(OF_A_KIND)
@@ -129,7 +130,7 @@ class _Kinds(KindCounts):
         self._fresh.append(kind)
 
     def kept(self, line: int) -> None:
-        """Record that the message noted last was kept, at this line number."""
+        """Note that the last message was kept, and its line number."""
         self.hits[line] += 1
         # The other lines of a message are not messages of their own.
         for kind in self._fresh[:1]:
@@ -139,7 +140,7 @@ class _Kinds(KindCounts):
         self._fresh.clear()
 
     def lost(self) -> None:
-        """Record that the message noted last was not kept."""
+        """Note that the last message was not kept."""
         self._fresh.clear()
 
     def forget(self) -> None:
@@ -148,7 +149,7 @@ class _Kinds(KindCounts):
 
 
 class _Scan:
-    """The sieve for a text that is too large to be kept whole."""
+    """The sieve for a text that is too large to keep completely."""
 
     def __init__(self, matcher: Matcher, start: bytes) -> None:
         self._matcher = matcher
@@ -158,14 +159,14 @@ class _Scan:
         self._left_out = 0
         self._summaries = 0
         self._boundary: tuple[int, str] | None = None
-        """The last boundary of tests before the current line: number and text."""
+        """The last boundary before the current line: number and text."""
         self._wants_boundary = False
-        """Whether a message was kept since the last boundary."""
+        """Whether a message was kept after the last boundary."""
         self._ends: dict[Canceller, tuple[int, str]] = {}
-        """The last line that reports the success of a test, and the last one that reports that of a run."""
+        """The last lines that report the success of a test and of a run."""
         self._carry = b""
         self._settled = 0
-        """Offset, in the lines carried over to the next block, at which the search goes on."""
+        """Offset in the carried-over lines at which the search continues."""
         self._first = 1
         self._cocotb = False
         self._keep_start(start)
@@ -238,7 +239,7 @@ class _Scan:
             self._keep(numbered, offset, numbered.down(offset, 1))
 
     def _pass_boundaries(self, numbered: _Numbers, boundaries: list[int], until: int) -> None:
-        """Process the boundaries before an offset; keep the one after a kept message, and summaries."""
+        """Process the boundaries before an offset: keep summaries, and the first boundary after a kept message."""
         while boundaries and boundaries[0] < until:
             offset = boundaries.pop(0)
             self._boundary = (numbered.of(offset), numbered.line(offset))
@@ -277,7 +278,7 @@ class _Scan:
 
 
 def _assumed(_rule: object) -> bool:
-    """Return True: the line that a pattern needs besides its message may follow later."""
+    """Return True, because a line required elsewhere in the log may still follow."""
     return True
 
 
@@ -290,7 +291,7 @@ class _Numbers:
         self._first = first
 
     def of(self, offset: int) -> int:
-        """Return the number of the line that begins at an offset; cheap for ascending offsets."""
+        """Return the number of the line at an offset; fast for ascending offsets."""
         if offset < self._at:
             back = self.block.count(b"\n", offset, self._at)
             return self._number - back
@@ -299,7 +300,7 @@ class _Numbers:
         return self._number
 
     def up(self, offset: int, lines: int) -> int:
-        """Return the offset of the line that is `lines` lines above the one at an offset."""
+        """Return the offset of the line that is `lines` lines above another one."""
         start = self.block.rfind(b"\n", 0, offset) + 1
         for _ in range(lines):
             if start == 0:
@@ -308,7 +309,7 @@ class _Numbers:
         return start
 
     def down(self, offset: int, lines: int) -> int:
-        """Return the offset of the line that is `lines` lines below the one at an offset."""
+        """Return the offset of the line that is `lines` lines below another one."""
         for _ in range(lines):
             end = self.block.find(b"\n", offset)
             if end < 0:
@@ -317,7 +318,7 @@ class _Numbers:
         return offset
 
     def line(self, offset: int) -> str:
-        """Return the line that begins at an offset; only the two ends of a long one."""
+        """Return the line at an offset, shortened to its two ends if it is long."""
         end = self.block.find(b"\n", offset)
         line = self.block[offset : end if end >= 0 else None]
         return two_ends(decoded(line).removesuffix("\r"), LONGEST)

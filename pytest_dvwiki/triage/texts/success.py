@@ -1,8 +1,8 @@
-"""Cancel messages that prove little on their own, if the run itself reports success.
+"""Discard weak messages if the log itself reports success.
 
-Words that belong to no tool ("ERROR: …", "timed out") also occur in tests that pass, and a tool goes on if an optional
-library or licence is missing. If a log holds no stronger message, its end decides. In the log of a place-and-route
-tool no message comes from a testbench. In the log of a script that probes the machine, a failed probe is no failure.
+Generic messages ("ERROR: …", "timed out") also occur in passing tests, and tools continue without an optional library
+or licence. If a log has no stronger message, its end decides. The log of a place-and-route tool has no messages from a
+testbench. In the log of a script that probes the machine, a failed probe is not a failure.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _WORDS = ("uvm_error", "passed", "test pass", "normal exit", "$finish", "checkout succe")
 
 _BANNERS = 1 << 16
-"""Number of characters at the start of a log in which a tool prints its name."""
+"""Number of characters at the start of a log in which to look for a tool's name."""
 _DIGITS = str.maketrans("23456789", "11111111")
-"""Turns every digit but zero into 1, so that lines that differ only in numbers of tests become equal."""
+"""Replaces every digit except zero by 1, so that lines with different numbers of tests become equal."""
 _TEST = re.compile(
     r"\bUVM_ERROR\s*:\s*0\b"
     r"|={3,} \d+ passed\b(?!.*\bfailed\b)"
@@ -54,13 +54,13 @@ _PROBES = re.compile(
     r"|Compiling the C\w* compiler identification source file )",
     re.ASCII,
 )
-"""The beginning of the log of a script that probes the machine."""
+"""Prefix of the log of a script that probes the machine."""
 _NOT_CONFIGURED = re.compile(r"^configure:(?:\d+:)? error: (?!in `)|^CMake Error", re.ASCII | re.MULTILINE)
 
 
 @functools.cache
 def words() -> tuple[str, ...]:
-    """Return lower-case words; every line that reports the success of a run or a test contains one of them."""
+    """Return lower-case strings; each line that reports the success of a run or test contains at least one."""
     return (*_WORDS, *(word for tool in simulators.tools() for word in tool.success_words))
 
 
@@ -85,7 +85,7 @@ def has_word(lowered: str) -> bool:
 
 
 def success_of(line: str) -> Canceller | None:
-    """Return `run` or `test` if a line reports that a run or a test succeeded; None for any other line."""
+    """Return `run` or `test` if a line reports its success; None for other lines."""
     return _success_of(line.translate(_DIGITS))
 
 
@@ -98,7 +98,7 @@ def _success_of(line: str) -> Canceller | None:
 
 
 def signs(text: str) -> Iterator[int]:
-    """Yield the offsets at which a log first mentions an implementation tool and a simulator."""
+    """Yield the offsets of the first mentions of an implementation tool and of a simulator."""
     for expression in (_IMPLEMENTATION, _simulation()):
         if (found := expression.search(text, 0, _BANNERS)) is not None:
             yield found.start()
@@ -108,9 +108,9 @@ def is_cancelled(patterns: Collection[Pattern], last: int, lines: Sequence[tuple
     """Return whether a log shows that its messages are not failures.
 
     Args:
-        patterns: The patterns of all messages of a text.
-        last: The line number of the last message.
-        lines: The numbered lines of the text, which may have gaps.
+        patterns: The patterns of all messages.
+        last: Line number of the last message.
+        lines: The numbered lines of the log; numbers may have gaps.
     """
     text = "\n".join(line for _, line in lines)
     if _PROBES.match(text.lstrip()) and not _NOT_CONFIGURED.search(text):

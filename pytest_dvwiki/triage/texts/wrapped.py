@@ -1,8 +1,8 @@
-"""Texts that a terminal, an email or a page wrapped at its width, so that one message takes several lines.
+"""Join lines that a terminal, an email or a page has wrapped, so that one message spans several lines.
 
-A log wraps no lines, and the line below a message is not part of it. Therefore lines are joined in two cases only:
-if words are cut at one column, as a terminal cuts them, or if lines end before a word that did not fit. In the second
-case the text as it is must also name no failure, or the rest of a warning must look like a message of its own.
+A log does not wrap lines, and the line below a message is not part of it. So lines are joined in two cases only: words
+are cut at one column, as by a terminal, or lines end before a word that did not fit. In the second case, the unjoined
+text must also report no failure, or the message found must be the continuation of a warning.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from pytest_dvwiki.triage.candidates import Candidate
 
 _NARROWEST, _WIDEST = 60, 100
-"""Columns at which emails and pages wrap texts."""
+"""Columns at which emails and pages wrap text."""
 _WIDEST_TERMINAL = 132
 _TERMINALS = frozenset({72, 76, 78, 79, 80, 100, 120, 132})
-"""Widths of terminals: in a text of such a width, a single word cut in two proves that the text was cut."""
+"""Common widths of terminals. At such a width, a single word cut in two proves that the text was wrapped."""
 _CUTS = 2
 _WITHIN = re.compile(r"[a-z]{2}|[0-9]{2}")
 _LETTER = re.compile(r"[A-Za-z]")
@@ -42,7 +42,7 @@ _WARNING = "Warning: |WARNING: |UVM_WARNING"
 
 
 class _Joined(Struct, frozen=True):
-    """A line put together from the parts into which it was wrapped."""
+    """A line joined from its wrapped parts."""
 
     first: int
     """Line number of the first part."""
@@ -51,12 +51,12 @@ class _Joined(Struct, frozen=True):
 
 
 def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice: Choice | None) -> Choice | None:
-    """Choose the first cause in a bare text that may have been wrapped.
+    """Choose the first cause in a text that may have been wrapped.
 
     Args:
-        lines: All lines of the text, with their numbers.
+        lines: All lines of the text with their numbers.
         matcher: The patterns.
-        choice: The first cause in the lines as they are.
+        choice: The first cause in the unjoined lines.
     """
     lines = [(number, text.removesuffix("\r")) for number, text in lines]
     texts = [text for _, text in lines]
@@ -79,7 +79,7 @@ def choose_in_wrapped(lines: Sequence[tuple[int, str]], matcher: Matcher, choice
 
 
 def _is_of_warning(choice: Choice | None, joined: Sequence[_Joined]) -> bool:
-    """Return whether the chosen message is on a continuation line of a wrapped warning."""
+    """Return whether the chosen message is the continuation of a wrapped warning."""
     return choice is not None and any(
         line.first < choice.candidate.line <= line.last and _warning().match(line.text.lstrip()) for line in joined
     )
@@ -91,7 +91,7 @@ def _warning() -> re.Pattern[str]:
 
 
 def _cut_column(texts: Sequence[str]) -> int | None:
-    """Return the column at which a terminal cut a text; None if no cut words show such a column."""
+    """Return the column at which a terminal cut the text; None if no cut words show one."""
     width = max(map(len, texts), default=0)
     if len(texts) > _MOST_LINES or not _NARROWEST <= width <= _WIDEST_TERMINAL:
         return None
@@ -105,12 +105,12 @@ def _cut_column(texts: Sequence[str]) -> int | None:
 
 
 def _is_next(line: str, below: str) -> bool:
-    """Return whether the line below begins a message, or begins with the same word as the line above."""
+    """Return whether a line starts a message, or starts with the same word as the line above."""
     return begins_message(below) or line.split(maxsplit=1)[:1] == below.split(maxsplit=1)[:1]
 
 
 def _put_together(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joined]:
-    """Yield the lines of a cut text, joined."""
+    """Yield the joined lines of a text that was cut."""
     whole: _Joined | None = None
     goes_on = False
     for number, text in lines:
@@ -126,7 +126,7 @@ def _put_together(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joi
 
 
 def _width(texts: Sequence[str]) -> int | None:
-    """Return the column at which a text may have been wrapped; a longer word stands in a line of its own."""
+    """Return the column at which the text may have been wrapped. A longer word is in a line of its own."""
     if len(texts) > _MOST_LINES:
         return None
     widest = max((len(line) for text in texts if " " in (line := text.rstrip()).lstrip("> ")), default=0)
@@ -151,7 +151,7 @@ def _join(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joined]:
 
 
 def _goes_on(raw: str, pair: Sequence[str], width: int) -> bool:
-    """Return whether a line continues in the next one, whose first word did not fit into it."""
+    """Return whether a line continues in the next one, because the next word did not fit."""
     line, following = pair
     words = following.split(maxsplit=1)
     return (
@@ -163,7 +163,7 @@ def _goes_on(raw: str, pair: Sequence[str], width: int) -> bool:
 
 
 def _choose(joined: Sequence[_Joined], matcher: Matcher, how: str) -> Choice | None:
-    """Choose the first cause in joined lines, with the line numbers of the original text."""
+    """Choose the first cause in joined lines, with original line numbers."""
     choice = choose_in_text([(number, line.text) for number, line in enumerate(joined, start=1)], matcher)
     if choice is None:
         return None

@@ -128,7 +128,7 @@ def test_why_names_line_pattern_rule_and_runners_up(root: Path, capsys: pytest.C
     assert text.startswith("build.log: uvm_error / scoreboard_fail, fingerprint ")
     assert "  line     2: UVM_ERROR sb.sv(210)" in text
     assert "  pattern  uvm.scoreboard_mismatch (builtin/uvm.yaml)" in text
-    assert "  rule     the earliest of the messages that name a cause" in text
+    assert "  rule     the earliest message that gives a cause" in text
     assert "  not      3: dut.sv:7: error: Unknown module type: missing_sub (icarus.unknown_module)" in text
     assert "        2  uvm.scoreboard_mismatch (cause)  <- this one" in text
     assert "        4  own.module (cause)\n" in text

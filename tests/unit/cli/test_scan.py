@@ -220,7 +220,7 @@ def test_an_engine_that_is_not_there_is_named(
     monkeypatch.setenv("DVWIKI_ENGINE", "perl")
     Path("a.log").write_text(FAILING)
     assert main(["scan", "a.log"]) == 2
-    assert "DVWIKI_ENGINE: there is no engine 'perl': choose one of hyperscan" in capsys.readouterr().err
+    assert "DVWIKI_ENGINE: unknown engine 'perl': choose one of hyperscan" in capsys.readouterr().err
 
 
 def test_a_task_without_ingest_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
@@ -333,7 +333,7 @@ def test_a_process_that_dies_costs_its_file_alone() -> None:
     results = list(scan_files(find_sources(["."]).files, Dying, Farm(2)))
     assert [len(result.logs) for result in results] == [1, 0, 1, 1]
     (problem,) = results[1].problems
-    assert problem.startswith("b.log: the processes that read this file died")
+    assert problem.startswith("b.log: the processes that read this file were killed")
 
 
 class Dying(TextClassifier):

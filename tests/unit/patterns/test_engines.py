@@ -101,7 +101,7 @@ def test_a_library_that_does_not_load_is_passed_over(monkeypatch: pytest.MonkeyP
 def test_an_engine_asked_for_by_name_is_taken_or_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DVWIKI_ENGINE", "python")
     assert load(LITERALS).name == "python"
-    with pytest.raises(EngineError, match="no engine 'perl': choose one of hyperscan, re2, python"):
+    with pytest.raises(EngineError, match="unknown engine 'perl': choose one of hyperscan, re2, python"):
         load(LITERALS, name="perl")
     monkeypatch.setitem(sys.modules, "re2", None)
     monkeypatch.delitem(sys.modules, f"{engines.__name__}.re2", raising=False)

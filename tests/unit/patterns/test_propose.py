@@ -75,7 +75,7 @@ def test_values_are_kept_where_only_they_tell_two_failures_apart() -> None:
 def test_no_pattern_where_nothing_tells_two_failures_apart() -> None:
     made = propose(cluster(*LANES), ["link: lane 9 lost its lock at 0x9"])
     assert isinstance(made, NoPattern)
-    assert "no expression tells this message from 'link: lane 9 lost its lock at 0x9'" in made.reason
+    assert "no expression distinguishes this message from 'link: lane 9 lost its lock at 0x9'" in made.reason
 
 
 def test_no_pattern_of_values_alone() -> None:

@@ -102,7 +102,7 @@ def test_the_hash_tells_the_patterns_apart_and_nothing_else(tmp_path: Path) -> N
         ),
         (
             OWN.format(id="own.odd", match="odd").replace("hang", "hung"),
-            "own.odd: field failure_subtype: 'hung' is very similar to 'hang'; write that, or ",
+            "own.odd: field failure_subtype: 'hung' is very similar to 'hang'; use that, or ",
         ),
         (
             OWN.format(id="own.odd", match="odd").replace("hang", "scorebord_fail"),
@@ -113,7 +113,7 @@ def test_the_hash_tells_the_patterns_apart_and_nothing_else(tmp_path: Path) -> N
         (OWN.format(id="own.odd", match="odd").replace("tier: cause", "tier: root"), "own.odd: field tier"),
         (
             OWN.format(id="own.odd", match="odd").replace("  fix:", "  fixx:"),
-            r"own\.yaml:\d+: pattern own\.odd: field fixx: there is no such field; the nearest is 'fix'",
+            r"own\.yaml:\d+: pattern own\.odd: field fixx: unknown field; the nearest is 'fix'",
         ),
         (OWN.format(id="own.odd", match="odd").replace("  description: Ours.\n", ""), "own.odd: .*description"),
         ("- tier: cause\n", r"pattern no\. 1: .*"),

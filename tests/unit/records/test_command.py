@@ -100,5 +100,5 @@ def test_a_page_finds_the_repository_by_itself() -> None:
 def test_what_is_masked_is_named() -> None:
     command = Command(arguments=("make",), variables={"SIM": "vcs", "API_TOKEN": "…"})
     assert words(command)[1] == "API_TOKEN=…"
-    assert masked_note(command) == "… stands for text that is not stored: fill in API_TOKEN before you run it"
+    assert masked_note(command) == "masked values are shown as …: fill in API_TOKEN before you run it"
     assert masked_note(SEEDED) == ""

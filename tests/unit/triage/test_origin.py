@@ -128,7 +128,7 @@ def test_kind_and_place_decide(given: tuple[Clue, ...], wanted: str) -> None:
 def test_a_failed_check_alone_is_unknown_with_both_readings_and_what_would_decide() -> None:
     said = conclude(CHECK)
     assert said.reasons == (
-        "either the design gave a wrong value, or the test expects a wrong one: this failure alone does not tell which",
+        "either the design gave a wrong value, or the test expects a wrong one: this failure alone does not show which",
         DECIDES,
     )
     seen = conclude((*CHECK, *of_seeds(1, 2)))

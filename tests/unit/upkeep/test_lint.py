@@ -186,7 +186,7 @@ def test_a_page_that_replaces_another_is_linked_both_ways_with_a_reason(wiki: Pa
             3,
             "no such key 'expiers'; the nearest is 'expires'",
         ),
-        ("../patterns/own.yaml", "- id: own.odd\n  mtach: [x]\n", 2, "there is no such field; the nearest is 'match'"),
+        ("../patterns/own.yaml", "- id: own.odd\n  mtach: [x]\n", 2, "unknown field; the nearest is 'match'"),
         ("../patterns/own.yaml", "- {", 2, "did not find expected node content"),
     ],
 )
