@@ -1,4 +1,4 @@
-"""The result of processing a run, and the writing of its record and pages."""
+"""The result of processing a run, and functions to write its record and pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Causes that share a page, joined as outputs show them."""
+"""Join causes with the same page for display."""
 
 from __future__ import annotations
 

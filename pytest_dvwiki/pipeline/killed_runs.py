@@ -1,4 +1,4 @@
-"""Runs that killed processes left in their journals."""
+"""Read the runs of killed processes from their journals."""
 
 from __future__ import annotations
 

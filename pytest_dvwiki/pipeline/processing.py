@@ -1,4 +1,4 @@
-"""A run, from its failures to its record and pages."""
+"""Process a run, from its failures to its record and pages."""
 
 from __future__ import annotations
 
@@ -137,13 +137,13 @@ def _with_archive(
     failing: Sequence[StillFailing],
     services: Services,
 ) -> Archived:
-    """Write a record, unless nothing is to be archived, and add what the archive then says of its causes.
+    """Write a record, unless archiving is off, and update its causes from the archive.
 
     Args:
         archived: The result of the run so far.
         record: The record of the run.
-        lists: The lists of tests that the record names.
-        failing: The causes on record with which the passing tests had failed.
+        lists: The lists of tests mentioned in the record.
+        failing: Earlier failures of the passing tests.
         services: The history, which includes the record afterwards.
     """
     settings, history = services.settings, services.history

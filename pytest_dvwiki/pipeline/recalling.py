@@ -1,4 +1,4 @@
-"""Causes of runs that are on record already, as the outputs show them."""
+"""The causes of runs that are already on record, for outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The waived failures of a run."""
+"""Find the waived failures of a run."""
 
 from __future__ import annotations
 
