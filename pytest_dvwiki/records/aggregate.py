@@ -18,7 +18,7 @@ from pytest_dvwiki.records.targets import without_parameters
 from pytest_dvwiki.redact import redact_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.model import Fix, Occurrence, Origin
     from pytest_dvwiki.records.archive import Archive
@@ -29,6 +29,8 @@ NEWEST_TASKS = 20
 NEWEST_ROWS = 20
 SEEDS = 20
 NEWEST_UNPROVEN = 5
+_MOST_EARLIER = 3
+"""Maximum number of fixes before which the origin of a cause is looked up."""
 _ROWS_FOR_SEEDS = 200
 TEXTS = msgspec.json.Decoder(tuple[str, ...])
 
@@ -111,6 +113,8 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
     """Number of runs in which the cause was only reported."""
     matrix: tuple[matrix.Split, ...] = ()
     """The matrix axes that separate failing from passing runs of these tests at the newest occurrence's commit."""
+    earlier_origins: tuple[tuple[str, Origin], ...] = ()
+    """The newest fixes after which the cause returned: their dates, and the origin of the last failure before each."""
 
     @property
     def origin_fix(self) -> FixState | None:
@@ -124,9 +128,10 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
 
     @property
     def origin(self) -> Origin:
-        """Return the origin of the last failure, taking a fix that held into account."""
+        """Return the origin of the last failure, unless earlier failures point elsewhere; a fix that held counts."""
         state = self.origin_fix
-        return self.newest.origin if state is None else sides.with_held_fix(self.newest, state.fix)
+        last = self.newest.origin if state is None else sides.with_held_fix(self.newest, state.fix)
+        return sides.of_both_sides(last, self.earlier_origins)
 
 
 _ROW = (
@@ -163,8 +168,8 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     task_ids, seeds = _newest_in(rows) if len(rows) < NEWEST_ROWS else _newest_of(archive, asked)
     states = tuple(archive.fix_states(fingerprints))
     # If a cause is back, the commits that introduced it before its fix no longer matter.
-    outlived = [state.moment for state in states if (state.fix.counts or _may_part_faults(state)) and state.returned]
-    came, came_task, came_found = _first_bad(archive, fingerprints, outlived[-1] if outlived else "")
+    outlived = [state for state in states if (state.fix.counts or _may_part_faults(state)) and state.returned]
+    came, came_task, came_found = _first_bad(archive, fingerprints, outlived[-1].moment if outlived else "")
     is_fixed = fixes.is_fixed(states)
     first = next(row for row in rows if row.task_id == rows[-1].task_id)
     if len(rows) == NEWEST_ROWS:
@@ -194,7 +199,19 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         jobs=jobs,
         hosts=hosts,
         matrix=matrix.splits(archive, present, rows[0].commit) if rows[0].commit and not rows[0].dirty else (),
+        earlier_origins=tuple(_earlier_origins(archive, fingerprints, outlived[-_MOST_EARLIER:])),
     )
+
+
+def _earlier_origins(
+    archive: Archive, fingerprints: Sequence[str], outlived: Iterable[FixState]
+) -> Iterator[tuple[str, Origin]]:
+    """Yield the date of each of the given fixes, with the origin of the last failure before it."""
+    for state in outlived:
+        last = archive.newest_occurrence(fingerprints, state.moment)
+        if last is not None:
+            is_held = state.fix.result == "held"
+            yield state.fix.date[:10], sides.with_held_fix(last, state.fix) if is_held else last.origin
 
 
 class _OccurrenceCounts(NamedTuple):

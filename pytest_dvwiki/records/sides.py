@@ -24,6 +24,10 @@ MAYBE_LATER = "or a later commit, since its first passes may be chance"
 """Suffix of the note on a fix if a later commit may have been the fix."""
 WOULD_DECIDE = "what would decide: "
 """Prefix of the last reason for an unknown origin."""
+BY_TYPE = "a person gave its page another type"
+"""Prefix of the reason for an origin that a person set on the page."""
+BY_STATUS = "its page is "
+"""Prefix of the reason for an origin that a person confirmed by the page's status."""
 _PROSE = re.compile(
     r"(?:^|/)(?:LICENSE|README|CHANGELOG|CHANGES|AUTHORS|CONTRIBUTING|CODEOWNERS)[^/]*$|\.(?:md|rst|adoc)$"
 )
@@ -191,6 +195,25 @@ def with_held_fix(occurrence: Occurrence, fix: Fix) -> Origin:
     reasons = (each for each in occurrence.origin.reasons if not each.startswith(WOULD_DECIDE))
     confidence = round(1 / (1 + math.exp(-HELD)), 2)
     return Origin(type=side, confidence=confidence, reasons=(of_held_fix(fix, side, occurrence.reads), *reasons))
+
+
+def of_both_sides(origin: Origin, earlier: Iterable[tuple[str, Origin]]) -> Origin:
+    """Return the origin of a cause that was fixed and returned: unknown if its failures point to both sides.
+
+    The failures before a fix and those since may be two faults, whose check has one page. A person's decision counts.
+
+    Args:
+        origin: The origin of the last failure.
+        earlier: The date of each fix, with the origin of the last failure before it.
+    """
+    if origin.type not in SIDES or any(reason.startswith((BY_TYPE, BY_STATUS)) for reason in origin.reasons):
+        return origin
+    others = [(date, each.type) for date, each in earlier if each.type in SIDES and each.type != origin.type]
+    if not others:
+        return origin
+    date, other = others[-1]
+    text = f"its failures before the fix of {date} pointed to {SIDES[other]}, those since to {SIDES[origin.type]}"
+    return Origin(type="UNKNOWN", confidence=0.0, reasons=(f"{text}: maybe two faults", *origin.reasons))
 
 
 @functools.cache

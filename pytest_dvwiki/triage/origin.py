@@ -18,6 +18,8 @@ from pytest_dvwiki.model import Clue, Origin
 from pytest_dvwiki.model.sentences import count, few
 from pytest_dvwiki.records.kinds import DETERMINISTIC_CLASSES, INFRASTRUCTURE_PATTERNS
 from pytest_dvwiki.records.sides import (
+    BY_STATUS,
+    BY_TYPE,
     HDL,
     HELD,
     SIDES,
@@ -424,7 +426,7 @@ def _of_people(known: Cause | None) -> tuple[Clue, ...]:
     page = known.page if known is not None else None
     if page is None or not page.is_decided or page.type not in {*SIDES, "UNKNOWN"}:
         return ()
-    done = "a person changed the type on its page" if page.status in {"", "open"} else f"its page is {page.status}"
+    done = BY_TYPE if page.status in {"", "open"} else f"{BY_STATUS}{page.status}"
     return (Clue("person", page.type, f"{done}: {page.type}", PERSON),)
 
 
