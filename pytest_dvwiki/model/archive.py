@@ -314,7 +314,7 @@ class SinceFix(Struct, frozen=True, kw_only=True):
 
     fingerprint: str
     since: str
-    """Task id of the first run with the fix that passed and had no uncommitted changes."""
+    """Task id of the first run that passed with the fix, if possible one without uncommitted changes."""
     files: tuple[str, ...] = ()
     """Files that differ between the run `since` and this run; truncated if there are many."""
     file_count: int = 0

@@ -78,9 +78,9 @@ class StandingFix(Struct, frozen=True, kw_only=True):
     cause: str
     fix: Fix
     since: str | None
-    """Task id of the first run without uncommitted changes that passed with the fix."""
-    commit: str | None
-    """Commit of the run `since`."""
+    """Task id of the first run that passed with the fix, if possible one without uncommitted changes."""
+    sources: Vcs | None
+    """Commit and uncommitted changes of the run `since`."""
     tests: tuple[tuple[str, str, str], ...]
     """Node id, simulator and configuration of the tests that had failed."""
 

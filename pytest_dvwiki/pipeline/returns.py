@@ -103,13 +103,14 @@ class Returns:
     def _rows(self, occurrence: Occurrence, standing: Sequence[StandingFix]) -> Iterator[tuple[str, SinceFix]]:
         """Yield the changes since each lasting fix of a check, with the name of the fixed cause."""
         for each in standing:
-            if each.since is None or each.commit is None:
+            commit = each.sources.commit if each.sources is not None else None
+            if each.since is None or each.sources is None or commit is None or self._vcs is None:
                 continue
-            files = self._repository.changed(each.commit, self._vcs) if self._vcs is not None else None
-            if self._vcs is None or files is None:
-                continue
+            files = self._repository.changed(commit, self._vcs)
+            if files is None or _may_matter(each.sources.edited, occurrence):
+                continue  # the edits may have made the tests pass
             in_place = self._repository.keeps(each.fix, self._vcs)
-            code = self._repository.in_code(files, each.commit, self._vcs)
+            code = self._repository.in_code(files, commit, self._vcs)
             if in_place is not False and not _may_matter(code, occurrence):
                 continue
             unread = self._repository.unread(code, occurrence.reads, str(self._vcs.commit))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import sqlite3
 from typing import TYPE_CHECKING, Self
 
@@ -16,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from pytest_dvwiki import reading
-from pytest_dvwiki.model import Occurrence, RunId, RunRecord, SourceRun
+from pytest_dvwiki.model import Occurrence, RunId, RunRecord, SourceRun, Vcs
 from pytest_dvwiki.records import learned, same_check, schema, store, tables, verdicts
 from pytest_dvwiki.records.cache import discard, is_held, open_cache
 from pytest_dvwiki.records.cause_names import CauseNames
@@ -169,15 +170,21 @@ class Archive(CauseNames):
         (check,) = self.present((fingerprint,))
         return same_check.cause_of(self.db, self.passes, check, seen)
 
-    def commit_since(self, standing: same_check.Standing) -> tuple[str, str] | None:
-        """Return the id and commit of the first run that passed with a fix and had no uncommitted changes."""
+    def sources_since(self, standing: same_check.Standing) -> tuple[str, Vcs] | None:
+        """Return the id and sources of the first run that passed with a fix; None if no such sources are known.
+
+        A run without uncommitted changes is preferred. Otherwise it must be known which files had such changes.
+        """
+        edited = None
         runs = self.passes.passing_runs(standing.state.tests, standing.state.moment, EVER)
         for _, task_id, *_ in itertools.islice(runs, _MOST_RUNS):
-            query = "SELECT vcs_commit FROM runs WHERE task_id = ? AND vcs_commit IS NOT NULL AND NOT dirty"
+            query = "SELECT vcs_commit, dirty, edited FROM runs WHERE task_id = ? AND vcs_commit IS NOT NULL"
             row = self.db.execute(query, (task_id,)).fetchone()
-            if row:
-                return task_id, row[0]
-        return None
+            if row and not row[1]:
+                return task_id, Vcs(commit=row[0])
+            if row and edited is None and (names := json.loads(row[2])):
+                edited = task_id, Vcs(commit=row[0], dirty=True, edited=tuple(names))
+        return edited
 
     def first_called(self, fingerprint: str) -> Occurrence | None:
         """Return the first occurrence recorded under a fingerprint; None if there is none."""

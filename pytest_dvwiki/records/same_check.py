@@ -13,10 +13,9 @@ It is also a different cause if tests fail that the fix had made pass, while the
 relevant sources were changed since, and nothing suggests that the fix only made the failure rarer. This requires one of
 the following:
 
-* a test fails with a seed that failed before the fix and passed with it, and no change since can alter the stimulus of
-  that seed;
-* the fix held, and the cause does not depend on the seed, the failing seed had passed with the fix, or the tests had
-  failed in every run before the fix, at least two.
+* a test fails with a seed that had passed with the fix, and no change since can alter the stimulus of that seed;
+* the tests had failed in every run before the fix, at least two with different seeds, and passed in at least two since;
+* the fix held, and the cause does not depend on the seed, or the failing seed had passed with the fix.
 
 Otherwise it is the same cause. The cause is back if a test that the fix made pass fails again, with any parameters; if
 only other tests fail, the fix stays proven. The first cause of a fingerprint is called by the fingerprint, each further
@@ -28,6 +27,7 @@ order records arrive.
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -167,7 +167,7 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Che
     before = {name: _failed(db, name, seen.moment) for name in members}
     stand = standing(db, passes, fingerprint, seen.moment)
     fixed = {each.name: each for each in stand if each.state.fix.counts}
-    ended = {name for name, each in fixed.items() if _has_ended(each, before[name], seen, passes)}
+    ended = {name for name, each in fixed.items() if _has_ended(each, before[name], seen, db, passes)}
     members = [name for name in members if name not in ended]
     same_stimulus = [name for name in members if before[name] & seen.seeded]
     now = {each.target.nodeid for each in seen.failing}
@@ -238,30 +238,45 @@ def _passed(test: FailingTest, passes: Passes, before: str) -> Iterator[str]:
             yield each.moment
 
 
-def _has_ended(fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, passes: Passes) -> bool:
+def _has_ended(
+    fixed: Standing, before: frozenset[FailingTest], seen: CheckFailure, db: sqlite3.Connection, passes: Passes
+) -> bool:
     """Return whether a cause is fixed for good, with its fix still in the sources, although its tests fail again."""
     state = fixed.state
     change = _since(state.moment, seen.changes)
-    if change is None or not change.in_place:
+    again = {test for test in seen.failing if test.target in fixed.tests}
+    if change is None or not change.in_place or not again:
         return False
-    if change.same_stimulus and _repaired_stimulus(state, before, seen, passes):
-        return True
-    if state.fix.result != "held" or not _is_complete(state, before, seen):
-        return False
-    again = [each.target for each in seen.failing if each.target in fixed.tests]
-    return bool(again) and all(
-        next(passes.passing_runs([test], state.moment, seen.moment), None) is not None for test in again
-    )
+    if change.same_stimulus and any(_passed_since(test, state, seen, passes) for test in again & seen.seeded):
+        return not (state.past and state.past.comes_and_goes)
+    if state.fix.result == "held" and _is_complete(state, before, seen):
+        return all(next(passes.passing_runs([test.target], state.moment, seen.moment), None) for test in again)
+    # A seed that failed before the fix, and did not run since, may fail as before.
+    repaired = all(_passed_since(test, state, seen, passes) for test in again & before)
+    return repaired and _turned(fixed, again, seen, db, passes)
 
 
-def _repaired_stimulus(
-    state: fixes.FixState, before: frozenset[FailingTest], seen: CheckFailure, passes: Passes
+def _passed_since(test: FailingTest, state: fixes.FixState, seen: CheckFailure, passes: Passes) -> bool:
+    """Return whether a test passed with its seed, or without any, since a fix."""
+    return any(moment >= state.moment for moment in _passed(test, passes, seen.moment))
+
+
+def _turned(
+    fixed: Standing, again: set[FailingTest], seen: CheckFailure, db: sqlite3.Connection, passes: Passes
 ) -> bool:
-    """Return whether a test fails again with a seed, or without any, that failed before the fix and passed since."""
-    if state.past is not None:
+    """Return whether tests failed in every run before a fix, at least two, and passed in at least two since."""
+    state = fixed.state
+    names = {test.target.nodeid for test in again}
+    tests = [test for test in fixed.tests if test.nodeid in names]
+    records = CauseRecords(db, passes, (fixed.name,), seen.moment)
+    rate = records.rate(tests, records.came(), state.moment)
+    if not rate.failed == rate.runs >= FEWEST_RUNS or (state.past and state.past.comes_and_goes):
         return False
-    again = (test for test in sorted(seen.seeded & before) if test.target in state.tests)
-    return any(moment >= state.moment for test in again for moment in _passed(test, passes, seen.moment))
+    return all(
+        len([*itertools.islice(passes.passing_runs([test], state.moment, seen.moment, independent=True), FEWEST_RUNS)])
+        == FEWEST_RUNS
+        for test in (each.target for each in again)
+    )
 
 
 def _is_undone(fixed: Standing, seen: CheckFailure) -> bool:

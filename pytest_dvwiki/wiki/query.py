@@ -186,13 +186,13 @@ class WikiHistory:
         """Return the standing fixes of all causes that a check reports, the most recently seen cause first."""
         found = []
         for each in self.archive.standing(self._known(fingerprint)):
-            since = self.archive.commit_since(each)
+            since = self.archive.sources_since(each)
             found.append(
                 StandingFix(
                     cause=each.name,
                     fix=each.state.fix,
                     since=since[0] if since else None,
-                    commit=since[1] if since else None,
+                    sources=since[1] if since else None,
                     tests=tuple((test.nodeid, test.simulator, test.config) for test in each.tests),
                 )
             )

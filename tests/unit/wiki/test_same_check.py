@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.cli import main
-from pytest_dvwiki.model import PassedAgain, SinceFix
+from pytest_dvwiki.model import Origin, PassedAgain, SinceFix
 from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.store import write_record
@@ -191,7 +191,8 @@ PROVEN = [failing(1, READ, seed="1"), mended(2, READ, "1", "rtl/read.sv"), *nigh
         pytest.param([READ], "1", True, 2, id="the seed that passed with the fix"),
         pytest.param([READ, WRITE], "1", True, 2, id="beside a new one"),
         pytest.param([READ], "1", False, 1, id="which may draw other values now"),
-        pytest.param([READ], "3", True, 1, id="a seed that had not failed"),
+        pytest.param([READ], "3", True, 2, id="a seed that had not failed, and passed with the fix"),
+        pytest.param([READ], "4", True, 1, id="a seed that never passed"),
         pytest.param([WRITE], "1", True, 1, id="another test"),
     ],
 )
@@ -205,6 +206,28 @@ def test_a_seed_that_a_fix_in_place_repaired_shows_another_fault_before_the_fix_
     with WikiHistory(layout(tmp_path)) as history:
         (state,) = history.archive.fix_states((CAUSE,))
     assert (state.returned is None) == (causes == 2 or READ not in tests)
+    assert build(layout(tmp_path), check=True).changed == []
+
+
+@pytest.mark.parametrize(
+    ("seed", "same_stimulus", "causes"),
+    [
+        pytest.param("9", False, 2, id="a new seed"),
+        pytest.param("9", True, 2, id="a new seed, and nothing draws other values"),
+        pytest.param("1", False, 1, id="a seed that has not passed since"),
+        pytest.param("3", True, 2, id="a seed that passed with the fix"),
+    ],
+)
+@pytest.mark.parametrize("passes", ["34", "345"])
+def test_failures_in_every_run_before_a_fix_in_place_and_in_none_since_are_another_fault(
+    tmp_path: Path, passes: str, seed: str, same_stimulus: bool, causes: int
+) -> None:
+    """With other seeds each night."""
+    rows = tuple(replace(row, same_stimulus=same_stimulus) for row in kept_since(HELD[2], "rtl/write.sv"))
+    archived(tmp_path, *HELD[: 2 + len(passes)], failing(9, READ, seed=seed, since_fix=rows))
+    with WikiHistory(layout(tmp_path)) as history:
+        (state,) = history.archive.fix_states((CAUSE,))
+    assert (len(keys(tmp_path)), state.fix.passes, state.fix.result) == (causes, len(passes), "open")
     assert build(layout(tmp_path), check=True).changed == []
 
 
@@ -234,7 +257,7 @@ def test_a_test_that_fails_with_a_fix_in_place_that_held_has_another_fault(
             id="a seed that never passed",
         ),
         pytest.param(
-            [*HELD[:-1], failing(9, READ, seed="9", since_fix=kept_since(HELD[2], "rtl/write.sv"))], id="not held"
+            [*HELD[:3], failing(9, READ, seed="9", since_fix=kept_since(HELD[2], "rtl/write.sv"))], id="a single pass"
         ),
         pytest.param(
             [*HELD[1:], *nights("78", 7), failing(9, READ, seed="9", since_fix=kept_since(HELD[2], "rtl/write.sv"))],
@@ -247,6 +270,31 @@ def test_a_fix_that_may_have_made_the_failure_rarer_is_no_evidence_of_another_fa
 ) -> None:
     archived(tmp_path, *runs)
     assert set(keys(tmp_path)) == {CAUSE}
+
+
+TB = Origin(type="TB_BUG", confidence=0.88, reasons=("of its sources only testbench files changed",))
+DECIDED = Origin(type="TB_BUG", confidence=0.95, reasons=("a person gave its page another type: TB_BUG",))
+
+
+@pytest.mark.parametrize(
+    ("origin", "told"),
+    [
+        pytest.param(TB, "UNKNOWN", id="the other side"),
+        pytest.param(FIRST.occurrences[0].origin, "RTL_BUG", id="the same side"),
+        pytest.param(Origin(type="UNKNOWN", confidence=0.0), "UNKNOWN", id="unknown"),
+        pytest.param(DECIDED, "TB_BUG", id="a person says it"),
+    ],
+)
+def test_a_page_whose_failures_before_and_after_a_fix_point_to_both_sides_names_none(
+    tmp_path: Path, origin: Origin, told: str
+) -> None:
+    """They may be two faults."""
+    back = failing(3, READ, seed="3")
+    archived(tmp_path, FIRST, FIX, replace(back, occurrences=(replace(back.occurrences[0], origin=origin),)))
+    assert [each["origin"] for each in keys(tmp_path).values()] == [told]
+    both = "before the fix of 2026-11-21 pointed to the design, those since to the testbench: maybe two faults"
+    assert (both in page(tmp_path, CAUSE)) == (origin is TB)
+    assert build(layout(tmp_path), check=True).changed == []
 
 
 @pytest.mark.parametrize("again", ["tests/test_fifo.py::test_fifo[9]", "tests/test_fifo.py::test_fifo[9]::fills"])
