@@ -170,6 +170,9 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     # If a cause is back, the commits that introduced it before its fix no longer matter.
     outlived = [state for state in states if (state.fix.counts or _may_part_faults(state)) and state.returned]
     came, came_task, came_found = _first_bad(archive, fingerprints, outlived[-1].moment if outlived else "")
+    # Passes that may be chance part two faults, too, if the cause is known to have come in after them.
+    came_in = came_found if came is not None and came.is_certain else ""
+    parting = [state for state in states if state.returned and (state in outlived or state.fix.date < came_in)]
     is_fixed = fixes.is_fixed(states)
     first = next(row for row in rows if row.task_id == rows[-1].task_id)
     if len(rows) == NEWEST_ROWS:
@@ -199,7 +202,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         jobs=jobs,
         hosts=hosts,
         matrix=matrix.splits(archive, present, rows[0].commit) if rows[0].commit and not rows[0].dirty else (),
-        earlier_origins=tuple(_earlier_origins(archive, fingerprints, outlived[-_MOST_EARLIER:])),
+        earlier_origins=tuple(_earlier_origins(archive, fingerprints, parting[-_MOST_EARLIER:])),
     )
 
 

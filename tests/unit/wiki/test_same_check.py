@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.cli import main
-from pytest_dvwiki.model import Origin, PassedAgain, SinceFix
+from pytest_dvwiki.model import FirstBad, Origin, PassedAgain, SinceFix
 from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.store import write_record
@@ -295,6 +295,20 @@ def test_a_page_whose_failures_before_and_after_a_fix_point_to_both_sides_names_
     both = "before the fix of 2026-11-21 pointed to the design, those since to the testbench: maybe two faults"
     assert (both in page(tmp_path, CAUSE)) == (origin is TB)
     assert build(layout(tmp_path), check=True).changed == []
+
+
+def test_failures_before_the_range_with_which_a_cause_came_may_be_of_another_fault(tmp_path: Path) -> None:
+    """Though the passes between them may be chance: the page names no origin if they point to the other side."""
+    passed = PassedAgain(
+        nodeid=READ, fingerprint=CAUSE, seed="3", changed="commit", failed_seed="1", simulator="icarus"
+    )
+    came = FirstBad(good=f"{2:040x}", bad=f"{3:040x}", fingerprint=CAUSE, nodeid=READ, passed_with="same", log_count=1)
+    back = failing(3, READ, seed="3", first_bad=(came,))
+    back = replace(back, occurrences=(replace(back.occurrences[0], origin=TB),))
+    archived(tmp_path, FIRST, record(2, passed_again=(passed,), schema=2), back)
+    assert [each["origin"] for each in keys(tmp_path).values()] == ["UNKNOWN"]
+    archived(tmp_path / "open", FIRST, record(2, passed_again=(passed,), schema=2), replace(back, first_bad=()))
+    assert [each["origin"] for each in keys(tmp_path / "open").values()] == ["TB_BUG"]
 
 
 @pytest.mark.parametrize("again", ["tests/test_fifo.py::test_fifo[9]", "tests/test_fifo.py::test_fifo[9]::fills"])
