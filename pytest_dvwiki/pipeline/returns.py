@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.model import SinceFix
 from pytest_dvwiki.pipeline.passes import NO_STIMULUS, passing, touch_stimulus
+from pytest_dvwiki.records.sides import with_restored_only
 from pytest_dvwiki.records.targets import Target
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Returns:
         newest = known.states[-1] if known is not None and known.states else None
         if newest is None or newest.returned is None or vcs is None or not newest.fix.commits:
             return None
-        in_place = self._repository.keeps(newest.fix, vcs)
+        in_place = self._repository.keeps(with_restored_only(newest.fix, occurrence.reads), vcs)
         if not in_place:
             return in_place
         files = self._repository.changed(newest.fix.commits[-1], vcs)
@@ -109,7 +110,7 @@ class Returns:
             files = self._repository.changed(commit, self._vcs)
             if files is None or _may_matter(each.sources.edited, occurrence):
                 continue  # the edits may have made the tests pass
-            in_place = self._repository.keeps(each.fix, self._vcs)
+            in_place = self._repository.keeps(with_restored_only(each.fix, occurrence.reads), self._vcs)
             code = self._repository.in_code(files, commit, self._vcs)
             if in_place is not False and not _may_matter(code, occurrence):
                 continue

@@ -8,6 +8,8 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pytest_dvwiki import simulators
 from pytest_dvwiki.model import Origin
 from pytest_dvwiki.model.sentences import few
@@ -174,6 +176,15 @@ def _counted(fix: Fix, reads: Collection[str]) -> list[str]:
 
 def _restored(fix: Fix, files: Sequence[str]) -> list[str]:
     return [file for file in files if file in fix.restored]
+
+
+def with_restored_only(fix: Fix, reads: Collection[str]) -> Fix:
+    """Return a fix with only those files that it restored and the failing simulation read; the fix itself if none are.
+
+    The commits of a fix may touch other files that have nothing to do with the repair.
+    """
+    files = tuple(file for file in fix.restored if is_among(file, reads))
+    return replace(fix, files=files, file_count=len(files)) if files else fix
 
 
 def of_held_fix(fix: Fix, side: OriginType, reads: Collection[str]) -> str:
