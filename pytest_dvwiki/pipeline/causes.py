@@ -20,6 +20,7 @@ from pytest_dvwiki.records.kinds import (
 from pytest_dvwiki.records.sides import concerns
 from pytest_dvwiki.redact import shorten_paths
 from pytest_dvwiki.runs import EVER
+from pytest_dvwiki.triage.missing import module_in
 from pytest_dvwiki.triage.origin import FEWEST_SEEDS, knows_changes, of_changes, of_definition, with_clues
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def with_changes(
     defining = functools.cache(repository.defining)
 
     def weighed(failure: Failure, verdict: Verdict) -> Verdict:
-        module = verdict.place.id if _lacking(verdict) and verdict.place is not None else None
+        module = module_in(verdict.primary) if _lacking(verdict) else None
         defined = defining(module, failed_at, failure.reads) if module else ""
         if module and defined:
             verdict = with_clues(verdict, [of_definition(module, defined)])

@@ -52,3 +52,10 @@ def of_any_tool(parts: ReportParts) -> ReportParts:
         if found := expression.match(parts.text):
             return replace(parts, report_class=kind, message_id=found["name"], text="")
     return parts
+
+
+def module_in(message: str) -> str | None:
+    """Return the module that a build lacks according to a tool's message; None if the message names none."""
+    modules = (expression for kind, expression in _named() if kind == "missing module")
+    found = next(filter(None, (expression.search(message) for expression in modules)), None)
+    return found["name"] if found else None

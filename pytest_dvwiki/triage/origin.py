@@ -318,7 +318,7 @@ def of_changes(
     choosing = (file for file in matters if file.endswith(".py") or _MAKEFILES.search(file))
     runners = [file for file in choosing if file in sources]
     if is_defined and lacking is not None and runners and not any(is_among(file, (lacking,)) for file in files):
-        text = f"{few(runners, 1)}, which chooses the sources, changed {span}, but {lacking} did not"
+        text = f"{few(runners, 1)}, which may choose the sources, changed {span}, but {lacking} did not"
         return (Clue("changes", "TB_BUG", text),)
     runners = runners if lacking is not None and any(map(HDL.search, matters)) else []
     in_doubt = runners or any(map(_IN_C.search, files)) or (failures and any(map(_BUILD_FILES.search, files)))

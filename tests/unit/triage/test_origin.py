@@ -11,6 +11,7 @@ from pytest_dvwiki.causes.cause import Cause, PageFacts
 from pytest_dvwiki.model import Clue, Fix, Frame, Origin, OriginType, Place, Verdict
 from pytest_dvwiki.patterns.registry import load_registry, load_subtypes
 from pytest_dvwiki.records.sides import of_held_fix, side_of, side_of_fix
+from pytest_dvwiki.triage.missing import module_in
 from pytest_dvwiki.triage.origin import (
     CLEAR,
     as_decided,
@@ -467,3 +468,15 @@ def test_a_queue_that_is_empty_tells_nothing_before_one_side_changes() -> None:
     assert conclude(found).type == "UNKNOWN"
     assert conclude((*found, *of_changes(["rtl/fifo.sv"], COMMIT))).type == "RTL_BUG"
     assert conclude((*found, *of_changes(["tb/a.py"], COMMIT))).type == "TB_BUG"
+
+
+@pytest.mark.parametrize(
+    ("message", "module"),
+    [
+        ("rtl/top.v:12: error: Unknown module type: lane2", "lane2"),
+        ("%Error-MODMISSING: rtl/top.v:42:5: Cannot find file containing module: 'lane'", "lane"),
+        ("rtl/top.v:12: syntax error", None),
+    ],
+)
+def test_the_missing_module_is_named_by_the_tool(message: str, module: str | None) -> None:
+    assert module_in(message) == module
