@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from pytest_dvwiki.capture.leftovers.names import simulation_name, undated
 from pytest_dvwiki.capture.leftovers.run_logs import text_of
 from pytest_dvwiki.capture.leftovers.totals import result_of_log
-from pytest_dvwiki.capture.make.folders import stopped_in
+from pytest_dvwiki.capture.make.folders import STOPPED, stopped_in
 from pytest_dvwiki.capture.runners import fusesoc
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
 from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of, named_run
@@ -122,15 +122,17 @@ class LoneLogs:
             return
         self._logs.forget(log)
         has_others = self._builds.add_stopped(log, read.stopped)
-        parts = read.parts
+        parts = [part for part in read.parts if not self._is_covered(part)]
+        # Where other simulations ran, their builds and those that failed are told apart together.
+        together = not has_others and any(part.blocks for part in parts)
         for part in parts:
-            if self._is_covered(part):
-                continue
             named = _named(log, read)
             folder = None if named else self._parts.failed_folder(log, part)
+            if folder and together and _is_stopped(part):
+                continue
             if folder and (has_others or self._builds.add_designs(log, [part], least=2)):
                 continue
-            name = named.test if named else folder or self._name(log, part, is_only=len(parts) == 1)
+            name = named.test if named else folder or self._name(log, part, is_only=len(read.parts) == 1)
             outcome = self._parts.outcome(name, part, log)
             if named:
                 outcome = self._as_named(outcome, named, log)
@@ -142,6 +144,8 @@ class LoneLogs:
                 if named or ended not in run.results:
                     run.results.append(ended)
                     run.without_tests += not (failures or named)
+        if together:
+            self._builds.add_designs(log, parts)
 
     def _is_covered(self, part: Regression) -> bool:
         """Return whether a results file contains a test from this part of a log."""
@@ -213,6 +217,11 @@ def _named(log: Artefact, read: ReadLog) -> NamedRun | None:
     test = f"{of_core.test}::{named.test.rpartition('::')[2]}"
     facts = replace(of_core, test=test, seed=named.seed or of_core.seed, is_cut_short=named.is_cut_short)
     return replace(facts, simulator=named.simulator or of_core.simulator)
+
+
+def _is_stopped(part: Regression) -> bool:
+    """Return whether make stopped outside the tests of a simulation."""
+    return any(STOPPED.match(line) for _, line in (*part.preamble, *part.rest))
 
 
 def _test(name: str) -> str:
