@@ -31,7 +31,7 @@ BY_TYPE = "a person changed the type on its page"
 BY_STATUS = "its page is "
 """Prefix of the reason for an origin that a person confirmed by the page's status."""
 _PROSE = re.compile(
-    r"(?:^|/)(?:LICENSE|README|CHANGELOG|CHANGES|AUTHORS|CONTRIBUTING|CODEOWNERS)[^/]*$|\.(?:md|rst|adoc)$"
+    r"(?:^|/)(?:LICENSE|COPYING|NOTICE|README|CHANGELOG|CHANGES|AUTHORS|CONTRIBUTING|CODEOWNERS)[^/]*$|\.(?:md|rst|adoc)$"
 )
 HDL = re.compile(r"\.(?:sv|svh|v|vh|vhd|vhdl)$", re.IGNORECASE)
 _BENCH_WORDS = (

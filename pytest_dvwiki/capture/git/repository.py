@@ -564,7 +564,7 @@ class Repository:
             unread_count=len(unread),
             files=suspects.first([name for name in kept if name in code], kept),
             file_count=len({*kept}),
-            all_files=tuple(dict.fromkeys((*(name for name in code if name not in theirs), *before.edited))),
+            all_files=tuple(dict.fromkeys((*(name for name in code if name not in theirs), *left))),
             is_unread=not note and listing.has_unread_only({*code} - prose.keys(), suspects.named(code)),
             note=note if log else f"a change between {first[:_SHORT]} and {last[:_SHORT]}",
         )

@@ -447,8 +447,12 @@ def test_a_module_of_a_package_that_nothing_imports_was_not_read(
     before = project.state
     project.commit("fifo: width", rtl__fifo_v="module fifo2;")
     project.commit("regs: model", **{"vip/regs/regs.py": "x = 2\n"})
-    found = project.since(before, reads=(*READ, "vip/__init__.py", "vip/fifo.py"))
+    reads = (*READ, "vip/__init__.py", "vip/fifo.py")
+    found = project.since(before, reads=reads)
     assert (found.unread_count, found.all_files == ("rtl/fifo.v",)) == (int(is_counted), is_counted)
+    edited = replace(before, dirty=True, changes="c" * 12, edited=("vip/regs/regs.py",))
+    dropped = project.since(edited, reads=reads)
+    assert (dropped.note == "", dropped.all_files == ("rtl/fifo.v",)) == (is_counted, is_counted)
 
 
 def test_a_build_of_make_that_ended_before_python_read_no_test_module(project: Project) -> None:
