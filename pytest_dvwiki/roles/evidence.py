@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from pytest_dvwiki.capture.processes.children import unwatched
 from pytest_dvwiki.logtext.logs import LogText
 from pytest_dvwiki.redact import redact
 from pytest_dvwiki.roles import reports, strict
@@ -49,6 +50,7 @@ class EvidenceReader:
         self._builds = builds
         self._broken_fixtures = BrokenFixtures()
 
+    @unwatched()
     def attach(
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport, running: Running
     ) -> None:
@@ -176,6 +178,7 @@ class EvidenceReader:
             if path.stat().st_size
         ]
 
+    @unwatched()
     def failures_of(self, report: pytest.TestReport) -> tuple[Failure, ...]:
         """Return the failures of a failed report, and attach them to it."""
         evidence = reports.attached(report)

@@ -65,6 +65,25 @@ def test_python_imports_the_modules_and_pytest_rewrites_none(tmp_path: Path) -> 
     assert {name for name in names if name.startswith("pytest_dvwiki")} <= {"pytest_dvwiki", "pytest_dvwiki.plugin"}
 
 
+def test_evidence_is_read_without_a_hook_that_slows_the_session(project: Project) -> None:
+    """The hook is for the children of tests; the plugin's own git, asked for the modules of a test, is none of them."""
+    project.pytester.makeconftest(
+        """
+        import sys
+
+        added = []
+        sys.addaudithook = added.append
+
+        def pytest_unconfigure():
+            print("hooks:", len(added))
+        """
+    )
+    project.pytester.makepyfile("import json\n\ndef test_fails():\n    assert json.loads('1') == 2\n")
+    project.run().stdout.fnmatch_lines(["hooks: 0"])
+    project.pytester.makepyfile("import subprocess\n\ndef test_starts():\n    subprocess.run(['true'])\n")
+    project.run().stdout.fnmatch_lines(["hooks: 1"])
+
+
 def test_nothing_is_written_where_nothing_fails(tmp_path: Path) -> None:
     imported(tmp_path, "--dvwiki")
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "__pycache__") == ["test_it.py"]
