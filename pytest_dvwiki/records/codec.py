@@ -6,7 +6,6 @@ record is torn: it was truncated, or changed after it was written.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import re
 from typing import Any
@@ -19,8 +18,10 @@ from pytest_dvwiki.yamlio import dump, misfit
 SCHEMA = 2
 _END = re.compile(rb'^end: "([0-9a-f]{16})"\n\Z', re.MULTILINE)
 _ORDER = ("schema", "task_id", "caller_task")
-_encoded: dict[bytes, bytes] = {}
-"""The YAML of the last encoded record, with the same document in MessagePack, where tuples are lists."""
+_encoded: dict[bytes, RunRecord] = {}
+"""The YAML of the last encoded record, with that record."""
+_REPLACED = "\ufffd"
+"""What YAML holds for a byte of a file name that is not UTF-8."""
 _KEYS = (*_ORDER, *(name for name in RunRecord.__struct_fields__ if name not in _ORDER))
 
 
@@ -51,21 +52,20 @@ def encode(record: RunRecord) -> bytes:
     if record.gate is None:
         values.pop("gate", None)
     document = {key: values[key] for key in _KEYS if key in values and key != "suite"}
-    data = seal(dump(document).encode())
+    text = dump(document)
+    data = seal(text.encode())
     _encoded.clear()
-    # MessagePack cannot hold text that is not Unicode, nor very large numbers; YAML can.
-    with contextlib.suppress(UnicodeEncodeError, OverflowError):
-        _encoded[data] = msgspec.msgpack.encode(document)
+    if _REPLACED not in text:
+        _encoded[data] = record
     return data
 
 
-def last_document(data: bytes) -> dict[str, Any] | None:
-    """Return the document of the record that was encoded last, if these are its bytes; otherwise None.
+def last_record(data: bytes) -> RunRecord | None:
+    """Return the record that was encoded last, if these are its bytes; otherwise None.
 
     A session reads its own record right after writing it; this saves parsing the YAML.
     """
-    packed = _encoded.get(data)
-    return None if packed is None else msgspec.msgpack.decode(packed)
+    return _encoded.get(data)
 
 
 def seal(data: bytes) -> bytes:

@@ -200,6 +200,11 @@ def read_documents(path: Path, data: bytes, name: str) -> tuple[list[tuple[RunRe
         line += part.count(b"\n") + 1
         if not part.strip() and len(parts) > 1:
             continue
+        written = codec.last_record(part)
+        if written is not None and (is_month or written.task_id == path.stem):
+            seen += 1
+            records.append((written, part))
+            continue
         try:
             document = _parsed(part, name, above, must_be_record=is_month or _MADE_ID.fullmatch(path.stem) is not None)
             if number == 0 and is_month and isinstance(document, dict) and _COUNT in document:
@@ -238,7 +243,7 @@ def _parsed(data: bytes, name: str, above: int, *, must_be_record: bool) -> obje
         RecordError: The document is not YAML, or must be a record and is not a mapping.
     """
     try:
-        document = codec.last_document(data) or load(data, name)
+        document = load(data, name)
     except YamlError as error:
         if above:
             # Parsed again for the line number in the file.

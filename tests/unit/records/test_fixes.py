@@ -607,7 +607,7 @@ def test_a_damaged_row_is_told_with_its_place_and_the_other_runs_count(
     tmp_path: Path, key: str, value: object, told: str
 ) -> None:
     damaged = passing(2, fixes=({"fingerprint": CAUSE, key: value},))
-    for run in (record(1, occurrence()), damaged):
+    for run in (damaged, record(1, occurrence())):  # the one written last is not parsed
         store.write_record(tmp_path, run)
     with Archive(tmp_path, None) as archive:
         archive.refresh()

@@ -12,7 +12,7 @@ from pytest_dvwiki.causes.statements import Came
 from pytest_dvwiki.causes.words import text
 from pytest_dvwiki.model import Vcs
 from pytest_dvwiki.records import store
-from pytest_dvwiki.records.codec import decode, encode, last_document
+from pytest_dvwiki.records.codec import decode, encode, last_record
 from pytest_dvwiki.records.disk import WikiError
 from pytest_dvwiki.yamlio import load
 
@@ -31,9 +31,9 @@ def _read(path: Path) -> tuple[list[RunRecord], list[str]]:
 def test_the_document_that_was_encoded_last_is_what_its_bytes_say() -> None:
     odd = occurrence(primary='tab\t é \u2028 "quoted" 1e3', excerpt="two\n  lines \n")
     data = encode(record(1, odd))
-    assert last_document(data) == {key: value for key, value in load(data, "record").items() if key != "end"}
-    assert last_document(data + b"#") is None
-    assert last_document(encode(record(2, occurrence(primary="\ud800")))) is None
+    assert last_record(data) == decode(load(data, "record"), "record")
+    assert last_record(data + b"#") is None
+    assert last_record(encode(record(2, occurrence(primary="\ud800")))) is None
 
 
 def test_a_record_stands_under_year_and_month_of_its_end(tmp_path: Path) -> None:
