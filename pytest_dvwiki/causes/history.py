@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.model import (
@@ -56,6 +56,10 @@ class History(Protocol):
 
     def names(self, fingerprint: str, former: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return all fingerprints of a cause, the current one first, and the names of all its pages."""
+        ...
+
+    def pages_of(self, fingerprints: Iterable[str]) -> dict[str, tuple[tuple[str, ...], str | None]]:
+        """Return, for each fingerprint, all names of its cause, the current one first, and the path of its page."""
         ...
 
     def subtype(self, failure_subtype: str) -> SubtypeHistory | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -18,16 +17,16 @@ if TYPE_CHECKING:
 def as_one(causes: Sequence[Cause], history: History) -> tuple[Cause, ...]:
     """Join causes with the same page for display. The result is new only if all of them are."""
     groups: dict[str, list[Cause]] = {}
-    names: dict[str, str] = {}
+    named: dict[str, set[str]] = {}
+    known = history.pages_of(cause.occurrence.fingerprint for cause in causes)
     for cause in causes:
-        if cause.occurrence.fingerprint not in names:
-            prints, pages = history.names(cause.occurrence.fingerprint, None)
-            names |= dict.fromkeys(prints, pages[0] if pages else prints[0])
-        groups.setdefault(names[cause.occurrence.fingerprint], []).append(cause)
-    named = Counter(names.values())
+        names, page = known[cause.occurrence.fingerprint]
+        groups.setdefault(page or names[0], []).append(cause)
+        named.setdefault(page or names[0], set()).update(names)
     # A new cause with one name only was not joined to another one.
     shown = (
-        _known_by_now(_joined(group), history) if named[name] > 1 else _joined(group) for name, group in groups.items()
+        _known_by_now(_joined(group), history) if len(named[head]) > 1 else _joined(group)
+        for head, group in groups.items()
     )
     return tuple(sorted(shown, key=lambda cause: -len(cause.occurrence.tests)))
 

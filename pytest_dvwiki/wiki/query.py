@@ -24,7 +24,7 @@ from pytest_dvwiki.wiki.unaccepted import is_unaccepted, unaccepted
 from pytest_dvwiki.yamlio import YamlError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from pytest_dvwiki.model import (
         FailedTest,
@@ -246,6 +246,13 @@ class WikiHistory:
         prints = (*self.archive.identities(self._known(cause)), fingerprint, *((former,) if former else ()))
         listed = (*self.bug_pages(cause), *(self.bug_pages(former) if former else ()))
         return tuple(dict.fromkeys(prints)), tuple(dict.fromkeys(page.name for page in listed))
+
+    def pages_of(self, fingerprints: Iterable[str]) -> dict[str, tuple[tuple[str, ...], str | None]]:
+        """Return, for each fingerprint, all names of its cause, the current one first, and the path of its page."""
+        causes = {each: self._placed.get(each, each) for each in fingerprints}
+        names = {cause: self.archive.identities(self._known(cause)) for cause in causes.values()}
+        paths = self.page_cache.causes.paths({cause: names[cause] for cause in names if cause not in self._new})
+        return {each: (tuple(dict.fromkeys((*names[cause], each))), paths.get(cause)) for each, cause in causes.items()}
 
     def cause(self, fingerprint: str) -> Cause | None:
         """Return the cause that has, or once had, a fingerprint; None if no record has it."""

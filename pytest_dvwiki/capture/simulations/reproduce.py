@@ -441,6 +441,8 @@ def masked(text: str) -> str:
     return redact(text).replace("[redacted]", MASKED)
 
 
+# Cached, because the command of each failure has the same variables.
+@functools.lru_cache(maxsize=256)
 def _masked_value(name: str, value: str) -> str:
     """Return the value of a variable, or a mask if it must not be stored."""
     return MASKED if _SECRET_NAME.search(name) or MASKED in masked(f"{name}={value}") else masked(value)

@@ -208,16 +208,15 @@ def edit(
 def filled(draft: PageDraft, keys: Mapping[str, Any], regions: Mapping[str, str]) -> Filled | Refused:
     """Set the owned keys and regions of a new page, like `edit` but usually without parsing the page."""
     _, end = _block(draft.text)
-    block, metadata = draft.text[:end], dict(draft.metadata)
-    for key, value in keys.items():
-        metadata[key] = flat(value)
-        empty, shown = f"\n{key}: null\n", yamlio.flow(metadata[key])
-        if block.count(empty) != 1 or not _is_shown(shown):
-            edited = edit(draft.text.encode(), keys, regions)
-            return edited if isinstance(edited, Refused) else Filled(edited, None)
-        block = block.replace(empty, f"\n{key}: {shown}\n")
+    values = {key: flat(value) for key, value in keys.items()}
+    shown = {f"{key}: null": f"{key}: {yamlio.flow(value)}" for key, value in values.items()}
+    lines = draft.text[:end].split("\n")
+    if sorted(filter(shown.__contains__, lines)) != sorted(shown) or not all(map(_is_shown, shown.values())):
+        edited = edit(draft.text.encode(), keys, regions)
+        return edited if isinstance(edited, Refused) else Filled(edited, None)
+    block = "\n".join(shown.get(line, line) for line in lines)
     data = (block + _edit_regions(draft.text, end, regions, "\n")).encode()
-    return Filled(data, metadata if all(map(_is_plain, draft.metadata.values())) else None)
+    return Filled(data, dict(draft.metadata) | values if all(map(_is_plain, draft.metadata.values())) else None)
 
 
 def values_after(known: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any] | None:
