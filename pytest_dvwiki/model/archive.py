@@ -56,7 +56,7 @@ MOST_READ = 200
 """Maximum number of files in `Occurrence.reads`; a list of this length may be incomplete."""
 
 
-class FailedTest(Struct, frozen=True, kw_only=True):
+class FailedTest(Struct, frozen=True, kw_only=True, gc=False):
     """A failing test in an occurrence."""
 
     nodeid: str
@@ -73,7 +73,7 @@ class FailedTest(Struct, frozen=True, kw_only=True):
     """The build configuration as 12 hex digits; None if it is unknown."""
 
 
-class Occurrence(Struct, frozen=True, kw_only=True):
+class Occurrence(Struct, frozen=True, kw_only=True, gc=False):
     """One cause in one run, with every test that failed because of it."""
 
     fingerprint: str

@@ -1,4 +1,8 @@
-"""A failure, its evidence and its verdict."""
+"""A failure, its evidence and its verdict.
+
+Nothing here can be part of a reference cycle. So Python's garbage collector need not visit thousands of failures
+(`gc=False`).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ as captured by pytest. `report`: pytest's report of the failure.
 """
 
 
-class Excerpt(Struct, frozen=True, kw_only=True):
+class Excerpt(Struct, frozen=True, kw_only=True, gc=False):
     """A size-limited excerpt of a failure's text: its head, the lines around each possible cause, and its tail."""
 
     source: Source
@@ -36,7 +40,7 @@ class Excerpt(Struct, frozen=True, kw_only=True):
         return "\n".join(line for _, line in self.lines)
 
 
-class Frame(Struct, frozen=True, kw_only=True):
+class Frame(Struct, frozen=True, kw_only=True, gc=False):
     """The innermost traceback frame in user code, as opposed to library code."""
 
     file: str
@@ -50,7 +54,7 @@ class Frame(Struct, frozen=True, kw_only=True):
     """The statement in another file that called this file, as shown in the traceback."""
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class Place(Struct, frozen=True, kw_only=True, gc=False):
     """The source statement that reported a cause. Two messages from the same statement come from the same check."""
 
     report: str
@@ -68,7 +72,7 @@ class Place(Struct, frozen=True, kw_only=True):
     """`file:line` of the calling frames in user code, innermost first."""
 
 
-class LogReference(Struct, frozen=True, kw_only=True):
+class LogReference(Struct, frozen=True, kw_only=True, gc=False):
     """A reference to a line of a log file, which is not copied."""
 
     path: str
@@ -76,7 +80,7 @@ class LogReference(Struct, frozen=True, kw_only=True):
     sha256: str | None = None
 
 
-class Command(Struct, frozen=True, kw_only=True):
+class Command(Struct, frozen=True, kw_only=True, gc=False):
     """A command that reruns a failing test, in structured form."""
 
     arguments: tuple[str, ...]
@@ -91,7 +95,7 @@ class Command(Struct, frozen=True, kw_only=True):
     """Node id of the test run by the command."""
 
 
-class Attempt(Struct, frozen=True, kw_only=True):
+class Attempt(Struct, frozen=True, kw_only=True, gc=False):
     """One attempt of a test that ran more than once in a run."""
 
     outcome: Literal["passed", "failed", "error"]
@@ -106,7 +110,7 @@ class Attempt(Struct, frozen=True, kw_only=True):
     """Whether a licence, limit, host or file system caused the failure of the attempt."""
 
 
-class Failure(Struct, frozen=True, kw_only=True):
+class Failure(Struct, frozen=True, kw_only=True, gc=False):
     """One failed test with its evidence, before classification."""
 
     nodeid: str
@@ -144,7 +148,7 @@ class Failure(Struct, frozen=True, kw_only=True):
     """Whether the test passed, but `--dvwiki-strict-logs` failed it because of an error line in its log."""
 
 
-class Result(Struct, frozen=True, kw_only=True):
+class Result(Struct, frozen=True, kw_only=True, gc=False):
     """The result of one test, used for the totals and the list of tests."""
 
     nodeid: str
@@ -160,7 +164,7 @@ class Result(Struct, frozen=True, kw_only=True):
     """Failed attempts of a flaky test before it passed, in order."""
 
 
-class Origin(Struct, frozen=True, kw_only=True):
+class Origin(Struct, frozen=True, kw_only=True, gc=False):
     """The most likely location of the fault."""
 
     type: OriginType
@@ -173,7 +177,7 @@ class Origin(Struct, frozen=True, kw_only=True):
         return self.type if self.type == "UNKNOWN" else f"{self.type}, {self.confidence:.0%}"
 
 
-class Clue(Struct, frozen=True):
+class Clue(Struct, frozen=True, gc=False):
     """One piece of evidence for the origin of a fault."""
 
     kind: str
@@ -186,7 +190,7 @@ class Clue(Struct, frozen=True):
     """Weight in log-odds; None for the fitted weight of the kind."""
 
 
-class RunnerUp(Struct, frozen=True, kw_only=True):
+class RunnerUp(Struct, frozen=True, kw_only=True, gc=False):
     """A line that was considered as the first cause, but not chosen."""
 
     pattern: str | None
@@ -194,7 +198,7 @@ class RunnerUp(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Like(Struct, frozen=True, kw_only=True):
+class Like(Struct, frozen=True, kw_only=True, gc=False):
     """The pattern example most similar to a message."""
 
     example: str
@@ -205,7 +209,7 @@ class Like(Struct, frozen=True, kw_only=True):
     """Word similarity of the example and the message, from 0 to 1."""
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class Verdict(Struct, frozen=True, kw_only=True, gc=False):
     """The classification of a failure and the reasons for it."""
 
     error_class: str

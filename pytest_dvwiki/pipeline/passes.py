@@ -45,10 +45,13 @@ def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Pa
     found: dict[tuple[str, str | None, str | None], Passing] = {}
     further: dict[tuple[str, str | None, str | None], dict[str, None]] = {}
     for each in sorted(results, key=lambda each: each.outcome != "passed"):
-        ran = each.outcome == "failed" and each.simulator is not None and each.seed is not None
-        if each.outcome != "passed" and not ran:
+        if each.outcome == "passed":
+            passed = (each.nodeid, *parents_of(each.nodeid))
+        elif each.outcome == "failed" and each.simulator is not None and each.seed is not None:
+            passed = tuple(parents_of(each.nodeid))
+        else:
             continue
-        for nodeid in (*([] if ran else [each.nodeid]), *parents_of(each.nodeid)):
+        for nodeid in passed:
             key = (nodeid, each.simulator, each.config)
             if key not in ended:
                 made = Passing(

@@ -56,12 +56,15 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
     is_deterministic = functools.cache(archive.is_deterministic)
     newest_of = functools.cache(lambda fingerprint: archive.newest_occurrence((fingerprint,)))
     tests_of = functools.cache(lambda fingerprint: {test.nodeid for test in _tests(newest_of(fingerprint))})
-    older_of = functools.cache(
-        lambda fingerprint, moment: (
-            archive.newest_occurrence((fingerprint,), moment) if older_of.cache_info().currsize < _MOST_OLDER else None
-        )
-    )
     fixes_of = functools.cache(lambda fingerprint: archive.fix_states((fingerprint,)))
+    older: dict[tuple[str, str], Occurrence | None] = {}
+
+    def older_of(fingerprint: str, moment: str) -> Occurrence | None:
+        known = fingerprint, moment
+        if known not in older and len(older) < _MOST_OLDER:
+            older[known] = archive.newest_occurrence((fingerprint,), moment)
+        return older.get(known)
+
     found = []
     for nodeid, fingerprint, simulator, config, moment, proof in rows:
         failed = Target(nodeid, simulator, config)

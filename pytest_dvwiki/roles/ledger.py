@@ -33,7 +33,7 @@ _RANK: dict[Outcome, int] = {"passed": 0, "skipped": 1, "xfailed": 2, "failed": 
 """Severity of each outcome. The outcome of a test is the most severe one of its phases."""
 
 
-class _Test(Struct):
+class _Test(Struct, gc=False):
     """The state of one test while its reports arrive. Its `Result` is made at the end of the session."""
 
     outcome: Outcome | None = None

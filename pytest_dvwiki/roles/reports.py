@@ -47,7 +47,7 @@ _PHASES = frozenset({"setup", "call", "teardown"})
 _CRASHED = "the xdist worker that ran the test crashed for an unknown reason"
 
 
-class Evidence(Struct, frozen=True):
+class Evidence(Struct, frozen=True, gc=False):
     """The evidence for an item, collected by the process that ran it."""
 
     failures: tuple[Failure, ...] = ()
