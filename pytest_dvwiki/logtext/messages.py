@@ -66,7 +66,7 @@ The stars of `**ERROR:` stay, because Innovus begins its messages with them.
 """
 _OTHER_HEADS = r"UVM_[A-Z]+|\S{1,300}:\d+:[ ](?:error|sorry):"
 """Message prefixes that several tools share."""
-_COCOTB_HEAD = re.compile(r"[ ]*(?:-\.--|\d+\.\d+)[a-z]{1,4}[ ]+(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
+_COCOTB_HEAD = re.compile(r"[ \t]*(?:-\.--|\d+\.\d+)[a-z]{1,4}[ ]+(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL)\b")
 _DEEP = re.compile(r"[ ]{16,}\S")
 _EXCEPTION = re.compile(
     r"(?!(?i:error|fatal|failure|warning|info|note|time|debug|critical)\b)(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:: |:?$)"
@@ -352,12 +352,18 @@ def _repairs(beginning: str) -> tuple[Callable[[str], str], ...]:
 def _pytest_error(lines: Sequence[str], at: int) -> tuple[int, str]:
     """Return the index of the last of pytest's lines with `E`, and their text as one message.
 
-    A bare `assert …` is prefixed with `AssertionError:`.
+    A bare `assert …` is prefixed with `AssertionError:`. Where an exception shows the messages of a tool, only the
+    first of them is part of its message.
     """
     end = at
     parts: list[str] = []
+    is_of_tool = False
     while end < len(lines) and (found := _PYTEST.match(lines[end])):
         part = lines[end][found.end() :].strip()
+        if _tool_head().match(part):
+            if is_of_tool:
+                break
+            is_of_tool = True
         if len(parts) < MOST_JOINED and not _EXPLANATION.match(part):
             parts.append(part)
         end += 1

@@ -224,3 +224,14 @@ def test_what_a_testbench_prints_below_a_message_is_none_of_it() -> None:
 def test_a_count_of_uvm_is_no_text_of_vcs() -> None:
     lines = ["Error-[VCS_COM_UNE] Cannot find VCS compiler", "UVM_ERROR : 0"]
     assert [message.text for message in assemble(lines)] == lines
+
+
+def test_an_exception_that_shows_a_tool_s_messages_holds_only_the_first() -> None:
+    shown = ["RuntimeError: build failed:", "%Error: a.sv:3:1: syntax error", "%Error: Exiting due to 1 error(s)"]
+    texts = [message.text for message in assemble([f"E       {line}" for line in shown])]
+    assert texts == ["RuntimeError: build failed: %Error: a.sv:3:1: syntax error", "%Error: Exiting due to 1 error(s)"]
+
+
+def test_an_exception_in_an_indented_log_ends_at_the_next_line_of_the_log() -> None:
+    lines = ["\tModuleNotFoundError: No module named 'tb'", "\t     0.00ns ERROR    gpi          initialization failed"]
+    assert next(message.text for message in assemble(lines)) == "ModuleNotFoundError: No module named 'tb'"
