@@ -30,7 +30,7 @@ NEWEST_ROWS = 20
 SEEDS = 20
 NEWEST_UNPROVEN = 5
 _MOST_EARLIER = 3
-"""Maximum number of fixes before which the origin of a cause is looked up."""
+"""Maximum number of fixes, and of ranges of commits, with which earlier origins of a cause are looked up."""
 _ROWS_FOR_SEEDS = 200
 TEXTS = msgspec.json.Decoder(tuple[str, ...])
 
@@ -114,7 +114,10 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
     matrix: tuple[matrix.Split, ...] = ()
     """The matrix axes that separate failing from passing runs of these tests at the newest occurrence's commit."""
     earlier_origins: tuple[tuple[str, Origin], ...] = ()
-    """The newest fixes after which the cause returned: their dates, and the origin of the last failure before each."""
+    """The origins of failures before a fix after which the cause returned, or with another range of commits.
+
+    The text says which failures are meant.
+    """
 
     @property
     def origin_fix(self) -> FixState | None:
@@ -170,9 +173,6 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
     # If a cause is back, the commits that introduced it before its fix no longer matter.
     outlived = [state for state in states if (state.fix.counts or _may_part_faults(state)) and state.returned]
     came, came_task, came_found = _first_bad(archive, fingerprints, outlived[-1].moment if outlived else "")
-    # Passes that may be chance part two faults, too, if the cause is known to have come in after them.
-    came_in = came_found if came is not None and came.is_certain else ""
-    parting = [state for state in states if state.returned and (state in outlived or state.fix.date < came_in)]
     is_fixed = fixes.is_fixed(states)
     first = next(row for row in rows if row.task_id == rows[-1].task_id)
     if len(rows) == NEWEST_ROWS:
@@ -202,19 +202,33 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         jobs=jobs,
         hosts=hosts,
         matrix=matrix.splits(archive, present, rows[0].commit) if rows[0].commit and not rows[0].dirty else (),
-        earlier_origins=tuple(_earlier_origins(archive, fingerprints, parting[-_MOST_EARLIER:])),
+        earlier_origins=tuple(_earlier_origins(archive, fingerprints, outlived[-_MOST_EARLIER:])),
     )
 
 
 def _earlier_origins(
     archive: Archive, fingerprints: Sequence[str], outlived: Iterable[FixState]
 ) -> Iterator[tuple[str, Origin]]:
-    """Yield the date of each of the given fixes, with the origin of the last failure before it."""
+    """Yield the origins of earlier failures that may be of another fault, with a text that says which.
+
+    They are the last failures before the given fixes, and those for which a certain range of commits was found. The
+    newest such range is left out.
+    """
     for state in outlived:
         last = archive.newest_occurrence(fingerprints, state.moment)
         if last is not None:
-            is_held = state.fix.result == "held"
-            yield state.fix.date[:10], sides.with_held_fix(last, state.fix) if is_held else last.origin
+            origin = sides.with_held_fix(last, state.fix) if state.fix.result == "held" else last.origin
+            yield f"before the fix of {state.fix.date[:10]}", origin
+    ranges = archive.db.execute(
+        "SELECT b.moment, json_extract(b.row, '$.bad') FROM first_bad b"
+        " WHERE b.fingerprint IN (SELECT value FROM json_each(?)) AND json_extract(b.row, '$.passed_with') = 'same'"
+        " AND NOT json_extract(b.row, '$.dirty') ORDER BY b.moment DESC LIMIT ?",
+        (tables.json_list(archive.present(fingerprints)), 1 + _MOST_EARLIER),
+    ).fetchall()
+    for moment, commit in ranges[1:]:
+        found = archive.newest_occurrence(fingerprints, moment)
+        if found is not None:
+            yield f"from {commit[:7]} on", found.origin
 
 
 class _OccurrenceCounts(NamedTuple):

@@ -209,21 +209,20 @@ def with_held_fix(occurrence: Occurrence, fix: Fix) -> Origin:
 
 
 def of_both_sides(origin: Origin, earlier: Iterable[tuple[str, Origin]]) -> Origin:
-    """Return the origin of a cause that was fixed and returned: unknown if its failures point to both sides.
+    """Return the origin of a cause: unknown if its failures point to both sides, as those of two faults may.
 
-    The failures before a fix and those since may be two faults, whose check has one page. A person's decision counts.
+    A person's decision counts.
 
     Args:
         origin: The origin of the last failure.
-        earlier: The date of each fix, with the origin of the last failure before it.
+        earlier: The origins of earlier failures; the text says which, as in `before the fix of 2026-11-21`.
     """
     if origin.type not in SIDES or any(reason.startswith((BY_TYPE, BY_STATUS)) for reason in origin.reasons):
         return origin
-    others = [(date, each.type) for date, each in earlier if each.type in SIDES and each.type != origin.type]
-    if not others:
+    other = next((each for each in earlier if each[1].type in SIDES and each[1].type != origin.type), None)
+    if other is None:
         return origin
-    date, other = others[-1]
-    text = f"its failures before the fix of {date} pointed to {SIDES[other]}, those since to {SIDES[origin.type]}"
+    text = f"its failures {other[0]} pointed to {SIDES[other[1].type]}, its last ones to {SIDES[origin.type]}"
     return Origin(type="UNKNOWN", confidence=0.0, reasons=(f"{text}: maybe two faults", *origin.reasons))
 
 

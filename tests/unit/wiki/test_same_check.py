@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.model import RunRecord
+    from pytest_dvwiki.model.archive import PassSeed
 
 READ, WRITE, BURST = (f"tests/test_fifo.py::test_fifo::{name}" for name in ("reads", "writes", "bursts"))
 
@@ -292,23 +293,30 @@ def test_a_page_whose_failures_before_and_after_a_fix_point_to_both_sides_names_
     back = failing(3, READ, seed="3")
     archived(tmp_path, FIRST, FIX, replace(back, occurrences=(replace(back.occurrences[0], origin=origin),)))
     assert [each["origin"] for each in keys(tmp_path).values()] == [told]
-    both = "before the fix of 2026-11-21 pointed to the design, those since to the testbench: maybe two faults"
+    both = "before the fix of 2026-11-21 pointed to the design, its last ones to the testbench: maybe two faults"
     assert (both in page(tmp_path, CAUSE)) == (origin is TB)
     assert build(layout(tmp_path), check=True).changed == []
 
 
-def test_failures_before_the_range_with_which_a_cause_came_may_be_of_another_fault(tmp_path: Path) -> None:
-    """Though the passes between them may be chance: the page names no origin if they point to the other side."""
-    passed = PassedAgain(
-        nodeid=READ, fingerprint=CAUSE, seed="3", changed="commit", failed_seed="1", simulator="icarus"
-    )
-    came = FirstBad(good=f"{2:040x}", bad=f"{3:040x}", fingerprint=CAUSE, nodeid=READ, passed_with="same", log_count=1)
-    back = failing(3, READ, seed="3", first_bad=(came,))
-    back = replace(back, occurrences=(replace(back.occurrences[0], origin=TB),))
-    archived(tmp_path, FIRST, record(2, passed_again=(passed,), schema=2), back)
-    assert [each["origin"] for each in keys(tmp_path).values()] == ["UNKNOWN"]
-    archived(tmp_path / "open", FIRST, record(2, passed_again=(passed,), schema=2), replace(back, first_bad=()))
-    assert [each["origin"] for each in keys(tmp_path / "open").values()] == ["TB_BUG"]
+@pytest.mark.parametrize(
+    ("passed_with", "origin", "told"),
+    [("same", TB, "UNKNOWN"), ("other", TB, "TB_BUG"), ("same", FIRST.occurrences[0].origin, "RTL_BUG")],
+)
+def test_a_page_whose_failures_came_with_changes_of_both_sides_names_none(
+    tmp_path: Path, passed_with: PassSeed, origin: Origin, told: str
+) -> None:
+    """Also where no pass between them is on record: they may be two faults."""
+
+    def came(number: int) -> FirstBad:
+        good, bad = (f"{each:040x}" for each in (number - 1, number))
+        return FirstBad(fingerprint=CAUSE, nodeid=READ, passed_with=passed_with, good=good, bad=bad, log_count=1)
+
+    first, back = failing(2, READ, seed="1", first_bad=(came(2),)), failing(4, WRITE, seed="3", first_bad=(came(4),))
+    archived(tmp_path, first, replace(back, occurrences=(replace(back.occurrences[0], origin=origin),)))
+    assert [each["origin"] for each in keys(tmp_path).values()] == [told]
+    both = "its failures from 0000000 on pointed to the design, its last ones to the testbench: maybe two faults"
+    assert (both in page(tmp_path, CAUSE)) == (told == "UNKNOWN")
+    assert build(layout(tmp_path), check=True).changed == []
 
 
 @pytest.mark.parametrize("again", ["tests/test_fifo.py::test_fifo[9]", "tests/test_fifo.py::test_fifo[9]::fills"])
