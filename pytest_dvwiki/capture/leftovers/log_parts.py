@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.leftovers.names import undated
-from pytest_dvwiki.capture.make.calls import MakeCalls, makefiles_read, modules_of
+from pytest_dvwiki.capture.make.calls import MakeCalls, head_of, makefiles_read, modules_of
 from pytest_dvwiki.capture.make.folders import STOPPED
 from pytest_dvwiki.capture.make.makefiles import make_call
 from pytest_dvwiki.capture.simulations.regression import read_regressions
@@ -64,7 +64,7 @@ class LogParts:
         logs = logs or [artefact]
         makefile = self.make.makefile(artefact, logs, part=part)
         if text is not None and makefile is not None:
-            call = make_call(makefile, text, self.root)
+            call = make_call(makefile, text, self.root, whole=head_of(logs))
         else:
             call = self.make.call(logs, makefile, modules_of(part))
         return collect(

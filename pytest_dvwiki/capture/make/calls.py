@@ -54,7 +54,7 @@ class MakeCalls:
         """
         if not artefact.lasting or fusesoc.run_in(artefact.path.parent) is not None:
             return None
-        log = _head_of(logs)
+        log = head_of(logs)
         commands = part.commands if part is not None else ()
         told = values_in_log("\n".join(command for _, command in commands) or log)
         modules = {*(told.get("COCOTB_TEST_MODULES") or told.get("MODULE") or "").split(",")} - {""}
@@ -86,7 +86,7 @@ class MakeCalls:
             return None
         key = makefile, modules, *(log.path for log in logs)  # each log shows the values of its own run
         if key not in self._calls:
-            self._calls[key] = make_call(makefile, _head_of(logs), self._root, modules=modules - {""})
+            self._calls[key] = make_call(makefile, head_of(logs), self._root, modules=modules - {""})
         return self._calls[key]
 
 
@@ -105,6 +105,6 @@ def modules_of(part: Regression) -> frozenset[str]:
     return frozenset({*named, *(block.name.rpartition(".")[0] for block in part.blocks)} - {""})
 
 
-def _head_of(logs: Iterable[Artefact]) -> str:
+def head_of(logs: Iterable[Artefact]) -> str:
     """Return the start of each log of a run, joined."""
     return "\n".join(reading.start_of(log.path, HEAD) for log in logs)

@@ -75,6 +75,7 @@ def make_call(
     environment: Mapping[str, str] | None = None,
     *,
     modules: Collection[str] = (),
+    whole: str = "",
 ) -> Call | None:
     """Return the call of make that ran a Makefile; None if make's working directory is unknown.
 
@@ -88,6 +89,7 @@ def make_call(
         root: The workspace root.
         environment: The current environment variables.
         modules: Names of the test modules of the run, if known; the log may also hold other simulations.
+        whole: The log of all calls of make, if `log` is a part of it.
     """
     environment = os.environ if environment is None else environment
     top, in_repository = workspace(root)
@@ -95,6 +97,7 @@ def make_call(
     here = _started_in(folder, text, log, top)
     if here is None or not here.is_relative_to(top):
         return None
+    tops = _tops(whole or log, folder)
     called, log = _called(log, folder, text, modules)
     log = _part_with(log, modules)
     if (named := named_makefile(called, folder)) is not None:
@@ -114,6 +117,10 @@ def make_call(
     for name in sorted((names | set(VARIABLES)) - given.keys()):
         if name not in solved and environment.get(name) and len(environment[name]) < _LONGEST_VALUE:
             variables[name] = environment[name]
+    own = shown.get("COCOTB_TOPLEVEL") or shown.get("TOPLEVEL")
+    if own and tops - {own} and "Makefile.sim" in text and "SIM_BUILD" not in text:
+        # The folder of builds may hold another design, which make would take for this one.
+        variables["SIM_BUILD"] = f"sim_build/{own}"
     changed = () if here == folder else ("-C", relative(folder, here))
     return Call(
         arguments=("make", *changed, *words),
@@ -233,6 +240,15 @@ def _called(log: str, folder: Path, text: str, modules: Collection[str]) -> tupl
         if words or values_in_log(inside):
             return words, inside
     return [], log if len(own) == len(entries) else calls[-1][1] if calls else log
+
+
+def _tops(log: str, folder: Path) -> set[str]:
+    """Return the tops that calls of make in a folder built or ran, as far as a log shows them."""
+    lines = log.split("\n")
+    entries = ((number, found[1]) for number, line in enumerate(lines) if (found := _ENTERED.match(line)))
+    own = [(number, name) for number, name in entries if _is_same_folder(name, folder)][-_MOST_CALLS:]
+    shown = (values_in_log(_inside(lines, number, name)) for number, name in own)
+    return {top for each in shown if (top := each.get("COCOTB_TOPLEVEL") or each.get("TOPLEVEL"))}
 
 
 def _inside(lines: Sequence[str], number: int, name: str) -> str:

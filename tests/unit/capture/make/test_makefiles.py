@@ -135,12 +135,15 @@ def test_a_makefile_that_is_called_by_name_for_each_design(tmp_path: Path) -> No
     )
     (tmp_path / "sim").mkdir()
     for name in designs:
-        (tmp_path / "sim" / f"{name}.mk").write_text(f"COCOTB_TOPLEVEL = {name}\nCOCOTB_TEST_MODULES = test_{name}\n")
+        text = f"COCOTB_TOPLEVEL = {name}\nCOCOTB_TEST_MODULES = test_{name}\ninclude $(MAKEFILES)/Makefile.sim\n"
+        (tmp_path / "sim" / f"{name}.mk").write_text(text)
     makefile = tmp_path / "sim" / "Makefile"
     makefile.write_text("%.xml:\n\tmake -f $*.mk clean\n\t-timeout 40 make -f $*.mk\n")
     found = make_call(makefile, log, tmp_path, {}, modules=["test_d2"])
     assert found is not None
-    assert (found.arguments, found.variables) == (("make", "-f", "d2.mk"), {"SIM": "icarus"})
+    # The folder of builds holds the last design.
+    variables = {"SIM": "icarus", "SIM_BUILD": "sim_build/d2"}
+    assert (found.arguments, found.variables) == (("make", "-f", "d2.mk"), variables)
 
 
 @pytest.mark.parametrize("shown", [True, False])
