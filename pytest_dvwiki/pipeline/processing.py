@@ -157,7 +157,13 @@ def _with_archive(
     causes = as_one(archived.causes, history)
     if archived.written and record.vcs.commit is not None and not record.vcs.dirty:
         causes = tuple(replace(each, matrix=history.matrix(each.name, record.vcs.commit)) for each in causes)
-    reported = {(each.nodeid, history.reference(each.fingerprint)) for each in failing if is_reported(each)}
+    # If this run found another cause of the same check, the record may still call the fixed one by its fingerprint.
+    reported = {
+        (each.nodeid, name)
+        for each in failing
+        if is_reported(each)
+        for name in (each.fingerprint, history.reference(each.fingerprint))
+    }
     of_passes = passed(record, causes, known, lasting, reported=reported, written=archived.written)
     return replace(archived, causes=causes, passed=tuple(of_passes))
 
