@@ -78,7 +78,9 @@ class Cause(Struct, frozen=True, kw_only=True):
     like: tuple[str, str] | None = None
     """The name of a similar older page, and of the page just created; None if there is no similar page."""
     beside: Cause | None = None
-    """The fixed cause previously reported by the same check, if this cause is a different fault."""
+    """Another cause previously reported by the same check, if this cause is a different fault."""
+    beside_undone: bool = False
+    """Whether the changes that introduced `beside` are undone; otherwise it was fixed."""
 
     run_id: RunId | None = None
     """Job and machine of the current run, if known."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         SinceFix,
         StandingFix,
         StillFailing,
+        Undone,
         Verdict,
     )
     from pytest_dvwiki.records.fixes import FixState
@@ -45,7 +46,13 @@ class History(Protocol):
         ...
 
     def cause_of(
-        self, occurrence: Occurrence, task_id: str, changes: Sequence[SinceFix] = (), *, without_fix: bool = False
+        self,
+        occurrence: Occurrence,
+        task_id: str,
+        changes: Sequence[SinceFix] = (),
+        *,
+        undone: Sequence[Undone] = (),
+        without_fix: bool = False,
     ) -> str:
         """Return the cause of a failure in a run that is not on record yet, and remember it."""
         ...

@@ -88,11 +88,13 @@ class WithoutFix(Statement, frozen=True, kw_only=True):
 
 
 class Beside(Statement, frozen=True, kw_only=True):
-    """The cause is a different fault than a fixed cause that the same check reported before."""
+    """The cause is a different fault than one that the same check reported before."""
 
     page: str
-    """The page of the fixed cause, or its name if it has no page."""
+    """The page of the other cause, or its name if it has no page."""
     fix: Fix | None
+    undone: bool = False
+    """Whether the changes that introduced the other cause are undone."""
 
 
 class Infrastructure(Statement, frozen=True, kw_only=True):
@@ -254,7 +256,7 @@ def _infrastructure(cause: Cause, now: str) -> Infrastructure:
 def _new(cause: Cause) -> Iterator[Statement]:
     """Yield the statements about a new cause: what is known about its check and its subtype."""
     if cause.beside is not None:
-        yield beside(cause.beside)
+        yield beside(cause.beside, undone=cause.beside_undone)
     kind = cause.subtype
     if kind is not None and kind.runs:
         yield Seen(
@@ -269,11 +271,17 @@ def _new(cause: Cause) -> Iterator[Statement]:
         )
 
 
-def beside(other: Cause) -> Beside:
-    """Return the statement that a cause is a different fault than `other`, which the same check reported before."""
+def beside(other: Cause, *, undone: bool = False) -> Beside:
+    """Return the statement that a cause is a different fault than `other`, which the same check reported before.
+
+    Args:
+        other: The other cause.
+        undone: Whether the changes that introduced `other` are undone.
+    """
     fix = other.newest_fix
     stands = fix is not None and fix.result != "failed" and not fix.returned
-    return Beside(page=other.page.path if other.page is not None else other.name, fix=fix if stands else None)
+    page = other.page.path if other.page is not None else other.name
+    return Beside(page=page, fix=fix if stands else None, undone=undone)
 
 
 def _known(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:

@@ -118,8 +118,9 @@ def _without_fix(statement: of.WithoutFix, style: Style = PLAIN) -> str:  # noqa
 
 @text.register
 def _beside(statement: of.Beside, style: Style = PLAIN) -> str:
-    fix = f" (fixed by {fix_text(statement.fix, style)})" if statement.fix is not None else ""
-    return f"treated as a different fault than {style.link(statement.page)}, reported by the same check{fix}"
+    why = " (the changes that introduced that one are undone)" if statement.undone else ""
+    why = f" (fixed by {fix_text(statement.fix, style)})" if statement.fix is not None else why
+    return f"treated as a different fault than {style.link(statement.page)}, reported by the same check{why}"
 
 
 @text.register

@@ -34,6 +34,7 @@ from pytest_dvwiki.model.archive import (
     SourceRow,
     Suite,
     Totals,
+    Undone,
     Vcs,
     Waived,
 )
@@ -116,6 +117,7 @@ __all__ = [
     "Suite",
     "Tier",
     "Totals",
+    "Undone",
     "Vcs",
     "Verdict",
     "Waived",

@@ -313,6 +313,9 @@ class SinceFix(Struct, frozen=True, kw_only=True):
     """What changed and what passed since a fix, recorded by a run that fails again at the fixed check."""
 
     fingerprint: str
+    """The check."""
+    cause: str = ""
+    """Name of the cause that was fixed, as `fingerprint/task id`; empty if the check had only one."""
     since: str
     """Task id of the first run that passed with the fix, if possible one without uncommitted changes."""
     files: tuple[str, ...] = ()
@@ -324,6 +327,15 @@ class SinceFix(Struct, frozen=True, kw_only=True):
     """Whether this run's sources contain the changes of the fix; False if they were undone, None if unknown."""
     same_stimulus: bool = False
     """Whether the changed files certainly leave the stimulus of a seed unchanged; False if unknown."""
+
+
+class Undone(Struct, frozen=True, kw_only=True):
+    """A cause that cannot be why its check fails in a run: the changes that introduced the cause are undone there."""
+
+    fingerprint: str
+    """The check."""
+    task_id: str
+    """A run in which the check failed with the cause."""
 
 
 class OtherTest(Struct, frozen=True, kw_only=True):
@@ -442,6 +454,8 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     first_bad: tuple[FirstBad, ...] = ()
     since_fix: tuple[SinceFix, ...] = ()
     """Evidence about checks that were fixed and fail again, used to decide whether the cause is the same."""
+    undone: tuple[Undone, ...] = ()
+    """Earlier causes of this run's failing checks that are ruled out, since what introduced them is undone."""
     coverage: tuple[BinRow, ...] = ()
     evidence: tuple[str, ...] = ()
     gate: Gate | None = None

@@ -95,6 +95,7 @@ def _processed(run: Run, services: Services) -> Archived:
         regressed=tuple(cause.occurrence.fingerprint for cause in causes if cause.news == "REGRESSED"),
         first_bad=first_bad,
         since_fix=tuple(judged.returns.rows),
+        undone=tuple(judged.returns.undone),
         coverage=coverage.rows if coverage else (),
         gate=gate,
     )

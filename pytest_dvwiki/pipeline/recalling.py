@@ -71,8 +71,9 @@ def causes_of_record(record: RunRecord, services: Services, *, is_archived: bool
     for occurrence in record.occurrences:
         fingerprint = occurrence.fingerprint
         changes = [row for row in record.since_fix if row.fingerprint == fingerprint]
+        undone = [row for row in record.undone if row.fingerprint == fingerprint]
         without_fix = fingerprint in record.without_fix
-        name = history.cause_of(occurrence, record.task_id, changes, without_fix=without_fix)
+        name = history.cause_of(occurrence, record.task_id, changes, undone=undone, without_fix=without_fix)
         found = known = history.cause(name)
         if is_archived:
             known = before(found, occurrence, is_report=record.caller_task is not None)

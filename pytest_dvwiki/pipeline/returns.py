@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_dvwiki.model import SinceFix
+from pytest_dvwiki.capture.git.onset import is_undone
+from pytest_dvwiki.model import SinceFix, Undone
 from pytest_dvwiki.pipeline.passes import NO_STIMULUS, passing, touch_stimulus
+from pytest_dvwiki.records.kinds import is_beyond_sources
 from pytest_dvwiki.records.sides import with_restored_only
+from pytest_dvwiki.records.tables import SLASH
 from pytest_dvwiki.records.targets import Target
 
 if TYPE_CHECKING:
@@ -30,7 +33,9 @@ class CauseOfRun(NamedTuple):
 
     name: str
     beside: Cause | None = None
-    """The fixed cause of the same check, if this cause is new."""
+    """Another cause of the same check, if this cause is new."""
+    beside_undone: bool = False
+    """Whether the changes that introduced `beside` are undone in the run's sources."""
     fix_in_place: bool | None = None
     """Whether the cause's newest fix is still in the run's sources; None if unknown."""
     changed_since_fix: bool = False
@@ -56,6 +61,8 @@ class Returns:
         self._repository = repository
         self.rows: list[SinceFix] = []
         """Changes and passes since earlier fixes, for checks that fail again."""
+        self.undone: list[Undone] = []
+        """Earlier causes of the failing checks that are ruled out, since what introduced them is undone."""
 
     def cause_of(self, occurrence: Occurrence) -> CauseOfRun:
         """Return the cause of an occurrence."""
@@ -70,11 +77,41 @@ class Returns:
         found = {} if lacking else dict(self._rows(occurrence, standing))
         rows = list(found.values())
         self.rows += rows
-        name = self._history.cause_of(occurrence, self._run.task_id, rows)
-        is_new = bool(counting) and self._history.cause(name) is None
-        beside = self._history.cause(counting[0].cause) if is_new else None
+        name, undone = self._named(occurrence, rows)
+        self.undone += undone.values()
+        others = [*undone, *(each.cause for each in counting)] if self._history.cause(name) is None else []
+        beside = self._history.cause(others[0]) if others else None
         in_place = found[name].in_place if name in found else self._returned_in_place(name, occurrence)
-        return CauseOfRun(name, beside, in_place, name in found, self._undone(name))
+        return CauseOfRun(name, beside, bool(undone), in_place, name in found, self._undone(name))
+
+    def _named(self, occurrence: Occurrence, rows: Sequence[SinceFix]) -> tuple[str, dict[str, Undone]]:
+        """Return the cause of a failure, and the causes that are ruled out because their changes are undone."""
+        undone: dict[str, Undone] = {}
+        while True:
+            name = self._history.cause_of(occurrence, self._run.task_id, rows, undone=tuple(undone.values()))
+            found = self._undone_cause(name, occurrence) if name not in undone else None
+            if found is None:
+                return name, undone
+            undone[name] = found
+
+    def _undone_cause(self, name: str, occurrence: Occurrence) -> Undone | None:
+        """Return a row for a cause if the changes that are certain to have introduced it are undone in this run.
+
+        If these changes may have made a seed draw another stimulus, they may only have shown an older fault.
+        """
+        known, vcs = self._history.cause(name), self._vcs
+        came = known.first_bad if known is not None else None
+        if known is None or known.history is None or vcs is None or came is None or not came.is_certain:
+            return None
+        onset = self._history.onset(name)
+        if is_beyond_sources(occurrence) or onset is None or onset.comes_and_goes:
+            return None
+        has_seed = any(test.seed_unknown or test.seed is not None for test in occurrence.tests)
+        if has_seed and touch_stimulus(came.files, occurrence.reads):
+            return None
+        if not is_undone(came, vcs, self._repository, occurrence.reads):
+            return None
+        return Undone(fingerprint=occurrence.fingerprint, task_id=known.history.rows[0].task_id)
 
     def _returned_in_place(self, name: str, occurrence: Occurrence) -> bool | None:
         """Return whether the sources still have a cause's newest fix, although the cause came back in an earlier run.
@@ -119,6 +156,7 @@ class Returns:
                 each.cause,
                 SinceFix(
                     fingerprint=occurrence.fingerprint,
+                    cause=name if SLASH in (name := self._history.reference(each.cause)) else "",
                     since=each.since,
                     files=files[:_MOST_FILES],
                     file_count=len(files),

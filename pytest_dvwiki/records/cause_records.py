@@ -133,11 +133,14 @@ class CauseRecords:
 
     def _since_fix(self, fixed: str, back: str) -> tuple[bool, bool | None]:
         """Return whether sources changed between a fix and the failing run, and whether they still contain the fix."""
+        checks = json_list([name.partition(SLASH)[0] for name in self._causes])
         row = self._db.execute(
             "SELECT c.in_place FROM since_fix c JOIN runs s ON s.task_id = c.since JOIN runs r ON r.id = c.run"
-            " WHERE r.moment = ? AND s.moment >= ? AND c.fingerprint IN (SELECT value FROM json_each(?))"
-            " ORDER BY s.moment LIMIT 1",
-            (back, fixed, json_list([name.partition(SLASH)[0] for name in self._causes])),
+            " WHERE r.moment = :back AND s.moment >= :fixed AND c.fingerprint IN (SELECT value FROM json_each(:checks))"
+            " AND (c.named = '' OR EXISTS (SELECT 1 FROM runs n JOIN occurrences o ON +o.run = n.id"
+            " WHERE n.task_id = substr(c.named, instr(c.named, '/') + 1)"
+            " AND o.fingerprint IN (SELECT value FROM json_each(:causes)))) ORDER BY s.moment LIMIT 1",
+            {"back": back, "fixed": fixed, "checks": checks, "causes": json_list(self._causes)},
         ).fetchone()
         return row is not None, bool(row[0]) if row and row[0] is not None else None
 

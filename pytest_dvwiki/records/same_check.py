@@ -67,6 +67,8 @@ class FailingTest(NamedTuple):
 class Change(Struct, frozen=True, kw_only=True):
     """The changes between a fix and a run."""
 
+    cause: str = ""
+    """The cause that was fixed; empty if the row in the record does not name it."""
     since: str
     """Sort key of the first run of the fix; empty if it is not on record."""
     files: frozenset[str]
@@ -91,6 +93,8 @@ class CheckFailure(Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...] = ()
     without_fix: bool = False
     """Whether the run's commit lacks a fix of the check."""
+    undone: frozenset[str] = frozenset()
+    """Runs in which the check failed with causes whose introducing changes are undone in this run."""
 
     @property
     def seeded(self) -> set[FailingTest]:
@@ -162,18 +166,19 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Che
         seen: The failure.
     """
     members = _members(db, fingerprint, seen.moment)
-    if len(members) <= 1 and not seen.changes:
+    if len(members) <= 1 and not seen.changes and not seen.undone:
         return members[0] if members else fingerprint
     before = {name: _failed(db, name, seen.moment) for name in members}
     stand = standing(db, passes, fingerprint, seen.moment)
     fixed = {each.name: each for each in stand if each.state.fix.counts}
     ended = {name for name, each in fixed.items() if _has_ended(each, before[name], seen, db, passes)}
+    ended |= {resolved(db, f"{fingerprint}{SLASH}{task_id}") for task_id in seen.undone}
     members = [name for name in members if name not in ended]
     same_stimulus = [name for name in members if before[name] & seen.seeded]
     now = {each.target.nodeid for each in seen.failing}
     same_test = [name for name in members if share_a_test({each.target.nodeid for each in before[name]}, now)]
     still_open = [name for name in members if name not in fixed]
-    lacking = [name for name in fixed if seen.without_fix]
+    lacking = [name for name in fixed if seen.without_fix and name not in ended]
     first = (
         *same_stimulus,
         *(name for name in lacking if name in same_test),
@@ -214,7 +219,7 @@ def _is_another(
     seeds, theirs = {each.seed for each in seen.failing}, {each.seed for each in before}
     if not {"", UNKNOWN_SEED}.isdisjoint(seeds | theirs) or not seeds:
         return False
-    change = _since(fixed.state.moment, seen.changes)
+    change = _since(fixed, seen.changes)
     fix = fixed.state.fix
     knows_files = bool(change and change.is_whole and change.files and fix.files and fix.file_count == len(fix.files))
     if change is None or not knows_files or change.files & set(fix.files):
@@ -243,7 +248,7 @@ def _has_ended(
 ) -> bool:
     """Return whether a cause is fixed for good, with its fix still in the sources, although its tests fail again."""
     state = fixed.state
-    change = _since(state.moment, seen.changes)
+    change = _since(fixed, seen.changes)
     again = {test for test in seen.failing if test.target in fixed.tests}
     if change is None or not change.in_place or not again:
         return False
@@ -281,7 +286,7 @@ def _turned(
 
 def _is_undone(fixed: Standing, seen: CheckFailure) -> bool:
     """Return whether the fix is known to be missing from the sources of a run."""
-    change = _since(fixed.state.moment, seen.changes)
+    change = _since(fixed, seen.changes)
     return change is not None and change.in_place is False
 
 
@@ -294,10 +299,12 @@ def _is_complete(state: fixes.FixState, before: frozenset[FailingTest], seen: Ch
     return always_failed and not state.past.comes_and_goes and not seen.seeded & before
 
 
-def _since(moment: str, changes: Sequence[Change]) -> Change | None:
+def _since(fixed: Standing, changes: Sequence[Change]) -> Change | None:
     """Return the changes since the run nearest to a fix: the first run after it, or else the last one before it."""
-    after = [each for each in changes if each.since >= moment]
-    before = [each for each in changes if "" < each.since < moment]
+    moment = fixed.state.moment
+    own = [each for each in changes if each.cause in {"", fixed.name}]
+    after = [each for each in own if each.since >= moment]
+    before = [each for each in own if "" < each.since < moment]
     return min(after, key=lambda each: each.since) if after else max(before, key=lambda each: each.since, default=None)
 
 
@@ -419,19 +426,23 @@ def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Ch
         "SELECT nodeid, simulator, config, seed FROM failed WHERE run = ? AND fingerprint = ?", (run, fingerprint)
     )
     changes = db.execute(
-        "SELECT COALESCE(s.moment, ''), c.since, c.files, c.file_count, c.passed, c.in_place, c.same_stimulus"
+        "SELECT COALESCE(s.moment, ''), c.since, c.files, c.file_count, c.passed, c.in_place, c.same_stimulus,"
+        " c.named"
         " FROM since_fix c LEFT JOIN runs s ON s.task_id = c.since WHERE c.run = ? AND c.fingerprint = ?",
         (run, fingerprint),
     )
+    undone = db.execute("SELECT task_id FROM undone WHERE run = ? AND fingerprint = ?", (run, fingerprint))
     return CheckFailure(
         moment=moment,
         task_id=row[0],
         failing=frozenset(FailingTest(Target(*on), seed) for *on, seed in failing),
         changes=tuple(
             change(
+                db,
                 since,
                 SinceFix(
                     fingerprint=fingerprint,
+                    cause=named,
                     since=task_id,
                     files=tuple(json.loads(names)),
                     file_count=count,
@@ -440,15 +451,17 @@ def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Ch
                     same_stimulus=bool(same),
                 ),
             )
-            for since, task_id, names, count, passed, kept, same in changes
+            for since, task_id, names, count, passed, kept, same, named in changes
         ),
         without_fix=bool(row[1]),
+        undone=frozenset(task_id for (task_id,) in undone),
     )
 
 
-def change(moment: str, row: SinceFix) -> Change:
+def change(db: sqlite3.Connection, moment: str, row: SinceFix) -> Change:
     """Return the changes since a fix from a row of a record; `moment` is the sort key of `row.since`."""
     return Change(
+        cause=resolved(db, row.cause) if row.cause else "",
         since=moment,
         files=frozenset(row.files),
         is_whole=row.file_count == len(row.files),

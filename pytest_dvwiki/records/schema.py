@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 36
+VERSION = 37
 """Incremented with every change to the tables or their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
@@ -83,9 +83,11 @@ CREATE TABLE first_bad (
   fingerprint TEXT, moment TEXT, run INTEGER, row TEXT, named TEXT, PRIMARY KEY (fingerprint, moment));
 CREATE TABLE since_fix (
   fingerprint TEXT, run INTEGER, since TEXT, files TEXT, file_count INTEGER, passed TEXT, in_place INTEGER,
-  same_stimulus INTEGER,
-  PRIMARY KEY (fingerprint, run, since)) WITHOUT ROWID;
+  same_stimulus INTEGER, named TEXT,
+  PRIMARY KEY (fingerprint, run, since, named)) WITHOUT ROWID;
 CREATE INDEX since_fix_by_run ON since_fix (run);
+CREATE TABLE undone (fingerprint TEXT, run INTEGER, task_id TEXT, PRIMARY KEY (run, fingerprint, task_id))
+  WITHOUT ROWID;
 CREATE TABLE several (fingerprint TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE further (fingerprint TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE INDEX first_bad_by_run ON first_bad (run);

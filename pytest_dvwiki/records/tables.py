@@ -216,12 +216,16 @@ def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> No
             json.dumps(row.passed),
             row.in_place,
             row.same_stimulus,
+            row.cause,
         )
         for row in record.since_fix
     ]
-    db.executemany("INSERT OR IGNORE INTO since_fix VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    db.executemany("INSERT OR IGNORE INTO since_fix VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    undone = [(row.fingerprint, run, row.task_id) for row in record.undone]
+    db.executemany("INSERT OR IGNORE INTO undone VALUES (?, ?, ?)", undone)
     named = {
         *(row.fingerprint for row in record.since_fix if row.passed or row.in_place),
+        *(row.fingerprint for row in record.undone),
         *(name for name in names_of(record) if SLASH in name),
     }
     db.executemany("INSERT OR IGNORE INTO several VALUES (?)", [(name.partition(SLASH)[0],) for name in named])
@@ -336,7 +340,7 @@ def _keep_newest(db: sqlite3.Connection, occurrence: Occurrence, moment: str, na
 
 
 _ALL = (
-    *("names", "splits", "identities", "checks", "since_fix", "several", "further"),
+    *("names", "splits", "identities", "checks", "since_fix", "undone", "several", "further"),
     *("aliases", "verdicts", "folders", "files", "runs", "sources", "suites", "places", "occurrences", "tallies"),
     "causes",
     *("details", "newest_tests", "failed", "other", "passed_again", "fix_rows", "waived", "first_bad", "coverage"),
@@ -369,6 +373,7 @@ def remove_file(db: sqlite3.Connection, file: int) -> None:
         db.execute("DELETE FROM waived WHERE run = ?", (run,))
         db.execute("DELETE FROM first_bad WHERE run = ?", (run,))
         db.execute("DELETE FROM since_fix WHERE run = ?", (run,))
+        db.execute("DELETE FROM undone WHERE run = ?", (run,))
         db.execute("DELETE FROM coverage WHERE run = ?", (run,))
         db.execute("DELETE FROM runs WHERE id = ?", (run,))
 

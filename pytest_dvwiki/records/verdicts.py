@@ -261,7 +261,11 @@ def renamed(record: RunRecord, name: Callable[[str], str]) -> RunRecord:
         without_fix=tuple(map(name, record.without_fix)),
         regressed=tuple(map(name, record.regressed)),
         first_bad=tuple(replace(row, fingerprint=cause(row.fingerprint)) for row in record.first_bad),
-        since_fix=tuple(replace(row, fingerprint=name(row.fingerprint)) for row in record.since_fix),
+        since_fix=tuple(
+            replace(row, fingerprint=name(row.fingerprint), cause=row.cause and cause(row.cause))
+            for row in record.since_fix
+        ),
+        undone=tuple(replace(row, fingerprint=name(row.fingerprint)) for row in record.undone),
     )
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Passing,
         SinceFix,
         StillFailing,
+        Undone,
         Verdict,
     )
     from pytest_dvwiki.records.aggregate import CauseHistory
@@ -199,7 +200,13 @@ class WikiHistory:
         return found
 
     def cause_of(
-        self, occurrence: Occurrence, task_id: str, changes: Sequence[SinceFix] = (), *, without_fix: bool = False
+        self,
+        occurrence: Occurrence,
+        task_id: str,
+        changes: Sequence[SinceFix] = (),
+        *,
+        undone: Sequence[Undone] = (),
+        without_fix: bool = False,
     ) -> str:
         """Determine and remember the cause of a failure in the current run, which is not on record yet.
 
@@ -207,6 +214,7 @@ class WikiHistory:
             occurrence: The failure.
             task_id: The run.
             changes: For each earlier fix related to this check, what has changed and what has passed since.
+            undone: Causes of the check whose introducing changes are undone in the current run.
             without_fix: True if the run's commit lacks one of these fixes.
         """
         fingerprint = self._known(occurrence.fingerprint)
@@ -215,8 +223,9 @@ class WikiHistory:
             moment=EVER,
             task_id=task_id,
             failing=frozenset(same_check.FailingTest(*each) for each in targets),
-            changes=tuple(same_check.change(self.archive.moment(row.since), row) for row in changes),
+            changes=tuple(same_check.change(self.archive.db, self.archive.moment(row.since), row) for row in changes),
             without_fix=without_fix,
+            undone=frozenset(row.task_id for row in undone),
         )
         name = self.archive.cause_of(fingerprint, seen)
         if "/" not in name and not self.archive.family(fingerprint):

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki.model import FirstBad, Fix, Onset, Vcs
 from pytest_dvwiki.records.kinds import is_deterministic
-from pytest_dvwiki.records.sides import HDL, is_among
+from pytest_dvwiki.records.sides import HDL, is_among, is_prose, is_unread
 from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _of_failure(
             own = _start(occurrence, vcs, onset, history, repository)
             is_narrower = own and own.passed_with == "same" and repository.is_older(known.good, own.commit)
             start = own if own and is_narrower else _Start(occurrence.tests[0].nodeid, known.good)
-        elif is_between or _is_undone(known, vcs, repository):
+        elif is_between or is_undone(known, vcs, repository, occurrence.reads):
             start = _Start(known.nodeid, known.good)
         else:
             # The more often the cause was seen, the fewer passes before it are needed to rule out chance.
@@ -130,7 +130,7 @@ def _of_failure(
         reads=occurrence.reads,
     )
     found = between(vcs)
-    if found is not None and found.is_certain and vcs != now and _is_undone(found, now, repository):
+    if found is not None and found.is_certain and vcs != now and is_undone(found, now, repository, occurrence.reads):
         found = between(now)
     is_news = found is not None and (known is None or _identity(found) != _identity(known))
     return found or known, is_news
@@ -146,16 +146,27 @@ def _suspected(text: str, occurrence: Occurrence) -> str:
     return _PYTHON_FILE.sub("", text) if is_report else text
 
 
-def _is_undone(known: FirstBad, vcs: Vcs, repository: Repository) -> bool:
-    """Return whether a failing run has none of a range's changes, so that another change made it fail."""
+def is_undone(known: FirstBad, vcs: Vcs, repository: Repository, reads: Sequence[str] = ()) -> bool:
+    """Return whether a failing run has none of a range's changes, so that another change made it fail.
+
+    Args:
+        known: The range.
+        vcs: The repository during the run.
+        repository: Compares the files.
+        reads: Files that the failing simulation read; changes of files that it did not read are ignored. If empty, all
+            files of the range count.
+    """
     if not 0 < known.file_count == len(known.files):
         return False
+    files = tuple(file for file in known.files if not (reads and (is_unread(file, reads) or is_prose(file, reads))))
+    if not files:
+        return False
     changed = repository.changed(known.good, vcs)
-    if changed is None or set(known.files).isdisjoint(changed):
+    if changed is None or set(files).isdisjoint(repository.in_code(changed, known.good, vcs)):
         return changed is not None
     # Later commits may have changed other lines of these files.
-    whole = Fix(text="", commits=(known.good, known.bad), files=known.files, file_count=known.file_count)
-    return repository.keeps(whole, vcs) is False
+    span = Fix(text="", commits=(known.good, known.bad), files=files, file_count=len(files))
+    return repository.keeps(span, vcs) is False
 
 
 def _identity(found: FirstBad) -> tuple[object, ...]:

@@ -57,7 +57,10 @@ def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
 def test_the_keys_stand_in_the_order_of_the_format(tmp_path: Path) -> None:
     head = "schema task_id caller_task tool registry fingerprint_version started finished duration_s vcs simulators"
     tail = "sources run_id suites axes totals occurrences other waived passed_again fixes without_fix regressed"
-    assert list(load(encode(record(1)), "record")) == f"{head} {tail} first_bad since_fix coverage evidence end".split()
+    assert (
+        list(load(encode(record(1)), "record"))
+        == f"{head} {tail} first_bad since_fix undone coverage evidence end".split()
+    )
     assert encode(record(1)).startswith(b"schema: 2\n")
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.cli import main
-from pytest_dvwiki.model import FirstBad, Origin, PassedAgain, SinceFix
+from pytest_dvwiki.model import FirstBad, Origin, PassedAgain, SinceFix, Undone
 from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.store import write_record
@@ -593,7 +593,10 @@ def histories(draw: st.DrawFn) -> list[RunRecord]:
                 else []
             )
             lacks = (CAUSE,) if draw(st.integers(0, 9)) == 0 else ()
-            runs.append(failing(number, *tests, seed=seed, since_fix=tuple(changes), without_fix=lacks))
+            gone = draw(st.lists(st.sampled_from(runs), max_size=1)) if runs and draw(st.integers(0, 3)) == 0 else []
+            undone = tuple(Undone(fingerprint=CAUSE, task_id=each.task_id) for each in gone)
+            facts = {"since_fix": tuple(changes), "undone": undone, "without_fix": lacks}
+            runs.append(failing(number, *tests, seed=seed, **facts))
         else:
             earlier = draw(st.sampled_from([None, *runs]))
             name = f"{CAUSE}/{earlier.task_id}" if earlier else CAUSE
@@ -612,6 +615,17 @@ def test_the_tables_say_the_same_in_whatever_steps_records_come(
     order = data.draw(st.permutations(runs))
     cut = data.draw(st.integers(0, len(runs)))
     assert taken_in(tmp_path_factory.mktemp("parts"), order[:cut], order[cut:]) == at_once
+
+
+def test_a_cause_whose_changes_are_undone_is_another_one_without_a_pass_between(tmp_path: Path) -> None:
+    undone = (Undone(fingerprint=CAUSE, task_id=FIRST.task_id),)
+    again = failing(2, READ, seed="1", undone=undone)
+    archived(tmp_path, FIRST, again, failing(3, READ, seed="1"))
+    found = keys(tmp_path)
+    assert {name: metadata["hit_count"] for name, metadata in found.items()} == {
+        CAUSE: 1,
+        f"{CAUSE}/{again.task_id}": 2,
+    }
 
 
 @pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 200), marks=pytest.mark.further_mode)], ids=len)
