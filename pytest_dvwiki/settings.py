@@ -410,7 +410,7 @@ class Settings:
         "bool",
         default=False,
         flag="--dvwiki-record-host",
-        help="Record the host name, and the job id of LSF or Slurm, to show the affected hosts of an infrastructure"
+        help="Record the host name, and the job id of LSF or Slurm, to show the hosts affected by an infrastructure"
         " cause.",
     )
     lock_timeout: float = option(

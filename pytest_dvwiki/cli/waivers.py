@@ -50,7 +50,7 @@ def _lines(waiver: Waiver, caught: Caught | None, day: str) -> Iterator[str]:
     yield f"{waiver_text(waiver)}{'; EXPIRED, no longer in effect' if waiver.is_expired(day) else ''}"
     yield f"  match   {', '.join(f'{key} {value}' for key, value in waiver.match.items()) or 'nothing'}"
     if caught is None:
-        yield "  caught  nothing on record"
+        yield "  caught  no recorded failure"
     else:
         tests, causes = count(caught.tests, "test"), count(caught.causes, "cause")
         yield f"  caught  {tests} of {causes}, last on {caught.finished[:10]} in {caught.task_id}"

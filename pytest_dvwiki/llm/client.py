@@ -1,4 +1,4 @@
-"""The client of the models: tries the backends in order, three times each, within the limits of a run."""
+"""Calls to models: each backend in order, up to three times, within the limits of the run."""
 
 from __future__ import annotations
 

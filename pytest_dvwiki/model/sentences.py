@@ -30,7 +30,9 @@ _OTHERS = re.compile(
 
 
 def reported_end(message: str) -> str | None:
-    """Return how a simulation ended, without test and time, or None if the message is not about that.
+    """Return how a simulation ended, according to a message; None if the message does not say so.
+
+    The name of the test and the time are left out.
 
     Args:
         message: Any message.

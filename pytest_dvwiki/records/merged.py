@@ -81,7 +81,7 @@ def _settle_conflict(path: Path, name: str, *, check: bool) -> bool:
     differing = sorted(task for task in ours.keys() & theirs.keys() if ours[task] != theirs[task])
     missing = sorted(set(_TASK_ID.findall(text)) - ours.keys() - theirs.keys())
     if differing or missing:
-        raise RecordError(f"{name}: settle the conflict in the record {[*differing, *missing][0]} by hand")
+        raise RecordError(f"{name}: resolve the conflict in the record {[*differing, *missing][0]} by hand")
     if not check:
         disk.replace(path, store.join_month(ours | theirs))
     return False

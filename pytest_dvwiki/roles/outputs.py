@@ -114,7 +114,10 @@ class Outputs:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_html_results_summary(self, prefix: list[str], session: pytest.Session) -> None:
-        """Add the causes above the table of tests; pytest-html writes its file before the session is archived."""
+        """Add the causes above the table of tests.
+
+        The session is archived here, since pytest-html writes its file before that would happen otherwise.
+        """
         with self._guard("writing the causes for pytest-html"):
             from pytest_dvwiki.report import html  # noqa: PLC0415
 

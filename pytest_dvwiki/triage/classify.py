@@ -111,8 +111,8 @@ class Classifier:
     def classify_all(self, failures: Sequence[Failure]) -> list[Verdict]:
         """Return the verdict on each failure of a run.
 
-        Failures that are alike share one verdict with the texts of one failure; `in_full` returns a failure's own
-        texts.
+        Similar failures share the verdict on one of them, with its message; `in_full` returns a verdict with the
+        failure's own message.
         """
         self._alike.clear()
         self._borrowed.clear()
@@ -120,7 +120,7 @@ class Classifier:
         return [self.classify(failure) if few else self._as_one_alike(failure) for failure in failures]
 
     def in_full(self, failure: Failure, verdict: Verdict) -> Verdict:
-        """Return the verdict on a failure of the last run, with its own texts."""
+        """Return the verdict on a failure of the last run, with the failure's own message."""
         if id(failure) not in self._borrowed:
             return verdict
         own = self._named(failure, self._first_cause(failure))

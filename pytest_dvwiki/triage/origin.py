@@ -113,7 +113,10 @@ _READINGS = {
     ),
     "empty queue": ("the design sent more than it should", "the model expects too little, or too late"),
     "cut short": ("the simulation hung until a limit ended it", "something outside ended a healthy run"),
-    "handle": ("the design lost or renamed what the testbench asks for", "the testbench asks for the wrong name"),
+    "handle": (
+        "the design removed or renamed a signal that the testbench uses",
+        "the testbench asks for the wrong name",
+    ),
     "top level": ("the design lost or renamed a module", "the build asks for the wrong module, or lacks a source"),
     _LIST: ("the design's own list of sources is wrong", "the testbench's build asks for a wrong file"),
 }

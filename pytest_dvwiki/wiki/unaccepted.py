@@ -1,4 +1,4 @@
-"""Pages and parts that an agent wrote last and no person has accepted: their text stays out of prompts.
+"""Pages and sections last edited by an agent and not accepted by a person: their text stays out of prompts.
 
 The log says who last wrote a page or a part of a page. In parts that can only be appended to, each note has its own
 mark instead.
@@ -25,7 +25,7 @@ _WRITTEN = re.compile(
 
 
 def unaccepted(wiki: Path) -> dict[str, str]:
-    """Return the addresses of pages and parts that an agent wrote last, each with the agent's role."""
+    """Return the addresses of pages and sections whose last edit is an agent's, each with the agent's role."""
     return _unaccepted(wiki, *(_state(wiki / name) for name in ("log.md", NAME)))
 
 

@@ -37,7 +37,7 @@ MOST_FILES = 20
 _MOST_EDITED = 100
 """Maximum number of files with uncommitted changes that are recorded."""
 _MOST_PROSE = 100
-"""Maximum number of prose files (files for people to read) that a query to git can exclude by name."""
+"""Maximum number of documentation files that one git command excludes by name."""
 _GENERATED = (
     "sim_build/**",
     "obj_dir/**",

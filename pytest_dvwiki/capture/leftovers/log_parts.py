@@ -89,8 +89,8 @@ class LogParts:
     def failed_folder(self, log: Artefact, part: Regression) -> str | None:
         """Return the folder of a log if the log shows why no test in the folder could run; otherwise None.
 
-        Once the build works again, the tests have names of their own. The name of the folder links them to this
-        failure.
+        While the build fails, the names of the tests are unknown, so the failure is recorded for the folder. Tests that
+        later pass in the folder show that it was fixed.
         """
         lines = [line for _, line in (*part.preamble, *part.rest)]
         is_cocotb = part.started or part.cocotb is not None or any("cocotb" in line for line in lines)

@@ -114,7 +114,7 @@ class LoggedTest(Struct, frozen=True, kw_only=True):
 
 
 class Regression(Struct, kw_only=True):
-    """One run of a simulator in a log."""
+    """The part of a log that one run of a simulator wrote, which cocotb calls a regression."""
 
     blocks: list[LoggedTest] = field(default_factory=list)
     """Tests in the order of the log."""

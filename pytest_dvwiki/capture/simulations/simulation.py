@@ -155,9 +155,10 @@ def _result_of(
 
 
 def _errors(run: SimulationRun) -> dict[str, ErrorLines]:
-    """Map each passed test with error lines to these lines; if there are no tests, the key is empty.
+    """Return the error lines of each passed test that logged any, by the name of the test.
 
-    Error lines outside the tests, as at time 0 or from a final block, are added to the last test that passed.
+    Error lines outside all tests, such as those at time 0 or from a final block, are added to the last passed test.
+    Without any test, their key is empty.
     """
     outside = next((one.errors for one in (run.main, *run.sides) if one.errors.count), NO_ERRORS)
     passed = [test for test in run.tests if test.outcome == "passed"]

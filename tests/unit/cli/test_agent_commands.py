@@ -171,14 +171,14 @@ def test_a_cause_is_waived_and_the_waivers_are_listed(place: Layout, capsys: pyt
     assert capsys.readouterr().out.splitlines() == [
         "W-1: r (o)",
         "  match   test a",
-        "  caught  nothing on record",
+        "  caught  no recorded failure",
         f"W-{name}: waits for the vendor (fifo team, until 2999-12-31)",
         f"  match   page {name}",
         f"  caught  1 test of 1 cause, last on {record(2).finished[:10]} in {record(2).task_id}",
         f"  terms   added {today()} by Ann, approved by Bo, DV-17",
         f"W-{name}.2: waits for the vendor (fifo team, until 2999-12-31)",
         f"  match   page {name}",
-        "  caught  nothing on record",
+        "  caught  no recorded failure",
         f"  terms   added {today()} by Ann",
     ]
 

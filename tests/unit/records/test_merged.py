@@ -42,7 +42,7 @@ def test_a_conflict_within_a_record_is_left_to_a_person(tasks: Path) -> None:
     month.write_bytes(_conflict(ONE, encode(replace(record(1, occurrence()), duration_s=1.0))))
     before = month.read_bytes()
     done = put_right(tasks)
-    assert done.left == [("2026/11.yaml", f"settle the conflict in the record {record(1).task_id} by hand")]
+    assert done.left == [("2026/11.yaml", f"resolve the conflict in the record {record(1).task_id} by hand")]
     assert (done.changed, month.read_bytes()) == ([], before)
 
 
