@@ -56,9 +56,24 @@ _PREFIXES = (
     r"|(?:>[ ]?)+(?=[ ]{0,5}\S|[ ]*$|[ \t]+\#[ ])"  # quotes in emails and forums; pytest marks code with > and seven
     r"|[ ]*\|[ ](?=[ ]*\S)(?![ ]*[~^])"  # exception groups, boxes
 )
+_LEVEL = r"(?:DEBUG|INFO|WARNING):(?:[\w.-]{1,60}:)?[ ]?|\[(?:DEBUG|INFO|WARNING|WARN)\][ ]"
+"""Matches a level, perhaps with a logger's name, as wrappers in Python print it before each line of a simulator."""
+_PASSED_ON = (
+    r"[ ]{2,}\S|Traceback[ ]\(most|make(?:\[\d+\])?:[ ]\*\*\*"
+    r"|\S{1,300}:\d+(?::\d+)?:[ ]?(?:(?:fatal|syntax)[ ])?error\b"
+    r"|\S{1,300}:\d+:\d+:@\w+:\((?:assertion|report)[ ](?:error|failure)\)"
+    r"|(?:\S{1,200}/)?(?:ld|collect2|gcc|g\+\+|cc1plus|clang(?:\+\+)?|slurmstepd|srun):[ ]"
+)
+"""Matches lines of a simulator, of make, of a compiler that a wrapper passes on, whatever level it gives them."""
+_RAISED = (
+    r"(?:(?:DEBUG|INFO):(?:[\w.-]{1,60}:)?[ ]?|\[(?:DEBUG|INFO)\][ ])"
+    r"(?=(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure):[ ])"
+)
+"""Matches the level before an exception that a wrapper passes on as information; a warning of one is no failure."""
 _BEFORE_HEADS = (
     r"[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+|[ ]*[`_*]{1,3}(?!ERROR:)"
     rf"|(?:\|[ ])?(?:WARN(?:ING)?|ERROR|CRITICAL|FATAL){_COLUMNS}"
+    rf"|{_LEVEL}|(?:ERROR|CRITICAL):(?:[\w.-]{{1,60}}:)?[ ]?|\[ERROR\][ ]"
 )
 """Matches what is removed before a tool's message: comment signs, bullets, line numbers, emphasis, runners' columns.
 
@@ -315,7 +330,10 @@ def _until_time() -> re.Pattern[str]:
 @functools.cache
 def _prefix() -> re.Pattern[str]:
     before_heads = simulators.either(lambda tool: "|".join(filter(None, (tool.prefix, tool.head))), _OTHER_HEADS)
-    return re.compile(simulators.either(lambda tool: tool.prefix, _PREFIXES, rf"(?:{_BEFORE_HEADS})(?={before_heads})"))
+    wrappers = rf"(?:{_LEVEL})(?={_PASSED_ON})|{_RAISED}"
+    return re.compile(
+        simulators.either(lambda tool: tool.prefix, _PREFIXES, wrappers, rf"(?:{_BEFORE_HEADS})(?={before_heads})")
+    )
 
 
 @functools.cache
