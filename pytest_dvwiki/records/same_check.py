@@ -1,5 +1,5 @@
 # ruff: noqa: S608 (nothing but constants is put into statements)
-"""Decide whether a check that fails again after a fix reports the fixed cause or a different one.
+"""Decide whether a check that fails again reports a cause on record or a different one.
 
 A fingerprint identifies a check. After a fix, a new failure of the check is a different cause if all of this is on
 record:
@@ -16,6 +16,8 @@ the following:
 * a test fails with a seed that had passed with the fix, and no change since can alter the stimulus of that seed;
 * the tests had failed in every run before the fix, at least two with different seeds, and passed in at least two since;
 * the fix held, and the cause does not depend on the seed, or the failing seed had passed with the fix.
+
+It is a different cause as well, even if no run passed in between, if the changes that introduced the cause are undone.
 
 Otherwise it is the same cause. The cause is back if a test that the fix made pass fails again, with any parameters; if
 only other tests fail, the fix stays proven. The first cause of a fingerprint is called by the fingerprint, each further
