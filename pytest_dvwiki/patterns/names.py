@@ -31,7 +31,7 @@ _CHECKER = re.compile(r"(?i:scoreboard|scbd?|checker|comparator|predictor|(?:^|[
 _CALL = re.compile(r"(?:fail_(?:unless|if)|await|check)_\w+")
 """Procedures of testbench libraries that include their own names in reports."""
 _CAPITALS = re.compile(r"[A-Z0-9_$]+")
-_EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*[a-z]\w*")
+_EXCEPTION = re.compile(r"(?:\w+\.)*(?:\w+\$)?[A-Z]\w*[a-z]\w*")
 
 
 @functools.lru_cache(maxsize=64)

@@ -26,7 +26,8 @@ The rules, in order:
 11. A warning never outranks an error of the same tool in the same source.
 12. A line that only stops the simulation (`$stop`, `$fatal` with nothing but "too many errors") never outranks the
     failed check before it.
-13. A coroutine that was never awaited explains a check or limit that failed after it. A component without an entity
+13. The shell's `Aborted` never outranks the error after which a model of Verilator prints `Aborting...`.
+14. A coroutine that was never awaited explains a check or limit that failed after it. A component without an entity
     explains undriven values.
 
 An assertion without a message (`assert False`) gets the text of the error that the test logged just before it
@@ -88,6 +89,10 @@ _STOP = re.compile(
     r"|^\W*\d* ?(?:errors?|failures?|mismatch(?:es)?)(?: (?:found|detected|occurred|seen|in \w+))?\W*$"
 )
 """A line that stops the simulation without giving a cause."""
+_VERILATED = re.compile(r"(?:\[\d+\] )?%(?:Error|Fatal)\b")
+"""An error of a model of Verilator, after which it prints `Aborting...` and calls `abort`."""
+_ABORTED = re.compile(r"(?:\S{1,300}: )?(?:line \d+: +)?(?:\d+ )?Aborted\b.{0,300}\(core dumped\)")
+"""The shell's line about a program that called `abort`."""
 _DETAILS = re.compile(r"(?:^| )(?:Time|Scope|Iteration|Instance|Process|File): .*")
 _CHECKS = frozenset(
     {"scoreboard_fail", "assertion_fail", "x_propagation", "timeout", "protocol_violation", "coverage_miss"}
@@ -185,6 +190,23 @@ def _warnings_beside_errors(candidates: Sequence[Candidate]) -> list[Candidate]:
     return [one for one in warnings if any((one.source, tool) in errors for tool in one.pattern.tools)]
 
 
+def _aborted_after_error(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the shell's lines about a model of Verilator that aborted itself after an error of the same source."""
+    aborting = [candidate for candidate in candidates if candidate.text.startswith("Aborting...")]
+    return [
+        candidate
+        for candidate in candidates
+        if aborting
+        and _ABORTED.match(candidate.text)
+        and any(
+            _VERILATED.match(error.text) and error.source == own.source == candidate.source
+            for own in aborting
+            for error in candidates
+            if error.line < own.line < candidate.line
+        )
+    ]
+
+
 @functools.cache
 def _warning() -> re.Pattern[str]:
     of_tools = simulators.either(lambda tool: tool.warning, "@W:")
@@ -220,7 +242,7 @@ def ranked(candidates: Sequence[Candidate], order: Callable[[Candidate], int] = 
         candidates: The messages.
         order: Returns the rank of a candidate's source, for messages of the same tier.
     """
-    behind = _warnings_beside_errors(candidates)
+    behind = [*_warnings_beside_errors(candidates), *_aborted_after_error(candidates)]
     return sorted(candidates, key=lambda c: (c in behind, _tier(c), _nameless(c), order(c), c.line))
 
 

@@ -61,6 +61,32 @@ def test_a_stop_never_goes_before_the_check_that_caused_it(classifier: TextClass
     assert "got 3 expected 4" in verdict.primary
 
 
+@pytest.mark.parametrize("shell", ["Aborted (core dumped)", "run.sh: line 4: 511 Aborted   (core dumped) ./Vtop"])
+def test_a_verilated_model_that_aborts_itself_has_not_crashed(classifier: TextClassifier, shell: str) -> None:
+    verdict = classifier.classify_text(f"%Error: tb.sv:24: Verilog $stop\nAborting...\n{shell}")
+    assert label(verdict) == "sim_error/assertion_fail"
+    assert label(classifier.classify_text(f"Loading fifo.hex\n{shell}")) == "tool_error/simulator_crash"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            "[info]   acme.sim.Api$FailedExpectationException: Failed Expectation: Observed value '2' != 3",
+            "scoreboard_fail",
+        ),
+        ('** Error: (vmap-43) Cannot write the file "lib/acme.ini".', "unknown"),
+        ("** Error: core executed illegal instruction 0x0 at 0x40", "unknown"),
+    ],
+)
+def test_words_of_the_design_and_of_library_tools_name_no_construct(
+    classifier: TextClassifier, text: str, wanted: str
+) -> None:
+    verdict = classifier.classify_text(text)
+    assert verdict is not None
+    assert verdict.failure_subtype == wanted
+
+
 def test_a_fatal_with_a_cause_of_its_own_stays_the_cause(classifier: TextClassifier) -> None:
     verdict = classifier.classify_text(
         "MISMATCH at 10: got 3 expected 4\nFATAL: tb.sv:30: fifo overflow\n Time: 3 Scope: t"
