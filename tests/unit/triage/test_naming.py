@@ -87,6 +87,32 @@ def test_words_of_the_design_and_of_library_tools_name_no_construct(
     assert verdict.failure_subtype == wanted
 
 
+def test_the_text_of_an_alert_goes_before_its_box(classifier: TextClassifier) -> None:
+    text = "UVVM:     90 ns   SPI_VVC,1\nUVVM:              spi_receive(3 words)=> Failed. Frame ended."
+    verdict = classifier.classify_text(f"UVVM: ***  ERROR #1  ***\n{text}")
+    assert label(verdict) == "sim_error/assertion_fail"
+    assert verdict is not None
+    assert "Frame ended" in verdict.primary
+    assert classifier.classify_text(f"UVVM: ***  WARNING #1  ***\n{text}") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("4120.00ns CSRSEQ: ERROR: read of 0x40 did not return the expected value 0x1", "sim_error/scoreboard_fail"),
+        ("512 ns arb : FATAL: two grants", "unknown/unknown"),
+        ("dumps : FAILED : run done with no errors but memory mismatched", "sim_error/scoreboard_fail"),
+        (
+            "%%   24 ns    Alert  ERROR     in Default,  diff a.log,  File miscompare on line 4",
+            "sim_error/scoreboard_fail",
+        ),
+        ("ld: library not found for -lz", "elaboration_error/unresolved_reference"),
+    ],
+)
+def test_errors_after_a_time_and_a_component_are_read(classifier: TextClassifier, text: str, wanted: str) -> None:
+    assert label(classifier.classify_text(text)) == wanted
+
+
 def test_a_fatal_with_a_cause_of_its_own_stays_the_cause(classifier: TextClassifier) -> None:
     verdict = classifier.classify_text(
         "MISMATCH at 10: got 3 expected 4\nFATAL: tb.sv:30: fifo overflow\n Time: 3 Scope: t"
