@@ -103,8 +103,10 @@ def test_the_gate(nightly: Project, tmp_path: Path) -> None:
     told = run(nightly, "gate", tmp_path, **{"artifacts/": "$(grep -rl '^gate:' .agent/tasks)"})
     lets_through = "let 1 failed test through, exit status 0 instead of 1: 1 known (test_burst)"
     base = git(nightly.path, "rev-parse", "--short=7", "origin/main").stdout.strip()
-    first = "python -m pytest tests/test_it.py::test_burst -p no:cacheprovider"  # as the fixture ran it
-    assert [(status, text.splitlines()[-1] if text else "") for _, status, text in told] == [
+    first = "pytest tests/test_it.py::test_burst -p no:cacheprovider"
+    # Without xdist, the fixture runs in a process that was started as `python -m pytest`.
+    last = [(status, text.splitlines()[-1] if text else "") for _, status, text in told]
+    assert [(status, line.replace("python -m pytest", "pytest")) for status, line in last] == [
         (0, f"dvwiki gate new: {lets_through}"),
         (0, f"dvwiki gate new: {lets_through}"),
         (
