@@ -143,7 +143,7 @@ def test_a_path_that_is_not_utf8_has_a_record_and_no_command(project: Path) -> N
     (folder / "test_b.py").write_text(TESTS)
     done = run(project, "bench\udcff")
     assert done.returncode == 1
-    assert b"no command is known: the path or the name of the test holds bytes" in done.stdout
+    assert b"no command is known: the path or name of the test contains bytes" in done.stdout
     assert failed(project) == ["bench/test_b.py::test_bad"]
     # The folder as the root needs no bytes of it in a command.
     assert b"run    python -m pytest test_b.py::test_bad" in run(folder, "--rootdir=.").stdout

@@ -114,8 +114,14 @@ class LoneLogs:
             except OSError as error:
                 yield error
 
-    def add(self, log: Artefact, read: ReadLog | OSError) -> None:
-        """Add the runs in a log, except runs with a results file."""
+    def add(self, log: Artefact, read: ReadLog | OSError, *, with_builds: bool = True) -> None:
+        """Add the runs in a log, except runs with a results file.
+
+        Args:
+            log: The log.
+            read: Its content, or why it cannot be read.
+            with_builds: Whether to add the builds that failed beside simulations.
+        """
         run = self._run
         if isinstance(read, OSError):
             run.problems.append(f"{log.shown}: cannot be read: {read.strerror}")
@@ -124,7 +130,7 @@ class LoneLogs:
         has_others = self._builds.add_stopped(log, read.stopped)
         parts = [part for part in read.parts if not self._is_covered(part)]
         # Where other simulations ran, their builds and those that failed are told apart together.
-        together = not has_others and any(part.blocks for part in parts)
+        together = with_builds and not has_others and any(part.blocks for part in parts)
         for part in parts:
             named = _named(log, read)
             folder = None if named else self._parts.failed_folder(log, part)

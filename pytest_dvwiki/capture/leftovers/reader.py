@@ -88,7 +88,7 @@ def read_leftovers(
         regressions = run_logs.parts(log)
         tests = [block.name for part in regressions for block in part.blocks]
         if len(tests) == len(set(tests)):  # otherwise some of its simulations may belong to an earlier run
-            lone.add(log, ReadLog([part for part in regressions if part.blocks]))
+            lone.add(log, ReadLog([part for part in regressions if part.blocks]), with_builds=False)
             failed_builds.add_designs(log, regressions)
     run.drop_rollups()
     run.drop_unversioned()

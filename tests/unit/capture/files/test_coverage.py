@@ -160,7 +160,7 @@ def test_a_point_of_no_weight_counts_for_nothing(tmp_path: Path) -> None:
         ("r.yml", "t.p:\n  cover_percentage: 1\n  bins:_hits: {a: x}\n", "t.p: the hits of 'a' is 'x', not a number"),
         ("r.yml", "t.p:\n  cover_percentage: [\n", "cannot be read as plain YAML: line 3"),
         ("r.yml", "- a\n", "not a coverage report"),
-        ("r.yml", "coverage:\n  covergroups:\n  - name: cg\n", "as PyUCIS, export UCIS XML"),
+        ("r.yml", "coverage:\n  covergroups:\n  - name: cg\n", "export UCIS XML from other tools"),
         ("r.yml", "t: !!python/object/apply:os.system ['x']\n", "cannot be read as plain YAML: line 1"),
         ("gone.xml", None, r"cannot be read \(no such file or directory\); check"),
         ("gone.yml", None, r"cannot be read \(no such file or directory\); check"),
