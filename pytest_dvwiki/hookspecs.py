@@ -20,7 +20,7 @@ def pytest_dvwiki_patterns(settings: Settings) -> Sequence[Path] | None:
     """Return additional pattern files: YAML files, or folders of them.
 
     Called once, before the first failure is classified. A pattern with the id of a built-in pattern replaces
-        it; the project's `.agent/patterns/*.yaml` take precedence over both. Invalid patterns are skipped and reported.
+    it; the project's `.agent/patterns/*.yaml` take precedence over both. Invalid patterns are skipped and reported.
     The command line (`dvwiki patterns`) calls this hook only in packages with an entry point in the group `dvwiki`, not
     in a conftest.py.
 
