@@ -97,7 +97,9 @@ class Returns:
     def _undone_cause(self, name: str, occurrence: Occurrence) -> Undone | None:
         """Return a row for a cause if the changes that are certain to have introduced it are undone in this run.
 
-        If these changes may have made a seed draw another stimulus, they may only have shown an older fault.
+        Other relevant sources must have changed since the last pass before the cause; otherwise a failure on the
+        sources of that pass shows only that the pass was chance. If the undone changes may have made a seed draw
+        another stimulus, they may only have revealed an older fault.
         """
         known, vcs = self._history.cause(name), self._vcs
         came = known.first_bad if known is not None else None
@@ -110,6 +112,9 @@ class Returns:
         if has_seed and touch_stimulus(came.files, occurrence.reads):
             return None
         if not is_undone(came, vcs, self._repository, occurrence.reads):
+            return None
+        changed = self._repository.changed(came.good, vcs) or ()
+        if not _may_matter(self._repository.in_code(changed, came.good, vcs), occurrence):
             return None
         return Undone(fingerprint=occurrence.fingerprint, task_id=known.history.rows[0].task_id)
 
@@ -152,19 +157,19 @@ class Returns:
             if in_place is not False and not _may_matter(code, occurrence):
                 continue
             unread = self._repository.unread(code, occurrence.reads, str(self._vcs.commit))
+            read = tuple(file for file in code if file not in unread)
+            name = self._history.reference(each.cause)
             yield (
                 each.cause,
                 SinceFix(
                     fingerprint=occurrence.fingerprint,
-                    cause=name if SLASH in (name := self._history.reference(each.cause)) else "",
+                    cause=name if SLASH in name else "",
                     since=each.since,
                     files=files[:_MOST_FILES],
                     file_count=len(files),
                     passed=tuple(sorted({test for test, *on in each.tests if _is_among(test, on, self._passed)})),
                     in_place=in_place,
-                    same_stimulus=not touch_stimulus(
-                        tuple(name for name in code if name not in unread), occurrence.reads
-                    ),
+                    same_stimulus=not touch_stimulus(read, occurrence.reads),
                 ),
             )
 

@@ -17,7 +17,8 @@ the following:
 * the tests had failed in every run before the fix, at least two with different seeds, and passed in at least two since;
 * the fix held, and the cause does not depend on the seed, or the failing seed had passed with the fix.
 
-It is a different cause as well, even if no run passed in between, if the changes that introduced the cause are undone.
+It is a different cause as well, even if no run passed in between, if the changes that introduced the cause are undone
+and other relevant sources were changed.
 
 Otherwise it is the same cause. The cause is back if a test that the fix made pass fails again, with any parameters; if
 only other tests fail, the fix stays proven. The first cause of a fingerprint is called by the fingerprint, each further
@@ -279,11 +280,11 @@ def _turned(
     rate = records.rate(tests, records.came(), state.moment)
     if not rate.failed == rate.runs >= FEWEST_RUNS or (state.past and state.past.comes_and_goes):
         return False
-    return all(
-        len([*itertools.islice(passes.passing_runs([test], state.moment, seen.moment, independent=True), FEWEST_RUNS)])
-        == FEWEST_RUNS
-        for test in (each.target for each in again)
+    since = (
+        passes.passing_runs([target], state.moment, seen.moment, independent=True)
+        for target in {test.target for test in again}
     )
+    return all(len(list(itertools.islice(runs, FEWEST_RUNS))) == FEWEST_RUNS for runs in since)
 
 
 def _is_undone(fixed: Standing, seen: CheckFailure) -> bool:

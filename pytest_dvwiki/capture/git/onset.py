@@ -159,7 +159,8 @@ def is_undone(known: FirstBad, vcs: Vcs, repository: Repository, reads: Sequence
     if not 0 < known.file_count == len(known.files):
         return False
     files = tuple(file for file in known.files if not (reads and (is_unread(file, reads) or is_prose(file, reads))))
-    if not files:
+    since = repository.changed(known.bad, vcs)
+    if not files or (since is not None and set(files).isdisjoint(since)):
         return False
     changed = repository.changed(known.good, vcs)
     if changed is None or set(files).isdisjoint(repository.in_code(changed, known.good, vcs)):

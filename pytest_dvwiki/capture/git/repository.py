@@ -130,6 +130,7 @@ class Repository:
             own = (layout.wiki, layout.tasks, layout.journals)
             self._sources += tuple(f":(exclude){path.relative_to(layout.root).as_posix()}" for path in own)
         self._git = Git(layout.root)
+        self._kept: dict[tuple[object, ...], bool | None] = {}
         self.people = People(self._git)
 
     @classmethod
@@ -389,7 +390,7 @@ class Repository:
         return any(line.partition(" ")[0][:_SHORT] in names for line in fix.likely)
 
     def keeps(self, fix: Fix, now: Vcs) -> bool | None:
-        """Return whether the current sources still have the changes of a fix.
+        """Return whether the current sources still have the changes of a fix, cached.
 
         Args:
             fix: The fix.
@@ -401,19 +402,26 @@ class Repository:
         """
         if fix.commits is None or is_revision(*fix.commits) or not 0 < fix.file_count == len(fix.files):
             return None
-        paths = ("--", *(f":(top,literal){name}" for name in fix.files))
+        key = (fix.commits, fix.files, now.commit)
+        if key not in self._kept:
+            self._kept[key] = self._has_patch(fix.commits, fix.files, now)
+        return self._kept[key]
+
+    def _has_patch(self, commits: tuple[str, str], files: Sequence[str], now: Vcs) -> bool | None:
+        """Return whether the current sources have all changes between two commits, False if none, else None."""
+        paths = ("--", *(f":(top,literal){name}" for name in files))
         names = ("diff", *DIFF, "--name-only", "-z")
         top = self._git.ask("rev-parse", "--show-toplevel")
         is_present = self._git.ask("rev-parse", "HEAD") == now.commit
-        changed = self._names(*names, *fix.commits, *paths)
-        if top is None or not is_present or changed is None or len(changed) != len(fix.files):
+        changed = self._names(*names, *commits, *paths)
+        if top is None or not is_present or changed is None or len(changed) != len(files):
             return None
-        since = self._names(*names, fix.commits[-1], *paths)
+        since = self._names(*names, commits[-1], *paths)
         if not since:
             return None if since is None else True
         with tempfile.TemporaryDirectory() as folder:
             patch = f"{folder}/fix.patch"
-            if self._git.ask("diff", *PATCH, "--unified=1", f"--output={patch}", *fix.commits, *paths) is None:
+            if self._git.ask("diff", *PATCH, "--unified=1", f"--output={patch}", *commits, *paths) is None:
                 return None
             undoes, redoes = (
                 output(Path(top), "apply", "--check", *way, patch) is not None for way in (["--reverse"], [])

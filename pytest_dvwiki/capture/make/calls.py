@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.make.folders import folders_of
-from pytest_dvwiki.capture.make.makefiles import HEAD, make_call, named_makefile, values_in_log
+from pytest_dvwiki.capture.make.makefiles import HEAD, make_call, modules_in, named_makefile, top_in, values_in_log
 from pytest_dvwiki.capture.make.which_makefile import Makefiles, MakeRun
 from pytest_dvwiki.capture.runners import fusesoc
 
@@ -57,8 +57,7 @@ class MakeCalls:
         log = head_of(logs)
         commands = part.commands if part is not None else ()
         told = values_in_log("\n".join(command for _, command in commands) or log)
-        modules = {*(told.get("COCOTB_TEST_MODULES") or told.get("MODULE") or "").split(",")} - {""}
-        top = told.get("COCOTB_TOPLEVEL") or told.get("TOPLEVEL")
+        modules, top = modules_in(told), top_in(told)
         of_cases = {case.classname for case in cases}
         if modules.isdisjoint(of_cases) and of_cases:
             # The log may begin with another simulation.
@@ -101,8 +100,7 @@ def makefiles_read(makefile: Path | None, call: Call | None) -> tuple[str, ...]:
 def modules_of(part: Regression) -> frozenset[str]:
     """Return the test modules that a part of a log shows."""
     told = values_in_log("\n".join(command for _, command in part.commands))
-    named = (told.get("COCOTB_TEST_MODULES") or told.get("MODULE") or "").split(",")
-    return frozenset({*named, *(block.name.rpartition(".")[0] for block in part.blocks)} - {""})
+    return frozenset(modules_in(told) | {block.name.rpartition(".")[0] for block in part.blocks} - {""})
 
 
 def head_of(logs: Iterable[Artefact]) -> str:

@@ -117,7 +117,7 @@ def make_call(
     for name in sorted((names | set(VARIABLES)) - given.keys()):
         if name not in solved and environment.get(name) and len(environment[name]) < _LONGEST_VALUE:
             variables[name] = environment[name]
-    own = shown.get("COCOTB_TOPLEVEL") or shown.get("TOPLEVEL")
+    own = top_in(shown)
     if own and tops - {own} and "Makefile.sim" in text and "SIM_BUILD" not in text:
         # The folder of builds may hold another design, which make would take for this one.
         variables["SIM_BUILD"] = f"sim_build/{own}"
@@ -248,7 +248,7 @@ def _tops(log: str, folder: Path) -> set[str]:
     entries = ((number, found[1]) for number, line in enumerate(lines) if (found := _ENTERED.match(line)))
     own = [(number, name) for number, name in entries if _is_same_folder(name, folder)][-_MOST_CALLS:]
     shown = (values_in_log(_inside(lines, number, name)) for number, name in own)
-    return {top for each in shown if (top := each.get("COCOTB_TOPLEVEL") or each.get("TOPLEVEL"))}
+    return {top for each in shown if (top := top_in(each))}
 
 
 def _inside(lines: Sequence[str], number: int, name: str) -> str:
@@ -312,6 +312,16 @@ def _placed_word(word: str, top: Path, folder: Path) -> str:
     name, separator, value = word.rpartition("=")
     inside = value.startswith("/") and Path(value).is_relative_to(top)
     return f"{name}{separator}{relative(value, folder)}" if inside else word
+
+
+def modules_in(values: Mapping[str, str]) -> set[str]:
+    """Return the test modules in cocotb's variables."""
+    return {*(values.get("COCOTB_TEST_MODULES") or values.get("MODULE") or "").split(",")} - {""}
+
+
+def top_in(values: Mapping[str, str]) -> str | None:
+    """Return the top in cocotb's variables; None if they do not set it."""
+    return values.get("COCOTB_TOPLEVEL") or values.get("TOPLEVEL")
 
 
 def values_in_log(log: str) -> dict[str, str]:

@@ -914,6 +914,21 @@ def test_with_an_undone_fix_back_in_place_the_commits_that_undid_it_are_not_told
         assert ("treated as a different fault" in " ".join(map(text, archived.statements(cause)))) == is_new
 
 
+@pytest.mark.parametrize("also", [True, False])
+def test_undone_changes_tell_another_fault_only_where_something_else_changed(project: Project, *, also: bool) -> None:
+    reads = ("rtl/fifo.sv", "rtl/regs.sv")
+    project.commit("regs", "rtl/regs.sv")
+    project.run(seed="1", named=True)
+    project.commit("fifo: break it")
+    project.run(fails=True, seed="1", reads=reads)
+    git(project.root, "revert", "--no-edit", "HEAD")
+    if also:
+        project.commit("regs: break them", "rtl/regs.sv")
+    archived = project.run(fails=True, seed="2", reads=reads)
+    (cause,) = archived.causes
+    assert cause.news == ("NEW" if also else "KNOWN")
+
+
 def test_a_range_whose_changes_are_undone_beside_another_fault_ends_at_the_failing_run(project: Project) -> None:
     file = project.root / "rtl/fifo.sv"
 
