@@ -34,7 +34,7 @@ TOOL = Tool(
         "module": r"Unknown module type: (?P<name>[\w$]+)",
         "include": r"Include file (?P<name>\S+) not found",
         "port": r"port ``(?P<name>[\w$]+)'' is not a port of ",
-        "name": r"(?:Unable to bind wire/reg/memory [`']|Could not find variable ``)(?P<name>[\w$]+)'",
+        "name": r"(?:Unable to bind wire/reg/memory [`']|Could not find variable ``)(?P<name>[\w$]+)(?:\[[^.]*\])?'",
     },
     run_error=r"(?:ERROR|FATAL): \S.{0,300}?:\d+: ",
     fatal="^FATAL: ",

@@ -186,6 +186,7 @@ ONE_CAUSE = {
     ),
     "a name": (
         "rtl/top.v:2: error: Unable to bind wire/reg/memory `clkk' in `top'",
+        "rtl/top.v:7: error: Unable to bind wire/reg/memory `clkk[((n)*('sd2))+('sd1):(n)*('sd2)]' in `top.lanes[0]'",
         "rtl/top.v:9: error: Could not find variable ``clkk'' in ``top''",
         "%Error: rtl/top.v:2:14: Can't find definition of variable: 'clkk'",
     ),
