@@ -51,6 +51,7 @@ class OccurrenceRow(NamedTuple):
     dirty: int
     branch: str | None
     simulators: str
+    """The simulators on which the tests failed, or all of the run where that is unknown."""
     without_fix: int
     """1 if the run's commit lacked the newest fix; `tables.REPORTED` if the occurrence was only reported."""
 
@@ -139,14 +140,31 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
 
 _ROW = (
     "SELECT o.fingerprint, r.task_id, r.finished, o.error_class, o.pattern, o.tests, o.names, o.seeds, r.vcs_commit,"
-    " r.dirty, r.branch, r.simulators, o.without_fix FROM occurrences o JOIN runs r ON r.id = o.run"
+    " r.dirty, r.branch, r.simulators, o.without_fix, CASE WHEN instr(r.simulators, ', ') THEN"
+    " (SELECT group_concat(DISTINCT f.simulator) FROM failed f WHERE f.run = o.run AND f.fingerprint = o.fingerprint)"
+    " END FROM occurrences o JOIN runs r ON r.id = o.run"
 )
 
 
 def occurrence_rows(archive: Archive, rest: str, values: Sequence[Any]) -> Iterator[OccurrenceRow]:
     """Yield the occurrences selected by the last clauses of an SQL statement, `WHERE o.… ORDER BY …`."""
-    for row in archive.db.execute(f"{_ROW} {rest}", tuple(values)):
-        yield OccurrenceRow._make((*row[:6], TEXTS.decode(row[6]), TEXTS.decode(row[7]), *row[8:]))
+    for *row, names, seeds, commit, dirty, branch, simulators, without_fix, failing in archive.db.execute(
+        f"{_ROW} {rest}", tuple(values)
+    ):
+        where = (commit, dirty, branch, _failing(simulators, failing or ""))
+        yield OccurrenceRow._make((*row, TEXTS.decode(names), TEXTS.decode(seeds), *where, without_fix))
+
+
+def _failing(simulators: str, failing: str) -> str:
+    """Return those of a run's simulators on which tests failed; all of them if it is unknown for any test.
+
+    Args:
+        simulators: The run's simulators, with their versions.
+        failing: The names of the simulators of the failures.
+    """
+    names = {*failing.split(",")}
+    found = [each for each in simulators.split(", ") if each.partition(" ")[0] in names]
+    return ", ".join(found) if len({each.partition(" ")[0] for each in found}) == len(names) else simulators
 
 
 def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
@@ -505,8 +523,9 @@ def _variants(archive: Archive, nodeid: str) -> list[str]:
     nodeid = redact_id(nodeid)
     parts = nodeid.split("::")
     parents = ["::".join(parts[:count]) for count in range(2, len(parts) + 1)]
-    # The character after `:` is `;`, the one after `[` a backslash.
+    # The character after `:` is `;`, the one after `[` a backslash, the one after `/` a zero.
     ranges = [(f"{nodeid}::", f"{nodeid}:;"), *((f"{parent}[", f"{parent}\\") for parent in parents)]
+    ranges.append((f"{nodeid}/", f"{nodeid}0"))
     found = [nodeid]
     for first, last in ranges:
         rows = archive.db.execute("SELECT DISTINCT nodeid FROM failed WHERE nodeid > ? AND nodeid < ?", (first, last))

@@ -24,12 +24,13 @@ _NOTHING_ADDED = "0000"
 """Last digits of a configuration if the run adds nothing to the build."""
 ANY = "*"
 """Any simulator or configuration."""
-_PARAMETERS = re.compile(r"\[.*?\](?=::|$)")
+_PARAMETERS = re.compile(r"\[.*?\](?=::|$)|(?:^|(?<=::))(?P<test>\w+)(?:/[^\W\d]\w*=(?:(?!::).)*)$")
+"""Matches pytest's parameters (`test[8]`), and a test with those of `cocotb.parametrize` (`test/width=8/mode=fast`)."""
 
 
 def without_parameters(nodeid: str) -> str:
     """Return a test name without parameters, including those of its parents."""
-    return _PARAMETERS.sub("", nodeid)
+    return _PARAMETERS.sub(lambda found: found["test"] or "", nodeid)
 
 
 def share_a_test(some: Iterable[str], others: Iterable[str]) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from pytest_dvwiki.model import FailedTest, PassedAgain, Passing, Vcs
+from pytest_dvwiki.model import FailedTest, PassedAgain, Passing, Simulator, Vcs
 from pytest_dvwiki.records import aggregate, failing, store, subtype_history
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.codec import encode
@@ -401,3 +401,37 @@ def test_the_name_of_a_cause_in_a_run_is_found_without_going_through_the_run(arc
 
     few, many = (steps(*each) for each in task_ids)
     assert many < 2 * few
+
+
+@pytest.mark.parametrize(
+    ("simulators", "shown"),
+    [
+        (("icarus",), "icarus 11.0"),
+        (("icarus", "verilator"), "icarus 11.0, verilator"),
+        (("icarus", None), "icarus 11.0, verilator"),
+        (("icarus", "ghdl"), "icarus 11.0, verilator"),
+    ],
+)
+def test_of_a_runs_simulators_those_of_the_failures_are_shown(
+    tasks: Path, archive: Archive, simulators: tuple[str | None, ...], shown: str
+) -> None:
+    tests = tuple(replace(failed(f"test_{number}"), simulator=each) for number, each in enumerate(simulators))
+    both = (Simulator(name="icarus", version="11.0"), Simulator(name="verilator", version=None))
+    store.write_record(tasks, record(1, occurrence(tests=tests), simulators=both))
+    archive.refresh()
+    found = aggregate.cause(archive, (CAUSE,))
+    assert found is not None
+    assert [row.simulators for row in found.rows] == [shown]
+
+
+def test_a_tests_name_finds_its_parametrizations_by_cocotb(tasks: Path, archive: Archive) -> None:
+    names = (
+        "t.py::test[8]::fills/width=8/mode=fast",
+        "t.py::test[8]::fills/width=16",
+        "t.py::test[8]::fills_up/width=8",
+    )
+    for number, name in enumerate(names):
+        store.write_record(tasks, record(number, occurrence(f"{number:012x}", tests=(failed(name),))))
+    archive.refresh()
+    found = aggregate.causes_of_test(archive, "t.py::test::fills")
+    assert [fingerprint for fingerprint, _ in found] == [f"{1:012x}", f"{0:012x}"]
