@@ -53,6 +53,8 @@ _AT_RUN_TIME = (
     r"import_module|__import__|spec_from|pkgutil|runpy|entry_points|exec\(|eval\(|subprocess|popen|system\(|python.* -m"
 )
 """Matches code in Python files and Makefiles that may import or run modules without spelling out their names."""
+_RUNS_COCOTB = r"cocotb-config|Makefile\.sim"
+"""Matches a Makefile that runs simulations by cocotb."""
 _LOADED = re.compile(r"(?:^|/)(?:conftest|__init__|__main__|setup)\.py$")
 """Matches Python files that are loaded or run without being imported by name."""
 _FLAGS = re.IGNORECASE | re.VERBOSE
@@ -186,6 +188,7 @@ def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed:
     every = {*names}
     unread = {name for name in every if is_unread(name, reads)}
     unread |= _unimported(git, every - unread, reads)
+    unread |= _running_others(git, every - unread, reads, failed)
     return unread - _mentioned(git, unread, reads, failed)
 
 
@@ -211,6 +214,36 @@ def _unimported(git: Git, names: Collection[str], reads: Collection[str]) -> set
     found = {name for name in modules if not packages.isdisjoint(PurePosixPath(name).parents)}
     readers = (f":(top,literal){name}" for name in reads if name.endswith(".py") or MAKEFILE.search(name))
     return found if found and not git.ask("grep", "-lE", "-e", _AT_RUN_TIME, "--", *readers) else set()
+
+
+def _running_others(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
+    """Return the Makefiles that run simulations by cocotb, if the simulation was started without any of them.
+
+    A Makefile whose folder contains a folder of a file that was read, or is inside one, is not returned.
+
+    Args:
+        git: Answers queries about history.
+        names: The files.
+        reads: All files that were read. If they contain no Makefile, but HDL and a testbench, none ran the simulation.
+        failed: The commit to read the Makefiles from.
+    """
+    if any(map(MAKEFILE.search, reads)) or not all(any(map(kind, reads)) for kind in (HDL.search, _is_python)):
+        return set()
+    folders = {PurePosixPath(read).parent for read in reads}
+    own = {name: PurePosixPath(name).parent for name in names if MAKEFILE.search(name)}
+    apart = {
+        name: f":(top,literal){name}"
+        for name, at in own.items()
+        if not any(at.is_relative_to(each) or each.is_relative_to(at) for each in folders)
+    }
+    if not apart:
+        return set()
+    lines = git.ask("grep", "-lzE", "--full-name", "--no-color", "-e", _RUNS_COCOTB, failed, "--", *apart.values())
+    return {place.partition(":")[2] for place in (lines or "").split("\0")} & apart.keys()
+
+
+def _is_python(name: str) -> bool:
+    return name.endswith(".py")
 
 
 def _scripts(git: Git, names: Collection[str], commit: str) -> set[str]:
