@@ -270,8 +270,8 @@ def _fix_row(fingerprint: str, found: _FixRange, repository: Repository) -> FixR
 def with_restored(row: FixRow, vcs: Vcs, history: History, repository: Repository) -> FixRow:
     """Add to a fix of several files those that it restored to their state before the cause appeared.
 
-    That is their state at the last pass, if this pass shows that the cause was absent: the commits that introduced the
-    cause are certain, or at least two runs followed the pass and all failed.
+    That is their state at the last pass, or between it and the first failure, if this pass shows that the cause was
+    absent: the commits that introduced the cause are certain, or at least two runs followed the pass and all failed.
     """
     known = history.cause(row.fingerprint or "")
     came = known.first_bad if known is not None else None
@@ -280,7 +280,7 @@ def with_restored(row: FixRow, vcs: Vcs, history: History, repository: Repositor
     onset = history.onset(row.fingerprint or "")
     rates = onset.since.values() if onset is not None else ()
     if came.is_certain or any(failed == runs >= FEWEST_RUNS for failed, runs in rates):
-        return replace(row, restored=repository.restored(row.files or (), came.good, vcs) or None)
+        return replace(row, restored=repository.restored(row.files or (), (came.good, came.bad), vcs) or None)
     return row
 
 

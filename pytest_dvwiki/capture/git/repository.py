@@ -66,6 +66,8 @@ _LACKS = re.compile(
 """Matches a report of a missing file."""
 _FILE = re.compile(r"(?<![\w.-])[A-Za-z_][\w-]*\.[A-Za-z]\w{0,7}(?![\w.])")
 _MOST_LACKING = 3
+_MOST_STATES = 10
+"""Maximum number of earlier states of files that a fix is compared with."""
 _SHORT = 12
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _IN_TEXT = 3
@@ -319,19 +321,32 @@ class Repository:
         files = self._names("diff", *DIFF, "--name-only", "-z", commit, *last, *self._sources)
         return None if files is None else tuple(map(clean_text, files))
 
-    def restored(self, files: Iterable[str], commit: str, now: Vcs) -> tuple[str, ...]:
-        """Return the given files that are the same as at an earlier commit, apart from comments.
+    def restored(self, files: Iterable[str], span: tuple[str, str], now: Vcs) -> tuple[str, ...]:
+        """Return the given files that are again in a state of the time before a failure, apart from comments.
+
+        That is their state at a pass, or before a commit between the pass and the failure: another fault may have been
+        in a file at the pass.
 
         Args:
             files: The files.
-            commit: Full hash of the earlier commit.
+            span: Full hashes of the commits of the pass and of the failure.
             now: The current state.
         """
-        changed = self.changed(commit, now)
+        changed = self.changed(span[0], now)
         if changed is None:
             return ()
-        code = self.in_code(changed, commit, now)
-        return tuple(file for file in files if file not in code)
+        code = self.in_code(changed, span[0], now)
+        left = [file for file in files if file in code]
+        paths = [f":(top,literal){file}" for file in left]
+        later = (f"-{_MOST_STATES}", "--no-merges", f"{span[0]}..{span[1]}", "--", *paths)
+        commits = (self._git.ask("rev-list", *later) or "").split() if left else []
+        for before in (f"{commit}~1" for commit in commits):
+            ends = (before,) if now.dirty else (before, str(now.commit))
+            names = self._names("diff", *DIFF, "--name-only", "-z", *ends, "--", *paths)
+            if names is not None:
+                code = self.in_code(names, before, now)
+                left = [file for file in left if file in code]
+        return tuple(file for file in files if file not in left)
 
     def in_code(self, changed: Sequence[str], commit: str, now: Vcs) -> tuple[str, ...]:
         """Return the changed files that differ in more than comments and white space.

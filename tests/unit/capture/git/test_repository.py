@@ -468,6 +468,51 @@ def test_a_build_of_make_that_ended_before_python_read_no_test_module(project: P
     assert project.since(before, reads=("rtl/fifo.v",)).unread_count == 0, "nobody knows what runs this build"
 
 
+def test_a_file_is_restored_to_a_state_between_a_pass_and_a_failure(project: Project) -> None:
+    project.commit("all", rtl__a_v="module a;\n", rtl__b_v="module b0;\n", rtl__c_v="module c0;\n")
+    passed = str(project.state.commit)
+    project.commit("b: 1", rtl__b_v="module b1;\n", rtl__c_v="module c1;\n")
+    project.commit("a, b and c: 2", rtl__a_v="module a2;\n", rtl__b_v="module b2;\n", rtl__c_v="module c2;\n")
+    failed = str(project.state.commit)
+    project.commit("fix", rtl__a_v="// 3\nmodule a;\n", rtl__b_v="// 3\nmodule b1;\n", rtl__c_v="module c3;\n")
+    files, repository = ("rtl/a.v", "rtl/b.v", "rtl/c.v"), Repository(layout(project.root))
+    assert repository.restored(files, (passed, failed), project.state) == files[:2]
+    assert repository.restored(files, (passed, passed), project.state) == files[:1]
+    project.write("rtl/c.v", "module c1;\n")
+    edited = Repository(layout(project.root))
+    assert edited.restored(files, (passed, failed), project.state) == files
+
+
+@pytest.mark.parametrize(
+    ("makefile", "reads", "is_counted"),
+    [
+        ("sim/b/Makefile", ("rtl/fifo.v", "bench/test_fifo.py"), True),
+        ("sim/b/Makefile", ("rtl/fifo.v", "bench/test_fifo.py", "sim/b/Makefile"), False),
+        ("sim/b/Makefile", ("rtl/fifo.v", "sim/test_fifo.py"), False),
+        ("sim/b/Makefile", ("bench/test_fifo.py",), False),
+        ("sim/b/Makefile", ("rtl/fifo.v",), False),
+        ("bench/Makefile", ("rtl/fifo.v", "bench/test_fifo.py"), False),
+        ("firmware/Makefile", ("rtl/fifo.v", "bench/test_fifo.py"), False),
+    ],
+)
+def test_the_makefile_of_another_simulation_was_not_read(
+    project: Project, makefile: str, reads: tuple[str, ...], is_counted: bool
+) -> None:
+    for file, content in TEXTS.items():
+        project.write(file, content)
+    included = "" if "firmware" in makefile else "include $(shell cocotb-config --makefiles)/Makefile.sim\n"
+    project.write(makefile, f"TOPLEVEL = regs\n{included}")
+    project.write("sim/test_fifo.py", "")
+    project.commit("all files")
+    before = project.state
+    project.commit("fifo: width", rtl__fifo_v=TEXTS["rtl/fifo.v"].replace("D = 8", "D = 7"))
+    project.commit("fifo: bench", **{"bench/test_fifo.py": "x = 2\n", "sim/test_fifo.py": "x = 2\n"})
+    project.commit("regs: other sources", **{makefile: f"TOPLEVEL = regs2\n{included}"})
+    fix = project.since(before, reads=reads)
+    assert (makefile not in fix.all_files) is is_counted
+    assert (subjects(fix)[-1] == "regs: other sources" and fix.unread_count == 1) is is_counted
+
+
 def test_a_module_is_looked_for_in_the_files_that_a_build_did_not_read(project: Project) -> None:
     project.commit(
         "more",
