@@ -20,7 +20,7 @@ from pytest_dvwiki.redact import redact_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pytest_dvwiki.model import Fix, Occurrence, Origin
+    from pytest_dvwiki.model import Fix, Occurrence, Origin, OriginType
     from pytest_dvwiki.records.archive import Archive
     from pytest_dvwiki.records.fixes import FixState
     from pytest_dvwiki.records.proposals import ProposedFix
@@ -114,8 +114,8 @@ class CauseHistory(Struct, frozen=True, kw_only=True):
     """Number of runs in which the cause was only reported."""
     matrix: tuple[matrix.Split, ...] = ()
     """The matrix axes that separate failing from passing runs of these tests at the newest occurrence's commit."""
-    earlier_origins: tuple[tuple[str, Origin], ...] = ()
-    """The origins of failures before a fix after which the cause returned, or with another range of commits.
+    earlier_origins: tuple[tuple[str, OriginType], ...] = ()
+    """The sides of failures before a fix after which the cause returned, or with another range of commits.
 
     The text says which failures are meant.
     """
@@ -229,27 +229,40 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
 
 def _earlier_origins(
     archive: Archive, fingerprints: Sequence[str], outlived: Iterable[FixState]
-) -> Iterator[tuple[str, Origin]]:
-    """Yield the origins of earlier failures that may be of another fault, with a text that says which.
+) -> Iterator[tuple[str, OriginType]]:
+    """Yield the sides of earlier failures that may be of another fault, with a text that says which failures.
 
     They are the last failures before the given fixes, and those for which a certain range of commits was found. The
     newest such range is left out.
     """
+    present = tables.json_list(archive.present(fingerprints))
     for state in outlived:
-        last = archive.newest_occurrence(fingerprints, state.moment)
-        if last is not None:
-            origin = sides.with_held_fix(last, state.fix) if state.fix.result == "held" else last.origin
-            yield f"before the fix of {state.fix.date[:10]}", origin
+        side = _side_until(archive, present, state.moment)
+        if side == "UNKNOWN" and state.fix.result == "held":
+            last = archive.newest_occurrence(fingerprints, state.moment)
+            side = None if last is None else sides.with_held_fix(last, state.fix).type
+        if side is not None:
+            yield f"before the fix of {state.fix.date[:10]}", side
     ranges = archive.db.execute(
         "SELECT b.moment, json_extract(b.row, '$.bad') FROM first_bad b"
         " WHERE b.fingerprint IN (SELECT value FROM json_each(?)) AND json_extract(b.row, '$.passed_with') = 'same'"
         " AND NOT json_extract(b.row, '$.dirty') ORDER BY b.moment DESC LIMIT ?",
-        (tables.json_list(archive.present(fingerprints)), 1 + _MOST_EARLIER),
+        (present, 1 + _MOST_EARLIER),
     ).fetchall()
     for moment, commit in ranges[1:]:
-        found = archive.newest_occurrence(fingerprints, moment)
-        if found is not None:
-            yield f"from {commit[:7]} on", found.origin
+        side = _side_until(archive, present, moment)
+        if side is not None:
+            yield f"from {commit[:7]} on", side
+
+
+def _side_until(archive: Archive, present: str, moment: str) -> OriginType | None:
+    """Return the side to which the newest failure up to a run pointed; None if there is no failure."""
+    row = archive.db.execute(
+        "SELECT origin FROM occurrences WHERE fingerprint IN (SELECT value FROM json_each(?)) AND moment <= ?"
+        " ORDER BY moment DESC LIMIT 1",
+        (present, moment),
+    ).fetchone()
+    return row[0] if row else None
 
 
 class _OccurrenceCounts(NamedTuple):

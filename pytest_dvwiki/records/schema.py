@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 37
+VERSION = 38
 """Incremented with every change to the tables or their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
@@ -34,6 +34,7 @@ CREATE INDEX places_by_file ON places (file);
 CREATE TABLE occurrences (
   fingerprint TEXT, moment TEXT, run INTEGER, subtype TEXT, error_class TEXT, pattern TEXT, tests INTEGER, names TEXT,
   seeds TEXT, without_fix INTEGER, regressed INTEGER, deterministic INTEGER, seconds REAL, unseeded INTEGER,
+  origin TEXT,
   PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
 CREATE INDEX occurrences_by_subtype ON occurrences (subtype, moment);
 CREATE INDEX occurrences_by_label ON occurrences (subtype, pattern, moment);
@@ -51,6 +52,7 @@ CREATE TABLE failed (
   nodeid TEXT, fingerprint TEXT, moment TEXT, run INTEGER, seed TEXT, simulator TEXT, config TEXT,
   PRIMARY KEY (nodeid, fingerprint, moment, simulator, config, seed)) WITHOUT ROWID;
 CREATE INDEX failed_by_run ON failed (run, nodeid);
+CREATE INDEX failed_by_cause ON failed (fingerprint, nodeid, simulator, config, moment);
 CREATE TABLE identities (fingerprint TEXT, former TEXT, run INTEGER, PRIMARY KEY (former, fingerprint, run))
   WITHOUT ROWID;
 CREATE INDEX identities_by_run ON identities (run);

@@ -208,21 +208,21 @@ def with_held_fix(occurrence: Occurrence, fix: Fix) -> Origin:
     return Origin(type=side, confidence=confidence, reasons=(of_held_fix(fix, side, occurrence.reads), *reasons))
 
 
-def of_both_sides(origin: Origin, earlier: Iterable[tuple[str, Origin]]) -> Origin:
+def of_both_sides(origin: Origin, earlier: Iterable[tuple[str, OriginType]]) -> Origin:
     """Return the origin of a cause: unknown if its failures point to both sides, as those of two faults may.
 
     A person's decision counts.
 
     Args:
         origin: The origin of the last failure.
-        earlier: The origins of earlier failures; the text says which, as in `before the fix of 2026-11-21`.
+        earlier: The sides to which earlier failures pointed; the text says which, as in `before the fix of 2026-11-21`.
     """
     if origin.type not in SIDES or any(reason.startswith((BY_TYPE, BY_STATUS)) for reason in origin.reasons):
         return origin
-    other = next((each for each in earlier if each[1].type in SIDES and each[1].type != origin.type), None)
+    other = next((each for each in earlier if each[1] in SIDES and each[1] != origin.type), None)
     if other is None:
         return origin
-    text = f"its failures {other[0]} pointed to {SIDES[other[1].type]}, its last ones to {SIDES[origin.type]}"
+    text = f"its failures {other[0]} pointed to {SIDES[other[1]]}, its last ones to {SIDES[origin.type]}"
     return Origin(type="UNKNOWN", confidence=0.0, reasons=(f"{text}: maybe two faults", *origin.reasons))
 
 

@@ -270,7 +270,7 @@ def _insert_occurrence(
     seeds = list(dict.fromkeys(test.seed for test in tests if test.seed is not None))
     names = list(dict.fromkeys(test.nodeid for test in tests))
     db.execute(
-        "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             occurrence.fingerprint,
             moment,
@@ -286,6 +286,7 @@ def _insert_occurrence(
             is_deterministic(occurrence),
             seconds_lost(occurrence),
             occurrence.unseeded is not None,
+            occurrence.origin.type,
         ),
     )
     db.executemany(
