@@ -175,7 +175,11 @@ def read_bytes(path: Path, most: int = MOST) -> bytes:
     """
     with open_regular(path) as file:
         try:
-            data = file.read(most + 1)
+            # Python allocates as many bytes as it is asked for.
+            expected = min(os.fstat(file.fileno()).st_size, most) + 1
+            data = file.read(expected)
+            if len(data) == expected:  # the file has grown, or does not state its size, as those of /proc
+                data += file.read(most + 1 - expected)
         except OSError as error:
             raise UnreadableError(error.errno, reason(error), os.fspath(path)) from error
     if len(data) > most:

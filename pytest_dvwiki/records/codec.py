@@ -20,7 +20,7 @@ _END = re.compile(rb'^end: "([0-9a-f]{16})"\n\Z', re.MULTILINE)
 _ORDER = ("schema", "task_id", "caller_task")
 _encoded: dict[bytes, RunRecord] = {}
 """The YAML of the last encoded record, with that record."""
-_REPLACED = "\ufffd"
+_REPLACED = "\ufffd".encode()
 """What YAML holds for a byte of a file name that is not UTF-8."""
 _KEYS = (*_ORDER, *(name for name in RunRecord.__struct_fields__ if name not in _ORDER))
 
@@ -52,10 +52,9 @@ def encode(record: RunRecord) -> bytes:
     if record.gate is None:
         values.pop("gate", None)
     document = {key: values[key] for key in _KEYS if key in values and key != "suite"}
-    text = dump(document)
-    data = seal(text.encode())
+    data = seal(dump(document).encode())
     _encoded.clear()
-    if _REPLACED not in text:
+    if _REPLACED not in data:
         _encoded[data] = record
     return data
 

@@ -85,7 +85,7 @@ class Ledger:
         self._simulators: dict[Simulator, None] = {}
         self.sources: dict[str, str] = {}
         """Maps the name of each results file written by a simulation to the hash of its last content."""
-        self._failed_reports: list[tuple[str, str | None, tuple[_Key, ...]]] = []
+        self._failed_reports: list[tuple[str, str | None, tuple[Failure, ...]]] = []
         """Node id, phase and failures of each failed report."""
         self._runners: dict[str, dict[str, None]] = {}
         """Maps each runner of cocotb's own plugin to the tests that it ran, in order."""
@@ -176,7 +176,7 @@ class Ledger:
         # pytest fails a test for its subtests while it shows the report, in xdist's workers before it is sent.
         if test.failures and isinstance(report.longrepr, str) and _SUBTESTS.fullmatch(report.longrepr):
             test.worsen("failed")
-            self._failed_reports.append((report.nodeid, report.when, tuple(map(_key, test.failures))))
+            self._failed_reports.append((report.nodeid, report.when, test.failures))
             return ()
         failures = self._failures_of(report, test, evidence)
         if evidence is not None and evidence.native_runner:
@@ -186,7 +186,7 @@ class Ledger:
             )
         test.worsen("error" if report.when in {"setup", "teardown"} else "failed")
         test.failures += failures
-        self._failed_reports.append((report.nodeid, report.when, tuple(map(_key, failures))))
+        self._failed_reports.append((report.nodeid, report.when, failures))
         return failures
 
     def _failures_of(self, report: pytest.TestReport, test: _Test, evidence: Evidence | None) -> tuple[Failure, ...]:
@@ -233,10 +233,11 @@ class Ledger:
         settled, failing = set(map(_key, failures)), {failure.nodeid for failure in failures}
         return [
             nodeid
-            for nodeid, when, keys in self._failed_reports
+            for nodeid, when, failures_of_report in self._failed_reports
             # A runner of cocotb's own plugin fails because its tests do.
             if not (
-                settled.issuperset(keys) or (when == "call" and not failing.isdisjoint(self._runners.get(nodeid, ())))
+                settled.issuperset(map(_key, failures_of_report))
+                or (when == "call" and not failing.isdisjoint(self._runners.get(nodeid, ())))
             )
         ]
 

@@ -10,6 +10,7 @@ import functools
 import linecache
 import os
 import re
+import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -345,7 +346,8 @@ def _message(report: pytest.TestReport | pytest.CollectReport) -> str:
 
 def _exception_name(message: str) -> str | None:
     head = message.partition("\n")[0].partition(":")[0].strip()
-    return head.rpartition(".")[2] if head and all(part.isidentifier() for part in head.split(".")) else None
+    # Thousands of failures share a few names.
+    return sys.intern(head.rpartition(".")[2]) if all(part.isidentifier() for part in head.split(".")) else None
 
 
 def _sections(

@@ -29,7 +29,7 @@ _KNOWN = re.compile(r"\d{2,}")
 _BINARY = frozenset("01")
 _LONGEST = 1 << 13
 """Failures with more characters are not compared: they are rarely alike, and slow to compare."""
-_MOST_VALUES = 1 << 14
+_MOST_VALUES = 1 << 10
 """Maximum number of cached values."""
 _GAP = "\n\0\n"
 
