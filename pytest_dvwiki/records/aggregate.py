@@ -220,9 +220,9 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         jobs=jobs,
         hosts=hosts,
         matrix=matrix.splits(archive, present, rows[0].commit) if rows[0].commit and not rows[0].dirty else (),
-        # They matter only if the last failures point to a side.
+        # They matter only if there are several failures, and the last ones point to a side.
         earlier_origins=tuple(_earlier_origins(archive, fingerprints, outlived[-_MOST_EARLIER:]))
-        if is_fixed or found.origin.type in sides.SIDES
+        if len(rows) > 1 and (is_fixed or found.origin.type in sides.SIDES)
         else (),
     )
 
