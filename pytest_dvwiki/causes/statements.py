@@ -279,7 +279,7 @@ def beside(other: Cause, *, undone: bool = False) -> Beside:
         undone: Whether the changes that introduced `other` are undone.
     """
     fix = other.newest_fix
-    stands = fix is not None and fix.result != "failed" and not fix.returned
+    stands = fix is not None and fix.counts and fix.result != "failed" and not fix.returned
     page = other.page.path if other.page is not None else other.name
     return Beside(page=page, fix=fix if stands else None, undone=undone)
 

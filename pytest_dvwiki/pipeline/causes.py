@@ -15,6 +15,7 @@ from pytest_dvwiki.records.kinds import (
     DETERMINISTIC_CLASSES,
     is_beyond_sources,
     is_deterministic_kind,
+    precedes_simulator,
     seed_is_unknown,
 )
 from pytest_dvwiki.records.sides import concerns
@@ -317,7 +318,7 @@ def _last_pass(failure: Failure, verdict: Verdict, history: History, led_here: C
         history: The archive before this run.
         led_here: Returns whether a commit is the failing one or its ancestor; passes on other branches are ignored.
     """
-    any_seed = is_deterministic_kind(verdict, (failure,))
+    any_seed = is_deterministic_kind(verdict, (failure,)) or precedes_simulator(verdict, failure)
     if seed_is_unknown(verdict, failure) and not any_seed:
         return None
     passes = history.last_passes(verdict, failure)

@@ -328,7 +328,8 @@ def of_changes(
     known = [file for file in itertools.chain(*sides.values()) if not sources or _was_read(file, sources)]
     if len(sides) == 1 and known and matters == files and not in_doubt:
         (side,) = sides
-        text = f"of its sources only {SIDES[side].removeprefix('the ')} files changed {span}: {few(known, 1)}"
+        whose = "of its sources" if sources else "in the repository"
+        text = f"{whose} only {SIDES[side].removeprefix('the ')} files changed {span}: {few(known, 1)}"
         clues.append(Clue("likely changes" if failures else "changes", side, text))
     if any(_LISTS.search(file) and not TESTBENCH.search(own_name(file)) for file in files):
         clues.append(_undecided(_LIST))

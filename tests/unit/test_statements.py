@@ -19,6 +19,7 @@ from pytest_dvwiki.causes.statements import (
     Seen,
     Standing,
     Unseeded,
+    beside,
     standing,
     statements,
 )
@@ -171,6 +172,22 @@ def test_each_standing_of_a_fix_has_its_words(
 def test_only_where_a_seed_matters_it_is_said_not_to_decide(subtype: str, shown: bool) -> None:
     seen = occurrence(error_class="sim_error", failure_subtype=subtype, unseeded="tb/gen_data.py")
     assert any(isinstance(each, Unseeded) for each in statements(Cause(name=CAUSE, occurrence=seen))) is shown
+
+
+@pytest.mark.parametrize(
+    ("counts", "undone", "why"),
+    [
+        (True, True, " (fixed by bbbbbbb regs: ack)"),
+        (False, True, " (the changes that introduced that one are undone)"),
+        (False, False, ""),
+    ],
+)
+def test_another_fault_is_told_from_a_cause_by_a_fix_only_where_its_passes_are_no_chance(
+    counts: bool, undone: bool, why: str
+) -> None:
+    known = known_causes.cause(replace(FIX, counts=counts))
+    said = text(beside(known, undone=undone))
+    assert said == f"treated as a different fault than bugs/RTL_20261121_480127.md, reported by the same check{why}"
 
 
 def test_a_cause_that_returned_is_not_first_seen_where_it_came_back() -> None:

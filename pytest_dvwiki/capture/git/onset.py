@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from pytest_dvwiki.model import FirstBad, Fix, Onset, Vcs
-from pytest_dvwiki.records.kinds import is_deterministic
+from pytest_dvwiki.records.kinds import is_deterministic, precedes_simulator
 from pytest_dvwiki.records.sides import HDL, is_among, is_prose, is_unread
 from pytest_dvwiki.runs import EVER
 
@@ -247,8 +247,12 @@ def _has(commit: str, other: str, repository: Repository) -> bool:
 
 
 def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
-    """Return whether a pass proves that the cause of a current failure was absent."""
-    return is_deterministic(occurrence) or (one.seed == test.seed and not test.seed_unknown)
+    """Return whether a pass proves that the cause of a current failure was absent.
+
+    What failed before any simulator was chosen had no seed yet, whatever seed the simulation of the pass had.
+    """
+    has_seed = one.seed == test.seed or precedes_simulator(occurrence, test)
+    return is_deterministic(occurrence) or (has_seed and not test.seed_unknown)
 
 
 def _independent(passes: Sequence[Pass], *, comes_and_goes: bool) -> list[Pass]:

@@ -62,7 +62,7 @@ class Project:
         seeded: bool = False,
         test: str = TEST,
         vcs: Vcs | None = None,
-        simulator: str = "icarus",
+        simulator: str | None = "icarus",
         report: str = REPORT,
         reads: tuple[str, ...] = (),
         beside: Sequence[str] = (),
@@ -75,7 +75,7 @@ class Project:
         excerpt = Excerpt(source="log", lines=((1, report),))
         failure = Failure(
             nodeid=test,
-            in_simulator=True,
+            in_simulator=simulator is not None,
             simulator=simulator,
             seed=seed,
             seeded=seeded,
@@ -150,6 +150,17 @@ def test_the_range_is_from_the_last_pass_to_the_first_failure(project: Project) 
     told = f"- Came with one of 3 commits after `{good[:7]}` up to `{bad[:7]}`: `{bad[:7]}` fifo: rework; "
     assert told in project.page()
     assert "(source: tasks/nightly_2.yaml)" in project.page()
+
+
+def test_what_failed_before_any_simulator_was_chosen_has_no_seed_that_could_matter(project: Project) -> None:
+    project.run(seed="1", seeded=True)
+    good = project.head
+    bad = project.commit("runner: other folder", "tb/run.py")
+    report = "RuntimeError: too many top level files"
+    found = project.first_bad(simulator=None, report=report)
+    assert found is not None
+    assert (found.passed_with, found.good, found.bad, found.log_count) == ("same", good, bad, 1)
+    assert f"- Came with `{bad[:7]}` runner: other folder (`tb/run.py`)." in project.page()
 
 
 def test_later_failures_say_nothing_new_but_show_what_is_known(project: Project) -> None:
