@@ -105,9 +105,9 @@ class History(Protocol):
         ...
 
     def last_passes(
-        self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = EVER
+        self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = EVER, *, edited: bool = False
     ) -> Sequence[Pass]:
-        """Return the most recent passes of a failing test on its simulator without uncommitted changes, newest first.
+        """Return the most recent passes of a failing test on its simulator, newest first.
 
         If a build fails, runs that passed the same build are included, even if their tests failed.
 
@@ -115,6 +115,7 @@ class History(Protocol):
             cause: The cause of the failure.
             test: The failing test.
             before: Sort key of a run; later passes are ignored.
+            edited: Whether to include runs with uncommitted changes, if the files are on record.
         """
         ...
 

@@ -11,7 +11,7 @@ from pytest_dvwiki.model.archive import FirstBad, ListedCommits, RunId, Vcs
 
 
 class Pass(NamedTuple):
-    """A run, at a commit and without uncommitted changes, in which a test passed."""
+    """A run at a commit in which a test passed."""
 
     moment: str
     task_id: str
@@ -20,6 +20,8 @@ class Pass(NamedTuple):
     """The seed; None if it is not recorded or does not exist."""
     seed_hash: str | None = None
     """Short hash of the seed; None if it is not recorded."""
+    edited: tuple[str, ...] = ()
+    """The files with uncommitted changes."""
 
 
 class Fix(Struct, ListedCommits, frozen=True, kw_only=True):

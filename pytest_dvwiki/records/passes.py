@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import heapq
 import itertools
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.model import Pass
@@ -130,27 +131,32 @@ class Passes:
             having[test] = [suite for suite in suites if self._in_suite(suite, test)]
         return having[test]
 
-    def before(self, test: Target, moment: str = EVER) -> list[Pass]:
+    def before(self, test: Target, moment: str = EVER, *, edited: bool = False) -> list[Pass]:
         """Return the newest runs before a given one in which a test passed on its simulator, newest first.
 
-        Only the last `LOOKED_BACK` runs at a commit, without uncommitted changes, are searched. If the test failed
-        before a simulator was chosen, a pass on any simulator is included. For a folder that builds several designs,
-        only passes of the same design are.
+        Only the last `LOOKED_BACK` runs at a commit are searched. If the test failed before a simulator was chosen, a
+        pass on any simulator is included. For a folder that builds several designs, only passes of the same design are.
+
+        Args:
+            test: The test.
+            moment: Sort key of the run.
+            edited: Whether to include runs with uncommitted changes, if the files are on record.
         """
         build = build_of(test.config) if is_folder(test.nodeid) else ""
         if is_folder(test.nodeid) and not build and len(self.builds(test.nodeid, "", moment)) > 1:
             return []
         runs = self._db.execute(
-            "SELECT r.id, r.moment, r.task_id, r.vcs_commit FROM runs r"
-            " WHERE r.vcs_commit IS NOT NULL AND NOT r.dirty AND r.moment < :moment"
+            "SELECT r.id, r.moment, r.task_id, r.vcs_commit, r.edited FROM runs r"
+            " WHERE r.vcs_commit IS NOT NULL AND (NOT r.dirty OR (:edited AND r.edited != '[]')) AND r.moment < :moment"
             " AND (EXISTS (SELECT 1 FROM suites s WHERE s.run = r.id)"
             "  OR EXISTS (SELECT 1 FROM passed_again p WHERE p.run = r.id)) ORDER BY r.moment DESC LIMIT :most",
-            {"moment": moment, "most": LOOKED_BACK},
+            {"moment": moment, "most": LOOKED_BACK, "edited": edited},
         ).fetchall()
         found = []
-        for run, when, task_id, commit in runs:
+        for run, when, task_id, commit, changed in runs:
             seeds = dict(self._seeds_of_passes(run, test, build))
-            found += [Pass(when, task_id, commit, seed, seed_hash) for seed, seed_hash in seeds.items()]
+            names = tuple(json.loads(changed))
+            found += [Pass(when, task_id, commit, seed, seed_hash, names) for seed, seed_hash in seeds.items()]
         return found
 
     def built_before(self, test: Target, moment: str = EVER) -> list[Pass]:

@@ -354,9 +354,9 @@ class WikiHistory:
         }
 
     def last_passes(
-        self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = EVER
+        self, cause: Occurrence | Verdict, test: FailedTest | Failure, before: str = EVER, *, edited: bool = False
     ) -> Sequence[Pass]:
-        """Return the latest passes of a failing test without uncommitted changes, newest first.
+        """Return the latest passes of a failing test, newest first.
 
         Only passes on the test's simulator are returned, unless the test failed before a simulator was chosen. If a
         build fails, runs that passed the same build are included.
@@ -364,7 +364,7 @@ class WikiHistory:
         target = Target(
             test.nodeid, ANY if precedes_simulator(cause, test) else test.simulator or "", test.config or ""
         )
-        found = self.archive.passes.before(target, before)
+        found = self.archive.passes.before(target, before, edited=edited)
         if cause.error_class in DETERMINISTIC_CLASSES and test.simulator and test.config:
             found += self.archive.passes.built_before(target, before)
         return sorted(found, key=lambda each: each.moment, reverse=True)

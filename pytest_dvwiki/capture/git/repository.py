@@ -208,7 +208,7 @@ class Repository:
     def _has_unread_edits_only(self, before: Vcs, now: Vcs, reads: Sequence[str]) -> bool:
         """Return whether the simulation read none of the files with uncommitted changes in either state."""
         is_known = all(state.edited for state in (before, now) if state.dirty)
-        return is_known and self._are_unread((*before.edited, *now.edited), reads, str(before.commit))
+        return is_known and self.are_unread((*before.edited, *now.edited), reads, str(before.commit))
 
     def _are_beside(self, failed: str, files: Sequence[str], edited: Sequence[str], reads: Sequence[str]) -> bool:
         """Return whether the commits are irrelevant, so that only the uncommitted changes can explain the difference.
@@ -223,9 +223,9 @@ class Repository:
         """
         if set(edited).isdisjoint(reads) and not all(is_prose(name, reads) for name in files):
             return False
-        return self._are_unread(files, reads, failed)
+        return self.are_unread(files, reads, failed)
 
-    def _are_unread(self, files: Iterable[str], reads: Sequence[str], failed: str) -> bool:
+    def are_unread(self, files: Iterable[str], reads: Sequence[str], failed: str) -> bool:
         """Return whether a failing simulation read none of the given files.
 
         If it is unknown what was read, only prose is treated as unread.
@@ -252,7 +252,7 @@ class Repository:
             reads: Files that the failing simulation read; if unknown, only prose is treated as unread.
         """
         files = None if is_revision(passed, failed) else self._files(passed, failed)
-        return files is not None and self._are_unread(files, reads, failed)
+        return files is not None and self.are_unread(files, reads, failed)
 
     def changed_since(self, commit: str, until: str | None = None) -> tuple[str, ...]:
         """Return the files that changed since a commit; empty if git does not answer in time.
@@ -524,7 +524,7 @@ class Repository:
             reads: Files that the simulation read; if unknown, only prose is treated as unread.
         """
         names = self._edited()
-        return bool(names) and self._are_unread(names, reads, failed)
+        return bool(names) and self.are_unread(names, reads, failed)
 
     def _missing_history(
         self, before: Vcs, now: Vcs, files: Sequence[str] = (), suspects: _Suspects | None = None

@@ -507,6 +507,26 @@ def test_a_pass_with_uncommitted_changes_narrows_nothing(project: Project) -> No
     assert record.first_bad == ()
 
 
+@pytest.mark.parametrize(
+    ("edited", "begins"), [("rtl/other.sv", True), ("README.md", True), ("rtl/fifo.sv", False), ("rom.hex", False)]
+)
+def test_a_pass_with_uncommitted_changes_of_what_is_not_read_begins_a_range(
+    project: Project, edited: str, begins: bool
+) -> None:
+    project.commit("beside", edited)
+    older = project.head
+    project.run()
+    good = project.commit("fifo: step 1")
+    with (project.root / edited).open("a") as stream:
+        stream.write("more\n")
+    project.run(named=True)
+    git(project.root, "checkout", "--quiet", edited)
+    bad = project.commit("fifo: step 2")
+    found = project.first_bad(reads=("rtl/fifo.sv",))
+    assert found is not None
+    assert (found.good, found.bad, found.log_count) == ((good, bad, 1) if begins else (older, bad, 2))
+
+
 def test_histories_without_a_common_commit_bracket_nothing(project: Project) -> None:
     project.run()
     git(project.root, "checkout", "--quiet", "--orphan", "other")
