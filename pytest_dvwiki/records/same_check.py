@@ -255,18 +255,30 @@ def _has_ended(
     again = {test for test in seen.failing if test.target in fixed.tests}
     if change is None or not change.in_place or not again:
         return False
-    if change.same_stimulus and any(_passed_since(test, state, seen, passes) for test in again & seen.seeded):
+    if change.same_stimulus and any(_passed_since(test, state, seen, db, passes) for test in again & seen.seeded):
         return not (state.past and state.past.comes_and_goes)
     if state.fix.result == "held" and _is_complete(state, before, seen):
         return all(next(passes.passing_runs([test.target], state.moment, seen.moment), None) for test in again)
     # A seed that failed before the fix, and did not run since, may fail as before.
-    repaired = all(_passed_since(test, state, seen, passes) for test in again & before)
+    repaired = all(_passed_since(test, state, seen, db, passes) for test in again & before)
     return repaired and _turned(fixed, again, seen, db, passes)
 
 
-def _passed_since(test: FailingTest, state: fixes.FixState, seen: CheckFailure, passes: Passes) -> bool:
-    """Return whether a test passed with its seed, or without any, since a fix."""
-    return any(moment >= state.moment for moment in _passed(test, passes, seen.moment))
+def _passed_since(
+    test: FailingTest, state: fixes.FixState, seen: CheckFailure, db: sqlite3.Connection, passes: Passes
+) -> bool:
+    """Return whether a test passed with its seed, or without any, since a fix.
+
+    The first run of a fix counts even with uncommitted changes, if the fix is known to be commits alone.
+    """
+    if any(moment >= state.moment for moment in _passed(test, passes, seen.moment)):
+        return True
+    rows = db.execute(
+        "SELECT simulator, config FROM passed_again"
+        " WHERE nodeid = ? AND moment = ? AND changed = 'commit' AND (seed = ? OR ? = '')",
+        (test.target.nodeid, state.moment, test.seed, test.seed),
+    )
+    return not state.fix.note and any(test.target.is_met_by(*on) for on in rows)
 
 
 def _turned(

@@ -57,8 +57,16 @@ _FOLDER = re.compile(r"[\w./+-]+/$")
 """Matches the folder in front of a base name."""
 _LONGEST = 300
 """Maximum length of a folder's name in evidence."""
-_PROGRESS = re.compile(r"^[ ]*(?:[\d.-]+[a-z]{1,4}[ ]+)?(?:UVM_)?(?:INFO|DEBUG)\b.*$", re.MULTILINE)
-"""Matches a progress message of a testbench; a source in this message did not report a failure."""
+_NO_REPORT = re.compile(
+    r"^[ ]*(?:[\d.-]+[a-z]{1,4}[ ]+)?(?:UVM_)?(?:INFO|DEBUG)\b.*$"
+    r"|\bwith definition [\w.$]{1,200} \(at [^()\n]{1,300}\)",
+    re.MULTILINE,
+)
+"""Matches text with names of sources that reported no failure.
+
+That is a progress message of a testbench, or cocotb's description of a handle, which names the source of the top level
+in each assertion about one of its ports.
+"""
 _LACKS = re.compile(
     r"(?i)no such file|no rule to make|file.* not found|not found.* file|does not exist|filenotfound"
     r"|(?:cannot|can't|could not|unable to) (?:be )?(?:open|find|found|read)"
@@ -700,7 +708,7 @@ class _Suspects(Struct, frozen=True):
         the failing simulation read another file of the same name.
         """
         known = {PurePosixPath(name).name for name in self.reads}
-        text = _PROGRESS.sub("", self.text)
+        text = _NO_REPORT.sub("", self.text)
 
         def occurs(path: PurePosixPath) -> bool:  # as a whole name: not `RAM.py` in `ExtenderRAM.py`
             found = re.finditer(rf"(?<![\w.-]){re.escape(path.name)}(?![\w-]|\.\w)", text) if path.name in text else ()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_dvwiki.model import RunRecord
-    from pytest_dvwiki.model.archive import PassSeed
+    from pytest_dvwiki.model.archive import Change, PassSeed
 
 READ, WRITE, BURST = (f"tests/test_fifo.py::test_fifo::{name}" for name in ("reads", "writes", "bursts"))
 
@@ -207,6 +207,31 @@ def test_a_seed_that_a_fix_in_place_repaired_shows_another_fault_before_the_fix_
     with WikiHistory(layout(tmp_path)) as history:
         (state,) = history.archive.fix_states((CAUSE,))
     assert (state.returned is None) == (causes == 2 or READ not in tests)
+    assert build(layout(tmp_path), check=True).changed == []
+
+
+@pytest.mark.parametrize(
+    ("note", "changed", "causes"),
+    [
+        pytest.param("", "commit", 2, id="of files that were not read"),
+        pytest.param("uncommitted changes in rtl/burst.sv", "commit", 1, id="that may be the fix"),
+        pytest.param("", "uncommitted", 1, id="that are the fix"),
+    ],
+)
+def test_a_seed_that_passed_with_a_fix_beside_uncommitted_changes(
+    tmp_path: Path, note: str, changed: Change, causes: int
+) -> None:
+    """It shows another fault if the record says that these changes are no part of the fix."""
+    (row,), (again,) = FIX.fixes, FIX.passed_again
+    beside = replace(
+        FIX,
+        vcs=replace(FIX.vcs, dirty=True, changes="0" * 16, edited=("rtl/burst.sv",)),
+        fixes=(replace(row, note=note),),
+        passed_again=(replace(again, seed="5", changed=changed),),
+    )
+    rows = tuple(replace(each, same_stimulus=True) for each in kept_since(FIX, "rtl/write.sv"))
+    archived(tmp_path, FIRST, beside, *nights("1", 3), failing(9, READ, seed="5", since_fix=rows))
+    assert len(keys(tmp_path)) == causes
     assert build(layout(tmp_path), check=True).changed == []
 
 

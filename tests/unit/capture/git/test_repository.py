@@ -648,6 +648,17 @@ def test_a_line_that_reports_progress_points_to_no_file(project: Project) -> Non
     assert subjects(found)[0] == "fifo: depth"
 
 
+def test_the_source_of_a_handle_in_an_assertion_is_no_more_suspect_than_others(project: Project) -> None:
+    before = project.state
+    project.commit("fifo: depth", rtl__fifo_v="module fifo2;")
+    project.commit("pointer: wrap", rtl__pointer_v="module pointer2;")
+    text = "assert 0 == 1\n + where 0 = HierarchyObject(fifo with definition fifo (at rtl/fifo.v)).full"
+    reads = ("rtl/fifo.v", "rtl/pointer.v")
+    found = Repository(layout(project.root)).came_with(before.commit or "", project.state, text, reads)
+    assert found is not None
+    assert subjects(found) == ["pointer: wrap", "fifo: depth"]
+
+
 def test_other_changes_at_the_same_commit(project: Project) -> None:
     clean = project.state
     project.write("rtl/fifo.v", "module fifo(input rst);")
