@@ -88,6 +88,8 @@ def _of_failure(
 ) -> tuple[FirstBad | None, bool]:
     """Return the range of a cause that occurs now, and whether this run adds or narrows the range."""
     known = onset.first_bad
+    if vcs.dirty and vcs.commit is not None and repository.edited_beside(vcs.commit, occurrence.reads):
+        vcs = replace(vcs, dirty=False)
     if vcs.commit is None or not occurrence.tests or (vcs.dirty and onset.moment is not None):
         return known, False
     named, now = f"{occurrence.primary}\n{occurrence.excerpt}", vcs
@@ -345,8 +347,6 @@ def _between(
     start: _Start, failed: Vcs, repository: Repository, *, fingerprint: str, named: str, reads: Sequence[str]
 ) -> FirstBad | None:
     commit = str(failed.commit)
-    if failed.dirty and repository.edited_beside(commit, reads):
-        failed = replace(failed, dirty=False)
     is_same = failed.dirty and start.passed_with == "same" and repository.is_unread_since(start.commit, commit, reads)
     found = FirstBad(
         fingerprint=fingerprint,

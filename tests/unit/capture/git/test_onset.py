@@ -527,6 +527,22 @@ def test_a_pass_with_uncommitted_changes_of_what_is_not_read_begins_a_range(
     assert (found.good, found.bad, found.log_count) == ((good, bad, 1) if begins else (older, bad, 2))
 
 
+@pytest.mark.parametrize(("edited", "is_told"), [("rtl/other.sv", True), ("rtl/fifo.sv", False)])
+def test_a_known_cause_that_fails_beside_uncommitted_changes_came_after_its_pass(
+    project: Project, edited: str, is_told: bool
+) -> None:
+    project.commit("beside", "rtl/other.sv")
+    reads = ("rtl/fifo.sv",)
+    project.run(fails=True, seed="1", reads=reads)
+    good = project.commit("fifo: maybe a repair")
+    project.run(seed="7", named=True)
+    bad = project.commit("fifo: another fault")
+    with (project.root / edited).open("a") as stream:
+        stream.write("more\n")
+    found = project.first_bad(seed="7", reads=reads)
+    assert (found is not None and (found.good, found.bad, found.is_certain) == (good, bad, True)) is is_told
+
+
 def test_histories_without_a_common_commit_bracket_nothing(project: Project) -> None:
     project.run()
     git(project.root, "checkout", "--quiet", "--orphan", "other")
