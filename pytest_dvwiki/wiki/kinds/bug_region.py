@@ -187,6 +187,8 @@ def _reproduce(history: CauseHistory, stated: Sequence[tuple[Statement, str]], s
     seeded = ", with its seed" if seed_of(command) is not None else ""
     where = f", {start(command)}" if start(command) else ""
     parts = [f"The last failure{seeded}{where}{source}:\n{_shell(command)}"]
+    if history.rows[0].dirty:
+        parts.append("That run had uncommitted changes; without them the command may pass.")
     if (choice := chooses_by(command)) is not None:
         # A test that passed before it may have left the design in another state than a reset does.
         parts.append(f"If it passes alone, run it after the other tests of its simulation: without {code(choice)}.")
