@@ -189,9 +189,10 @@ def _start(
 ) -> _Start | None:
     """Return the last pass before a cause appeared, preferring passes that prove its absence."""
     thin: _Start | None = None
+    is_usable = functools.partial(_is_usable, occurrence=occurrence, failed=failed, repository=repository)
     for test in occurrence.tests[:_MOST_TESTS]:
-        before = _passes(occurrence, test, history, repository, onset.moment or EVER)
-        passes = _passes(occurrence, test, history, repository) if onset.moment else before
+        before = [*filter(is_usable, history.last_passes(occurrence, test, onset.moment or EVER, edited=True))]
+        passes = [*filter(is_usable, history.last_passes(occurrence, test, edited=True))] if onset.moment else before
         proving = [] if onset.comes_and_goes else [one for one in passes if _proves(one, test, occurrence)]
         enough = (onset.passes_to_hold | onset.passes_needed).get(test.nodeid)
         runs = _independent(before, comes_and_goes=onset.comes_and_goes)
@@ -235,21 +236,19 @@ def _passed_after(
 ) -> dict[str, str]:
     """Return the failing tests that passed after the first failure, with the commits of these passes."""
     after = {}
+    is_usable = functools.partial(_is_usable, occurrence=occurrence, failed=failed, repository=repository)
     for test in occurrence.tests[:_MOST_TESTS]:
-        passes = _passes(occurrence, test, history, repository)
+        passes = filter(is_usable, history.last_passes(occurrence, test, edited=True))
         found = _nearest([one for one in passes if _proves(one, test, occurrence)], failed, repository)
         if found is not None and found.commit != failed.commit and _has(found.commit, first, repository):
             after[test.nodeid] = found.commit
     return after
 
 
-def _passes(
-    occurrence: Occurrence, test: FailedTest, history: History, repository: Repository, before: str = EVER
-) -> list[Pass]:
-    """Return the latest passes of a test, without those with edits that the failing simulation may have read."""
-    found = history.last_passes(occurrence, test, before, edited=True)
-    reads = occurrence.reads
-    return [one for one in found if not one.edited or repository.are_unread(one.edited, reads, one.commit)]
+def _is_usable(one: Pass, *, occurrence: Occurrence, failed: Vcs, repository: Repository) -> bool:
+    """Return whether a pass had no uncommitted changes in files that the failing simulation may have read."""
+    # Asked at the failing commit, git is asked once for all passes with the same edits.
+    return not one.edited or repository.are_unread(one.edited, occurrence.reads, str(failed.commit))
 
 
 def _has(commit: str, other: str, repository: Repository) -> bool:
