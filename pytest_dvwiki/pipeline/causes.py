@@ -21,8 +21,9 @@ from pytest_dvwiki.records.kinds import (
 from pytest_dvwiki.records.sides import concerns
 from pytest_dvwiki.redact import shorten_paths
 from pytest_dvwiki.runs import EVER
+from pytest_dvwiki.triage.changes import of_changes
 from pytest_dvwiki.triage.missing import module_in
-from pytest_dvwiki.triage.origin import FEWEST_SEEDS, knows_changes, of_changes, of_definition, with_clues
+from pytest_dvwiki.triage.origin import FEWEST_SEEDS, knows_changes, of_definition, with_clues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -7,29 +7,21 @@ is unknown; the verdict then gives both interpretations and what would decide be
 
 from __future__ import annotations
 
-import itertools
 import math
-import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from pytest_dvwiki.model import Clue, Origin
-from pytest_dvwiki.model.sentences import count, few
+from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records.kinds import DETERMINISTIC_CLASSES, INFRASTRUCTURE_PATTERNS
 from pytest_dvwiki.records.sides import (
     BY_STATUS,
     BY_TYPE,
-    HDL,
     HELD,
     SIDES,
-    TESTBENCH,
     WOULD_DECIDE,
-    concerns,
-    is_among,
-    is_prose,
     of_held_fix,
-    own_name,
     side_of,
     side_of_fix,
 )
@@ -85,15 +77,15 @@ _KINDS = {
     "hang": "no progress",
     "simulation_ended_early": "no progress",
 }
-_SAME_HDL = "same HDL"
+SAME_HDL = "same HDL"
 """Clue kind: no HDL file changed, so a mismatch in the HDL is not explained by a change to the design."""
-_ASKS = "asks for a top"
+ASKS = "asks for a top"
 """Clue kind: a Makefile of the build changed; without other changes the design cannot have lost its top level."""
-_LIST = "source list"
+LIST = "source list"
 """Clue kind: a source list changed, which may be the reason for a missing file."""
 _DEFINED = "defined elsewhere"
 """Clue kind: the missing module is defined in a file that the build did not read, so the design has it."""
-_REPLACES = {_SAME_HDL: "mismatch", _DEFINED: "mismatch", _LIST: "build", _ASKS: "top level"}
+_REPLACES = {SAME_HDL: "mismatch", _DEFINED: "mismatch", LIST: "build", ASKS: "top level"}
 """Maps kinds of clues to the kinds that they refute. A clue with nothing to refute is ignored."""
 _CHECKS = frozenset({"scoreboard_fail", "assertion_fail", "timing_offset", "protocol_violation", "coverage_miss"})
 _OF_VALUES = frozenset({"index_out_of_range", "key_error", "value_error", "type_error", "runtime_error"})
@@ -118,20 +110,11 @@ _READINGS = {
         "the testbench asks for the wrong name",
     ),
     "top level": ("the design lost or renamed a module", "the build asks for the wrong module, or lacks a source"),
-    _LIST: ("the design's own list of sources is wrong", "the testbench's build asks for a wrong file"),
+    LIST: ("the design's own list of sources is wrong", "the testbench's build asks for a wrong file"),
 }
 """Two explanations, design first, for failures that look the same whichever side is wrong."""
 _ANY = _READINGS.keys() - {"handle", "top level"}
 """Kinds shared by many unrelated faults: a fix of one fault is no evidence about another."""
-_LISTS = re.compile(r"\.(?:f|fl|flist|filelist|vc|core)$", re.IGNORECASE)
-_MAKEFILES = re.compile(r"(?:^|[\\/])(?:gnu)?makefile[^\\/]*$|\.mk$", re.IGNORECASE)
-_IN_C = re.compile(r"\.(?:c|cc|cpp|cxx|h|hh|hpp|hxx)$", re.IGNORECASE)
-"""C files, such as a model or functions called by design and testbench. Their side is unknown."""
-_BUILD_FILES = re.compile(rf"{_MAKEFILES.pattern}|\.tcl$|{_LISTS.pattern}", re.IGNORECASE)
-_SCRIPTS = re.compile(
-    rf"{_BUILD_FILES.pattern}|\.(?:[a-z]?sh|do|bat|ps1|pl|json|toml|ya?ml|cfg|ini)$|(?:^|[\\/])[^\\/.]+$", re.IGNORECASE
-)
-"""Files that may start a build and set its top level."""
 
 
 def judge(
@@ -164,21 +147,21 @@ def judge(
     place = side_of(file or "", sources, python_bench=python_bench)
     prior = _prior(failure_subtype, pattern, subtypes)
     if error_class == "tool_error" and failure_subtype == "cut_short" and not _names_its_sender(pattern):
-        clue: Clue | None = _undecided("cut short")
+        clue: Clue | None = undecided("cut short")
     elif error_class == "tool_error":
         clue = Clue("tool", "TOOL", "the environment failed, not the design or its testbench")
     elif error_class in DETERMINISTIC_CLASSES:
         clue = _build(failure_subtype, file, place, prior)
     elif error_class == "python_error" and pattern is not None and pattern.origin == "UNKNOWN":
-        clue = _undecided("empty queue")
+        clue = undecided("empty queue")
     elif python_bench and pattern is not None and pattern.id == _OWN and frame and frame.source.startswith("raise "):
-        clue = _undecided("check")
+        clue = undecided("check")
     elif error_class == "python_error":
         where = f", raised in {frame.file}, {frame.function or 'at its top level'}" if frame else ""
         kind = "python values" if failure_subtype in _OF_VALUES else "python"
         clue = Clue(kind, "TB_BUG", f"the testbench's own Python code failed{where}")
     elif place == "RTL_BUG" and error_class == "sim_error":
-        clue = _undecided("design reports")
+        clue = undecided("design reports")
     else:
         clue = _run(failure_subtype, prior)
     return (
@@ -241,7 +224,7 @@ def with_clues(verdict: Verdict, clues: Iterable[Clue]) -> Verdict:
 
 def knows_changes(verdict: Verdict) -> bool:
     """Return whether the evidence includes the changes before the failure."""
-    return any(clue.kind in {"changes", "likely changes", _SAME_HDL} for clue in verdict.clues)
+    return any(clue.kind in {"changes", "likely changes", SAME_HDL} for clue in verdict.clues)
 
 
 def _is_of_design(clue: Clue) -> bool:
@@ -269,93 +252,6 @@ def as_decided(verdict: Verdict, known: Cause | None) -> Verdict:
         return verdict
     origin = conclude(clues)
     return replace(verdict, origin=replace(origin, reasons=(*origin.reasons, *verdict.origin.reasons)))
-
-
-def of_changes(
-    files: Iterable[str],
-    passed: str,
-    failed: str | None = None,
-    *,
-    sources: Collection[str] = (),
-    python_bench: bool = False,
-    failures: int = 0,
-    of_build: bool = False,
-    lacking: str | None = None,
-    is_defined: bool = False,
-) -> tuple[Clue, ...]:
-    """Return clues from the changes since the test last passed.
-
-    If only one side changed, and no C file, there is a clue for that side, unless files are known to have been read and
-    no changed file is among them. Further clues are that no HDL file changed, or that a source list or Makefile did.
-
-    Args:
-        files: The changed files; only sources of design and testbench are considered.
-        passed: The commit at which the test passed.
-        failed: The first commit at which it failed; None for the current state.
-        sources: Files that the failing simulation is known to have read; others are ignored.
-        python_bench: Whether the testbench is in Python.
-        failures: Number of failing runs since the last pass if it had a different seed, otherwise 0. The fault may then
-            be older than the pass, or come from a changed build description.
-        of_build: Whether the build fails. An earlier build that passed does not prove that the test passed.
-        lacking: The file that asks for a missing module. Only a change to this file, or to one that the build did not
-            read, can have removed the module.
-        is_defined: Whether a file that the build did not read defines the missing module. If the file in `lacking` did
-            not change, a changed file that selects the sources is at fault.
-    """
-    files = tuple(files)
-    matters = tuple(
-        file
-        for file in files
-        if lacking is None or not HDL.search(file) or is_among(file, (lacking,)) or not is_among(file, sources)
-    )
-    sides: dict[OriginType, list[str]] = {}
-    for file in files:
-        side = side_of(file, sources, python_bench=python_bench)
-        if side is not None and concerns(file, sources):
-            sides.setdefault(side, []).append(file)
-    since = f"passed with another seed, before {failures} failing runs," if failures else "passed"
-    span = f"since {'its build' if of_build else 'it'} {since} at {passed[:8]}" + (
-        f" and until it failed at {failed[:8]}" if failed else ""
-    )
-    clues = []
-    choosing = (file for file in matters if file.endswith(".py") or _MAKEFILES.search(file))
-    runners = [file for file in choosing if file in sources]
-    if is_defined and lacking is not None and runners and not any(is_among(file, (lacking,)) for file in files):
-        text = f"{few(runners, 1)}, which may choose the sources, changed {span}, but {lacking} did not"
-        return (Clue("changes", "TB_BUG", text),)
-    runners = runners if lacking is not None and any(map(HDL.search, matters)) else []
-    in_doubt = runners or any(map(_IN_C.search, files)) or (failures and any(map(_BUILD_FILES.search, files)))
-    known = [file for file in itertools.chain(*sides.values()) if not sources or _was_read(file, sources)]
-    if len(sides) == 1 and known and matters == files and not in_doubt:
-        (side,) = sides
-        whose = "of its sources" if sources else "in the repository"
-        text = f"{whose} only {SIDES[side].removeprefix('the ')} files changed {span}: {few(known, 1)}"
-        clues.append(Clue("likely changes" if failures else "changes", side, text))
-    if any(_LISTS.search(file) and not TESTBENCH.search(own_name(file)) for file in files):
-        clues.append(_undecided(_LIST))
-    asking = [file for file in files if _MAKEFILES.search(file) and file in sources]
-    asks = f"{few(asking, 1)}, which names the top level"
-    if asking and all(file in asking or is_prose(file, sources) for file in files):
-        weight = WEIGHTS["likely changes" if failures else "changes"]
-        clues.append(Clue(_ASKS, "TB_BUG", f"no HDL file of the repository changed {span}, but {asks}", weight))
-    elif asking:
-        clues.append(Clue(_ASKS, "UNKNOWN", f"{asks}, also changed {span}"))
-    elif any(map(HDL.search, files)) and (calling := [file for file in files if _may_call(file, sources)]):
-        clues.append(Clue(_ASKS, "UNKNOWN", f"{few(calling, 1)}, which may name the top level, also changed {span}"))
-    if matters and not any(map(HDL.search, matters)):
-        which = "of the repository" if matters == files else "that may have lost the module"
-        clues.append(Clue(_SAME_HDL, "UNKNOWN", f"no HDL file {which} changed {span}, but {few(matters, 1)}"))
-    elif runners:
-        clues.append(Clue(_SAME_HDL, "UNKNOWN", f"{few(runners, 1)}, which chooses the sources, also changed {span}"))
-    return tuple(clues)
-
-
-def _was_read(file: str, sources: Collection[str]) -> bool:
-    return is_among(file, sources) or file.endswith("conftest.py")
-
-
-def _may_call(file: str, sources: Collection[str]) -> bool:
-    return bool(_SCRIPTS.search(file)) and not is_prose(file, sources)
 
 
 def of_definition(module: str, file: str) -> Clue:
@@ -391,7 +287,8 @@ def _reasons(clues: Iterable[Clue], side: OriginType) -> tuple[str, ...]:
     return tuple(clue.text for clue in sorted(clues, key=lambda clue: clue.side != side))
 
 
-def _undecided(kind: str) -> Clue:
+def undecided(kind: str) -> Clue:
+    """Return a clue that gives both explanations for a failure that looks the same whichever side is wrong."""
     design, bench = _READINGS[kind]
     return Clue(kind, "UNKNOWN", f"either {design}, or {bench}: this failure alone does not show which")
 
@@ -451,7 +348,7 @@ def _build(failure_subtype: str, file: str | None, place: OriginType | None, pri
     if failure_subtype in _MISMATCHES and place == "TB_BUG":
         return Clue("instance", place, f"{file}, a testbench file, has an instantiation that does not fit", _INSTANCE)
     if failure_subtype in _MISMATCHES and file is None:
-        return _undecided("top level")
+        return undecided("top level")
     if failure_subtype in _MISMATCHES:
         what = failure_subtype.replace("_", " ")
         return Clue("mismatch", "RTL_BUG", f"{what} in {file}, which is not a testbench file")
@@ -465,9 +362,9 @@ def _run(failure_subtype: str, prior: Clue | None) -> Clue | None:
     """Return the clue of a failure at run time."""
     kind = "check" if failure_subtype in _CHECKS else _KINDS.get(failure_subtype)
     if kind in _READINGS:
-        return _undecided(kind)
+        return undecided(kind)
     if prior is None or (kind is None and prior.side == "RTL_BUG"):
-        return prior and _undecided("check")
+        return prior and undecided("check")
     return replace(prior, kind=kind or "setup")
 
 

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from pytest_dvwiki.patterns.registry import load_registry, load_subtypes
+from pytest_dvwiki.triage import changes
 from pytest_dvwiki.triage import origin as origins
 from pytest_dvwiki.upkeep.calibration import Decile, Decision, by_decile, table
 
@@ -157,8 +158,8 @@ def _case(row: Mapping[str, Any]) -> Case:
         # The set lists the sources of the build only; a run today also knows the Python files that it read, and the
         # files that were changed for the set are among these.
         read = sources.union(name for name in (*changed, *likely) if name.endswith(".py"))
-        clues += origins.of_changes(changed, "0" * 8, sources=read, python_bench=True)
-        clues += origins.of_changes(likely, "0" * 8, sources=read, python_bench=True, failures=origins.FEWEST_SEEDS)
+        clues += changes.of_changes(changed, "0" * 8, sources=read, python_bench=True)
+        clues += changes.of_changes(likely, "0" * 8, sources=read, python_bench=True, failures=origins.FEWEST_SEEDS)
     return Case(row["project"], row["public"], row["fault"], row["truth"], row["pattern"], clues)
 
 

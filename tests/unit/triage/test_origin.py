@@ -11,13 +11,13 @@ from pytest_dvwiki.causes.cause import Cause, PageFacts
 from pytest_dvwiki.model import Clue, Fix, Frame, Origin, OriginType, Place, Verdict
 from pytest_dvwiki.patterns.registry import load_registry, load_subtypes
 from pytest_dvwiki.records.sides import of_held_fix, side_of, side_of_fix
+from pytest_dvwiki.triage.changes import of_changes
 from pytest_dvwiki.triage.missing import module_in
 from pytest_dvwiki.triage.origin import (
     CLEAR,
     as_decided,
     conclude,
     judge,
-    of_changes,
     of_definition,
     of_seeds,
     of_simulators,
