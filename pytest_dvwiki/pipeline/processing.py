@@ -15,8 +15,9 @@ from pytest_dvwiki.causes.statements import Flaky
 from pytest_dvwiki.model import Gate
 from pytest_dvwiki.nodeids import stored_run
 from pytest_dvwiki.pipeline.archiving import Archived, write
-from pytest_dvwiki.pipeline.causes import causes_of, ranges_of, with_changes, with_onset
+from pytest_dvwiki.pipeline.causes import causes_of
 from pytest_dvwiki.pipeline.joining import as_one
+from pytest_dvwiki.pipeline.origins import ranges_of, with_changes, with_onset
 from pytest_dvwiki.pipeline.passes import is_reported, passed_again, passing, with_owners, with_restored
 from pytest_dvwiki.pipeline.recording import lists_of, record_of
 from pytest_dvwiki.pipeline.returns import Returns
