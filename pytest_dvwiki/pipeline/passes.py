@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from pytest_dvwiki.capture.git.onset import evidence
-from pytest_dvwiki.model import FixRow, PassedAgain, Passing
+from pytest_dvwiki.model import FixRow, PassedAgain, Passing, Vcs
 from pytest_dvwiki.records.chance import FEWEST_RUNS
 from pytest_dvwiki.records.fixes import OF_EDITS, PROVES, proof
 from pytest_dvwiki.records.sides import MAYBE_LATER, is_prose, is_unread, side_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.git.repository import Difference, Repository
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.model import Change, Result, Simulator, StillFailing, Vcs
+    from pytest_dvwiki.model import Change, Result, Simulator, StillFailing
 
 _BUILD_FILES = re.compile(r"(?:^|/)(?:GNUm|M|m)akefile[^/]*$|\.(?:mk|mak|f|vc|core|prj|tcl|toml|cfg|ini)$")
 """Files that define how a design is built."""
@@ -77,6 +77,8 @@ def passed_again(
     present: set[str],
     simulators: Sequence[Simulator],
     vcs: Vcs,
+    *,
+    history: History,
     repository: Repository,
 ) -> tuple[tuple[PassedAgain, ...], tuple[FixRow, ...]]:
     """Return what this run's passes prove about recorded failures.
@@ -86,6 +88,7 @@ def passed_again(
         present: Causes of this run's failures. They are not fixed, even if some of their tests pass.
         simulators: Simulators of this run.
         vcs: The repository during this run.
+        history: The archive before this run.
         repository: Compares the sources of two runs.
 
     Returns:
@@ -123,7 +126,7 @@ def passed_again(
             continue
         again.append(passed)
         if changed in PROVES and each.fingerprint not in present:
-            found = _fix_between(each, vcs, difference, repository)
+            found = _up_to_restored(_fix_between(each, vcs, difference, repository), each, vcs, history, repository)
             known = fixes.get(each.fingerprint)
             # If several tests pass again, the cause was present until the last of them failed.
             fixes[each.fingerprint] = found if known is None or _is_narrower(found, known) else known
@@ -183,6 +186,43 @@ def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, reposi
         note="; ".join(filter(None, (known.note, "" if known.counts or is_last else MAYBE_LATER))),
     )
     return _FixRange(known.commits, fixed)
+
+
+def _up_to_restored(
+    found: _FixRange, failing: StillFailing, vcs: Vcs, history: History, repository: Repository
+) -> _FixRange:
+    """Return the range of a fix up to the first commit at which the cause was absent, although no run was there.
+
+    At that commit, all that the failing simulation read was again as at the pass that proves the cause absent.
+    """
+    first, last = found.ends
+    difference = found.difference
+    is_known = first is not None and last is not None and bool(failing.reads)
+    if not is_known or difference.change != "commit" or vcs.dirty or failing.vcs.dirty:
+        return found
+    good = _absent_at(failing, history) if difference.log_count - difference.unread_count > 1 else None
+    commit = repository.restoring(good, (str(first), str(last)), failing.reads) if good else None
+    if commit is None:
+        return found
+    named = evidence(failing.nodeid, failing.evidence, failing.reads)
+    until = Vcs(commit=commit, branch=vcs.branch)
+    return _FixRange((first, commit), repository.difference(failing.vcs, until, named, failing.reads))
+
+
+def _absent_at(failing: StillFailing, history: History) -> str | None:
+    """Return the commit at which a pass proves the cause absent, for every seed that fails; None if unknown.
+
+    It is one if the cause has failed with a single seed, with which the pass proved that, or in all of several runs.
+    """
+    known, onset = history.cause(failing.fingerprint), history.onset(failing.fingerprint)
+    came = known.first_bad if known is not None else None
+    if known is None or known.history is None or came is None or not came.is_certain or came.dirty:
+        return None
+    if onset is None or onset.comes_and_goes:
+        return None
+    failed, runs = onset.since.get(failing.nodeid, (0, 0))
+    always = failed == runs >= FEWEST_RUNS
+    return came.good if failing.deterministic or always or {*known.history.seeds} <= {failing.seed} else None
 
 
 def _is_narrower(one: _FixRange, other: _FixRange) -> bool:

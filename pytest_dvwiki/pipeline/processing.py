@@ -72,7 +72,7 @@ def _processed(run: Run, services: Services) -> Archived:
     vcs = vcs or repository.state()
     present = {cause.name for cause in judged.causes}
     present |= {cause.history.fingerprint for cause in judged.causes if cause.history is not None}
-    again, fixes = passed_again(failing, present, run.simulators, vcs, repository)
+    again, fixes = passed_again(failing, present, run.simulators, vcs, history=history, repository=repository)
     causes, first_bad = _with_onsets(run, vcs, judged, repository, services)
     first_bad += onset.narrowed(failing, vcs, history, repository)
     first_bad, again = _as_recorded(first_bad, history), _as_recorded(again, history)

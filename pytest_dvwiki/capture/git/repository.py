@@ -356,6 +356,25 @@ class Repository:
                 left = [file for file in left if file in code]
         return tuple(file for file in files if file not in left)
 
+    def restoring(self, passed: str, span: tuple[str, str], reads: Sequence[str]) -> str | None:
+        """Return the first commit of a range at which all that a simulation read is as at a pass, apart from comments.
+
+        Args:
+            passed: Full hash of the commit of the pass.
+            span: Full hashes of the ends of the range.
+            reads: Files that the simulation read.
+        """
+        if is_revision(passed, *span):
+            return None
+        paths = (f":(top,literal){file}" for file in reads)
+        found = self._git.ask("rev-list", "--reverse", f"{span[0]}..{span[1]}", "--", *paths) or ""
+        for commit in found.split()[:_MOST_STATES]:
+            now = Vcs(commit=commit)
+            changed = self.changed(passed, now) if self.is_older(span[0], commit) else None
+            if changed is not None and self.are_unread(self.in_code(changed, passed, now), reads, commit):
+                return commit
+        return None
+
     def in_code(self, changed: Sequence[str], commit: str, now: Vcs) -> tuple[str, ...]:
         """Return the changed files that differ in more than comments and white space.
 

@@ -163,6 +163,31 @@ def test_what_failed_before_any_simulator_was_chosen_has_no_seed_that_could_matt
     assert f"- Came with `{bad[:7]}` runner: other folder (`tb/run.py`)." in project.page()
 
 
+@pytest.mark.parametrize(("also", "shown"), [("", ["fifo: back"]), ("tb/sb.sv", ["fifo: more", "sb", "fifo: back"])])
+def test_a_fix_lies_before_the_commit_at_which_all_that_was_read_is_as_at_the_pass(
+    project: Project, also: str, shown: list[str]
+) -> None:
+    """No run was at that commit: the first one that passes again has later changes, too."""
+    file, reads = project.root / "rtl/fifo.sv", ("rtl/fifo.sv", "tb/sb.sv")
+    project.commit("all of it", "tb/sb.sv")
+    project.commit("regs", "rtl/regs.sv")
+    good = file.read_text()
+    project.run(seed="1")
+    project.commit("fifo: rework")
+    project.run(fails=True, seed="1", reads=reads)
+    if also:
+        project.commit("sb", also)
+    file.write_text(good)
+    git(project.root, "commit", "--quiet", "--all", "--message", "fifo: back")
+    project.commit("regs: more", "rtl/regs.sv")
+    project.commit("fifo: more")
+    archived = project.run(seed="1")
+    assert archived.record is not None
+    (row,) = archived.record.fixes
+    told = [line.partition(" ")[2] for line in row.log or ()][: (row.log_count or 0) - (row.unread_count or 0)]
+    assert sorted(told) == sorted(shown)
+
+
 def test_later_failures_say_nothing_new_but_show_what_is_known(project: Project) -> None:
     project.run()
     bad = project.commit("fifo: rework")
