@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,7 +18,7 @@ from pytest_dvwiki.runs import EVER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_dvwiki.model import FailedTest, Occurrence, Passing
+    from pytest_dvwiki.model import Occurrence, Passing
     from pytest_dvwiki.records.archive import Archive
 
 _MOST_OLDER = 20
@@ -52,67 +52,98 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
     for each in passing:
         by_test.setdefault(each.nodeid, []).append(each)
     rows = archive.db.execute(_LAST_FAILURES, (tables.json_list(by_test), fixes.CERTAIN)).fetchall()
-    # One cause may have failed thousands of tests.
-    is_deterministic = functools.cache(archive.is_deterministic)
-    newest_of = functools.cache(lambda fingerprint: archive.newest_occurrence((fingerprint,)))
-    tests_of = functools.cache(lambda fingerprint: {test.nodeid for test in _tests(newest_of(fingerprint))})
-    fixes_of = functools.cache(lambda fingerprint: archive.fix_states((fingerprint,)))
-    older: dict[tuple[str, str], Occurrence | None] = {}
-
-    def older_of(fingerprint: str, moment: str) -> Occurrence | None:
-        known = fingerprint, moment
-        if known not in older and len(older) < _MOST_OLDER:
-            older[known] = archive.newest_occurrence((fingerprint,), moment)
-        return older.get(known)
-
-    found = []
-    for nodeid, fingerprint, simulator, config, moment, proof in rows:
-        failed = Target(nodeid, simulator, config)
-        if (by := _best_pass(failed, by_test[nodeid])) is None:
-            continue
-        deterministic = is_deterministic(fingerprint)
-        failed_with = () if deterministic else _seeds(archive, failed, fingerprint)
-        seeds = tuple(seed for seed in failed_with if seed != UNKNOWN_SEED)
-        seed_unknown = bool(failed_with) and not seeds
-        seed = next((one for one in seeds if one in {by.seed, *by.other_seeds}), seeds[0] if seeds else None)
-        by = replace(by, seed=seed) if seed in by.other_seeds else by
-        fixed = next((state.fix for state in fixes_of(fingerprint) if state.moment > moment), None)
-        proven = fixed is not None and fixed.counts
-        settled = proof >= fixes.ANY_SEED and (deterministic or proven or seed_unknown or by.seed != seed)
-        newest = newest_of(fingerprint)
-        if settled or not (by.whole or deterministic) or (newest is not None and is_beyond_sources(newest)):
-            continue
-        # Another test, of another design, may have failed with the cause since then.
-        seen = newest if nodeid in tests_of(fingerprint) else older_of(fingerprint, moment)
-        since = _certain_pass(archive, failed, fingerprint, moment)
-        last = _last_run(archive, failed, fingerprint, since) or (Vcs(), "")
-        vcs, simulators = last
-        seed_vcs, simulators = (_last_run(archive, failed, fingerprint, since, seed) if seed in seeds else None) or last
-        found.append(
-            StillFailing(
-                nodeid=nodeid,
-                fingerprint=fingerprint,
-                seed=seed,
-                proof=proof,
-                vcs=vcs,
-                evidence=f"{seen.primary}\n{seen.excerpt}" if seen else "",
-                reads=seen.reads if seen else (),
-                by=by,
-                seed_vcs=seed_vcs,
-                fixed=fixed,
-                simulators=simulators,
-                same_config=simulator == ANY or is_same_config(by.config or "", config),
-                config_known=simulator == ANY or bool(by.config and config),
-                deterministic=deterministic,
-                seed_unknown=seed_unknown,
-                one_of_several=_is_one_of_several(archive, failed, moment, by_test[nodeid]),
-            )
-        )
-    return found
+    causes = _Causes(archive)
+    failures = (
+        _LastFailure(Target(nodeid, simulator, config), fingerprint, moment, proof)
+        for nodeid, fingerprint, simulator, config, moment, proof in rows
+    )
+    entries = (_entry(archive, causes, failure, by_test[failure.test.nodeid]) for failure in failures)
+    return [entry for entry in entries if entry is not None]
 
 
-def _tests(occurrence: Occurrence | None) -> Sequence[FailedTest]:
-    return occurrence.tests if occurrence is not None else ()
+class _LastFailure(NamedTuple):
+    """The last failure of a test with a cause."""
+
+    test: Target
+    fingerprint: str
+    moment: str
+    """Sort key of the run."""
+    proof: int
+    """The strongest proof of a fix by a later pass."""
+
+
+class _Causes:
+    """The records of causes, each read once: one cause may have failed thousands of tests."""
+
+    def __init__(self, archive: Archive) -> None:
+        self._archive = archive
+        self.is_deterministic = functools.cache(archive.is_deterministic)
+        self.newest = functools.cache(lambda fingerprint: archive.newest_occurrence((fingerprint,)))
+        self.fixes = functools.cache(lambda fingerprint: archive.fix_states((fingerprint,)))
+        self._tests = functools.cache(self._tests_of)
+        self._older: dict[tuple[str, str], Occurrence | None] = {}
+
+    def last(self, failure: _LastFailure) -> Occurrence | None:
+        """Return the newest occurrence of a cause, if it has the test; otherwise the one at the test's last failure."""
+        if failure.test.nodeid in self._tests(failure.fingerprint):
+            return self.newest(failure.fingerprint)
+        # Another test, of another design, has failed with the cause since then.
+        known = failure.fingerprint, failure.moment
+        if known not in self._older and len(self._older) < _MOST_OLDER:
+            self._older[known] = self._archive.newest_occurrence((failure.fingerprint,), failure.moment)
+        return self._older.get(known)
+
+    def _tests_of(self, fingerprint: str) -> set[str]:
+        newest = self.newest(fingerprint)
+        return {test.nodeid for test in newest.tests} if newest is not None else set()
+
+
+def _entry(archive: Archive, causes: _Causes, failure: _LastFailure, passing: Sequence[Passing]) -> StillFailing | None:
+    """Return the entry for a failure; None if it is proven fixed, or if no pass says anything about it.
+
+    Args:
+        archive: The records.
+        causes: The causes on record.
+        failure: The last failure of the test with a cause.
+        passing: The passes of the test in the current run.
+    """
+    test, fingerprint, moment, proof = failure
+    newest = causes.newest(fingerprint)
+    deterministic = causes.is_deterministic(fingerprint)
+    by = _best_pass(test, passing)
+    if by is None or not (by.whole or deterministic) or (newest is not None and is_beyond_sources(newest)):
+        return None
+    failed_with = () if deterministic else _seeds(archive, test, fingerprint)
+    seeds = tuple(seed for seed in failed_with if seed != UNKNOWN_SEED)
+    seed_unknown = bool(failed_with) and not seeds
+    seed = next((one for one in seeds if one in {by.seed, *by.other_seeds}), seeds[0] if seeds else None)
+    by = replace(by, seed=seed) if seed in by.other_seeds else by
+    fixed = next((state.fix for state in causes.fixes(fingerprint) if state.moment > moment), None)
+    proven = fixed is not None and fixed.counts
+    if proof >= fixes.ANY_SEED and (deterministic or proven or seed_unknown or by.seed != seed):
+        return None
+    seen = causes.last(failure)
+    since = _certain_pass(archive, test, fingerprint, moment)
+    last = _last_run(archive, test, fingerprint, since) or (Vcs(), "")
+    with_seed = (_last_run(archive, test, fingerprint, since, seed) if seed in seeds else None) or last
+    return StillFailing(
+        nodeid=test.nodeid,
+        fingerprint=fingerprint,
+        seed=seed,
+        proof=proof,
+        vcs=last[0],
+        evidence=f"{seen.primary}\n{seen.excerpt}" if seen else "",
+        reads=seen.reads if seen else (),
+        by=by,
+        seed_vcs=with_seed[0],
+        fixed=fixed,
+        simulators=with_seed[1],
+        same_config=test.simulator == ANY or is_same_config(by.config or "", test.config),
+        config_known=test.simulator == ANY or bool(by.config and test.config),
+        deterministic=deterministic,
+        seed_unknown=seed_unknown,
+        one_of_several=_is_one_of_several(archive, test, moment, passing),
+    )
 
 
 def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: Sequence[Passing]) -> bool:
