@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.files.results import ResultsError, read_results
 from pytest_dvwiki.capture.leftovers.lone_logs import is_same
+from pytest_dvwiki.capture.leftovers.names import without_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,9 +69,7 @@ def _fits(log: Artefact, cases: Sequence[Case]) -> bool:
     return (
         len(seeds) == 1
         and bool(names)
-        and all(any(_test(name) == case.name and is_same(name, seeds[0], case) for case in cases) for name in names)
+        and all(
+            any(without_module(name) == case.name and is_same(name, seeds[0], case) for case in cases) for name in names
+        )
     )
-
-
-def _test(name: str) -> str:
-    return name.rpartition(".")[2]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pytest_dvwiki.capture.leftovers.names import simulation_name, undated
+from pytest_dvwiki.capture.leftovers.names import simulation_name, undated, without_module
 from pytest_dvwiki.capture.leftovers.run_logs import text_of
 from pytest_dvwiki.capture.leftovers.totals import result_of_log
 from pytest_dvwiki.capture.make.folders import STOPPED, stopped_in
@@ -122,9 +122,8 @@ class LoneLogs:
             read: Its content, or why it cannot be read.
             with_builds: Whether to add the builds that failed beside simulations.
         """
-        run = self._run
         if isinstance(read, OSError):
-            run.problems.append(f"{log.shown}: cannot be read: {read.strerror}")
+            self._run.problems.append(f"{log.shown}: cannot be read: {read.strerror}")
             return
         self._logs.forget(log)
         has_others = self._builds.add_stopped(log, read.stopped)
@@ -139,23 +138,31 @@ class LoneLogs:
             if folder and (has_others or self._builds.add_designs(log, [part], least=2)):
                 continue
             name = named.test if named else folder or self._name(log, part, is_only=len(read.parts) == 1)
-            outcome = self._parts.outcome(name, part, log)
-            if named:
-                outcome = self._as_named(outcome, named, log)
-            failures = [one for one in outcome.failures if one.nodeid != name or self._parts.has_class(one)]
-            run.add(outcome, failures, log)
-            if not outcome.results and (failures or named or not self._has_results):
-                ended = result_of_log(name, outcome, failed=bool(failures), seed=named.seed if named else None)
-                # A folder that fails to build counts once, however many logs show it.
-                if named or ended not in run.results:
-                    run.results.append(ended)
-                    run.without_tests += not (failures or named)
+            self._add_part(log, part, name, named)
         if together:
             self._builds.add_designs(log, parts)
 
+    def _add_part(self, log: Artefact, part: Regression, name: str, named: NamedRun | None) -> None:
+        """Add the failures and results in a part of a log, under the name of its test, folder or file."""
+        run = self._run
+        outcome = self._parts.outcome(name, part, log)
+        if named:
+            outcome = self._as_named(outcome, named, log)
+        failures = [one for one in outcome.failures if one.nodeid != name or self._parts.has_class(one)]
+        run.add(outcome, failures, log)
+        if outcome.results or not (failures or named or not self._has_results):
+            return
+        ended = result_of_log(name, outcome, failed=bool(failures), seed=named.seed if named else None)
+        # A folder that fails to build counts once, however many logs show it.
+        if named or ended not in run.results:
+            run.results.append(ended)
+            run.without_tests += not (failures or named)
+
     def _is_covered(self, part: Regression) -> bool:
         """Return whether a results file contains a test from this part of a log."""
-        pairs = ((block.name, case) for block in part.blocks for case in self._cases.get(_test(block.name), ()))
+        pairs = (
+            (block.name, case) for block in part.blocks for case in self._cases.get(without_module(block.name), ())
+        )
         return any(is_same(name, part.seed, case) for name, case in pairs)
 
     def _name(self, log: Artefact, part: Regression, *, is_only: bool) -> str:
@@ -183,7 +190,7 @@ class LoneLogs:
         name = simulation_name(replace(log, shown=shown))
         if name in run.names:
             taken = {result.nodeid for result in run.results}
-            if taken.isdisjoint(f"{name}::{_test(block.name)}" for block in part.blocks):
+            if taken.isdisjoint(f"{name}::{without_module(block.name)}" for block in part.blocks):
                 return name
         return unique_name(name, run.names)
 
@@ -230,16 +237,11 @@ def _is_stopped(part: Regression) -> bool:
     return any(STOPPED.match(line) for _, line in (*part.preamble, *part.rest))
 
 
-def _test(name: str) -> str:
-    """Return a cocotb test's own name, without its module."""
-    return name.rpartition(".")[2]
-
-
 def _by_name(cases: Iterable[Case]) -> Mapping[str, Sequence[Case]]:
     """Map the tests' own names to their cases in results files."""
     found: defaultdict[str, list[Case]] = defaultdict(list)
     for case in cases:
-        found[_test(case.name)].append(case)
+        found[without_module(case.name)].append(case)
     return found
 
 

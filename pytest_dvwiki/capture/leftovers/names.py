@@ -33,6 +33,11 @@ def simulation_name(artefact: Artefact) -> str:
     return undated(shown.removesuffix(_RUNNER_SUFFIX))
 
 
+def without_module(test: str) -> str:
+    """Return a cocotb test's own name, without its module."""
+    return test.rpartition(".")[2]
+
+
 def undated(name: str) -> str:
     """Return a name with the date of its run masked, because otherwise each day's tests would be new."""
     return _DATE.sub("*", name)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.capture.files.artefacts import Artefact
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
+    from pytest_dvwiki.capture.simulations.regression import Regression
     from pytest_dvwiki.model import Interest
 
 
@@ -70,11 +71,7 @@ def read_leftovers(
     for artefact, file in parsed:
         files.add(artefact, file, own[artefact.path])
 
-    pairs = run_logs.later()
-    run.notes += (
-        f"{artefact.shown}: from an earlier run than {log.shown}, which ran no test" for artefact, log in pairs
-    )
-    later = {log.path: log for _, log in pairs if not log.only_beside}
+    later = _later(run_logs, run)
     free = [log for log in _free(run_logs, later) if log.path not in archived and _has_content(log, run)]
     failed_builds = FailedBuilds(run, parts, (artefact.folder for artefact in results))
     for log in run_logs.given:
@@ -85,20 +82,38 @@ def read_leftovers(
     for log, content in zip(free, contents, strict=True):
         lone.add(log, content)
     for log in files.shared.values():
-        regressions = run_logs.parts(log)
-        tests = [block.name for part in regressions for block in part.blocks]
-        if len(tests) == len(set(tests)):  # otherwise some of its simulations may belong to an earlier run
-            lone.add(log, ReadLog([part for part in regressions if part.blocks]), with_builds=False)
-            failed_builds.add_designs(log, regressions)
+        _add_shared(log, run_logs.parts(log), lone, failed_builds)
     run.drop_rollups()
     run.drop_unversioned()
-    beside = [log for log in run_logs.found if not log.only_beside or log.path in run_logs.claimed]
-    sources = {source.path: source for source in (*results, *beside, *run_logs.claimed.values(), *later.values())}
+    sources = {source.path: source for source in (*results, *_used(run_logs), *later.values())}
     run.sources = sorted(
         (source for path, source in sources.items() if path not in archived), key=lambda source: source.shown
     )
     run.times = run.times or [source.modified for source in run.sources]
     return run
+
+
+def _later(logs: RunLogs, run: Leftovers) -> dict[Path, Artefact]:
+    """Return the logs of later runs that ran no test, by path, and note the results files that these runs outdate."""
+    pairs = logs.later()
+    run.notes += (
+        f"{artefact.shown}: from an earlier run than {log.shown}, which ran no test" for artefact, log in pairs
+    )
+    return {log.path: log for _, log in pairs if not log.only_beside}
+
+
+def _add_shared(log: Artefact, regressions: Sequence[Regression], lone: LoneLogs, failed_builds: FailedBuilds) -> None:
+    """Add what a log shared by several results files says beside them."""
+    tests = [block.name for part in regressions for block in part.blocks]
+    if len(tests) == len(set(tests)):  # otherwise some of its simulations may belong to an earlier run
+        lone.add(log, ReadLog([part for part in regressions if part.blocks]), with_builds=False)
+        failed_builds.add_designs(log, regressions)
+
+
+def _used(logs: RunLogs) -> Iterator[Artefact]:
+    """Yield the logs that belong to the run, whether they have a results file or not."""
+    yield from (log for log in logs.found if not log.only_beside or log.path in logs.claimed)
+    yield from logs.claimed.values()
 
 
 def _free(logs: RunLogs, later: dict[Path, Artefact]) -> list[Artefact]:
