@@ -24,6 +24,7 @@ from pytest_dvwiki.causes.statements import (
 from pytest_dvwiki.causes.words import Style, sentence, short, text
 from pytest_dvwiki.model.sentences import few, is_own
 from pytest_dvwiki.records.command import chooses_by, from_anywhere, masked_note, seed_of, start
+from pytest_dvwiki.records.sides import is_prose, is_unread
 from pytest_dvwiki.records.tables import REPORTED
 from pytest_dvwiki.wiki.kinds import bug_fixes
 from pytest_dvwiki.wiki.text import former
@@ -187,8 +188,8 @@ def _reproduce(history: CauseHistory, stated: Sequence[tuple[Statement, str]], s
     seeded = ", with its seed" if seed_of(command) is not None else ""
     where = f", {start(command)}" if start(command) else ""
     parts = [f"The last failure{seeded}{where}{source}:\n{_shell(command)}"]
-    if history.rows[0].dirty:
-        parts.append("That run had uncommitted changes; without them the command may pass.")
+    if note := _edits(history):
+        parts.append(note)
     if (choice := chooses_by(command)) is not None:
         # A test that passed before it may have left the design in another state than a reset does.
         parts.append(f"If it passes alone, run it after the other tests of its simulation: without {code(choice)}.")
@@ -202,6 +203,16 @@ def _reproduce(history: CauseHistory, stated: Sequence[tuple[Statement, str]], s
         if isinstance(each, Compare):
             parts.append(f"With this seed it passed{sources.cite(each.task_id)}:\n{_shell(each.command)}")
     return "\n\n".join(parts)
+
+
+def _edits(history: CauseHistory) -> str:
+    """Return that the last failure had uncommitted changes; empty if its simulation read none of them."""
+    last, reads = history.rows[0], history.newest.reads
+    names = [name for name in last.edited if not (is_unread(name, reads) or is_prose(name, reads))]
+    if not last.dirty or (last.edited and not names):
+        return ""
+    where = f" in {few([code(name) for name in names], 3)}" if names else ""
+    return f"That run had uncommitted changes{where}; without them the command may pass."
 
 
 def _shell(command: Command) -> str:

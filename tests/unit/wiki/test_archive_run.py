@@ -370,10 +370,23 @@ def test_a_pass_with_another_seed_stands_beside_the_command_that_fails(place: La
     assert "&&\n  COCOTB_RANDOM_SEED=7 pytest tests/test_fifo.py::test_fifo\n" in told["records"]
 
 
-@pytest.mark.parametrize("dirty", [True, False])
-def test_the_command_of_a_failure_with_uncommitted_changes_says_so(place: Layout, *, dirty: bool) -> None:
-    archive(place, record(1, occurrence(), vcs=Vcs(commit="1" * 40, branch="main", dirty=dirty)))
-    assert ("without them the command may pass" in _bug(place).read_text()) is dirty
+@pytest.mark.parametrize(
+    ("dirty", "edited", "said"),
+    [
+        (False, (), ""),
+        (True, (), "uncommitted changes; without them"),
+        (True, ("rtl/fifo.sv", "rtl/other.sv"), "uncommitted changes in `rtl/fifo.sv`; without them"),
+        (True, ("rtl/other.sv", "README.md"), ""),
+    ],
+)
+def test_the_command_of_a_failure_with_uncommitted_changes_says_so(
+    place: Layout, *, dirty: bool, edited: tuple[str, ...], said: str
+) -> None:
+    vcs = Vcs(commit="1" * 40, branch="main", dirty=dirty, edited=edited)
+    archive(place, record(1, occurrence(reads=("rtl/fifo.sv",)), vcs=vcs))
+    text = _bug(place).read_text()
+    assert said in text
+    assert ("without them the command may pass" in text) is bool(said)
 
 
 def test_a_page_begins_with_how_its_cause_stands_and_has_the_advice_of_its_pattern(place: Layout) -> None:
