@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.leftovers.names import undated
 from pytest_dvwiki.capture.make.calls import MakeCalls, head_of, makefiles_read, modules_of
-from pytest_dvwiki.capture.make.folders import STOPPED
+from pytest_dvwiki.capture.make.folders import STOPPED, lacking_sources
 from pytest_dvwiki.capture.make.makefiles import make_call
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
@@ -67,6 +67,9 @@ class LogParts:
             call = make_call(makefile, text, self.root, whole=head_of(logs))
         else:
             call = self.make.call(logs, makefile, modules_of(part))
+        lines = "\n".join(line for _, line in (*part.preamble, *part.rest))
+        # Make looks for all sources before it calls a tool: of the HDL, it asked for these files, and read none.
+        lacking = lacking_sources(lines, makefile.parent) if makefile is not None else ()
         return collect(
             Simulation(
                 nodeid=name,
@@ -76,7 +79,7 @@ class LogParts:
                 interest=self.interest,
                 builds=self.builds,
                 folder=self.root / artefact.folder,
-                files=makefiles_read(makefile, call),
+                files=(*makefiles_read(makefile, call), *lacking),
                 modules=tuple(sorted(modules_of(part))),
                 call=call,
             )

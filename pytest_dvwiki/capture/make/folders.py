@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -45,6 +46,17 @@ def builds_in(lines: Iterable[str | None]) -> Iterator[str]:
 def sources_in(command: str) -> frozenset[str]:
     """Return the names of the HDL files in a command."""
     return frozenset(path.rpartition("/")[2] for path in _SOURCE.findall(command))
+
+
+def lacking_sources(text: str, folder: Path) -> tuple[str, ...]:
+    """Return the HDL files that make asked for and found no rule for, as absolute paths.
+
+    Args:
+        text: The log of the build.
+        folder: The folder of the Makefile.
+    """
+    found = (path for target in _LACKS.findall(text) for path in _SOURCE.findall(target) if path == target)
+    return tuple(dict.fromkeys(os.path.normpath(folder / path) for path in found))
 
 
 def failed_sources(text: str, commands: Sequence[str]) -> frozenset[str]:

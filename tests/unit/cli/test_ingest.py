@@ -148,6 +148,26 @@ def test_a_test_module_that_cannot_be_imported_was_read_with_what_it_imports(pro
     assert {*cause["reads"]} == {"rtl/rx.v", "sim/rx/Makefile", "sim/rx/bench.py", "sim/rx/helper.py"}
 
 
+@pytest.mark.parametrize(
+    ("target", "read"), [("../../rtl/tx.sv", {"rtl/tx.sv"}), ("{root}/rtl/tx.v", {"rtl/tx.v"}), ("lint", set[str]())]
+)
+def test_of_the_hdl_make_asked_for_what_it_found_no_rule_for(project: Path, target: str, read: set[str]) -> None:
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    target = target.format(root=project)
+    write(
+        project,
+        {
+            "rtl/rx.v": "module rx;\n",
+            "sim/rx/Makefile": "COCOTB_TOPLEVEL = rx\ninclude $(shell cocotb-config --makefiles)/Makefile.sim\n",
+            "sim/rx/make.log": f"make: *** No rule to make target '{target}', needed by 'sim_build/sim.vvp'.  Stop.\n",
+        },
+    )
+    assert main(["ingest", "sim/rx"]) == 0
+    (record,) = written(project)
+    (cause,) = record["occurrences"]
+    assert {*cause["reads"]} == {"sim/rx/Makefile", *read}
+
+
 @pytest.mark.parametrize("other", [results(8), results(test="another")], ids=["another_seed", "another_test"])
 def test_a_log_of_other_results_is_a_run_of_its_own(project: Path, other: str) -> None:
     write(project, {"run.log": log(), "test/results.xml": other})
