@@ -188,6 +188,28 @@ def test_a_fix_lies_before_the_commit_at_which_all_that_was_read_is_as_at_the_pa
     assert sorted(told) == sorted(shown)
 
 
+@pytest.mark.parametrize(("others", "shown"), [("", 1), ("23", 3)], ids=["one seed", "some of several seeds"])
+def test_a_restored_state_ends_a_fix_only_if_the_pass_there_speaks_for_all_seeds(
+    project: Project, others: str, shown: int
+) -> None:
+    """Another seed may show a fault that is older than that pass."""
+    file, reads = project.root / "rtl/fifo.sv", ("rtl/fifo.sv",)
+    good = file.read_text()
+    project.run(seed="1", named=True)
+    project.commit("fifo: rework")
+    project.run(fails=True, seed="1", reads=reads)
+    for seed in others:
+        project.run(fails=seed == "3", seed=seed, named=True, reads=reads)
+    file.write_text(good)
+    git(project.root, "commit", "--quiet", "--all", "--message", "fifo: back")
+    project.commit("fifo: more")
+    project.commit("fifo: and more")
+    archived = project.run(seed="1")
+    assert archived.record is not None
+    (row,) = archived.record.fixes
+    assert row.log_count == shown
+
+
 def test_later_failures_say_nothing_new_but_show_what_is_known(project: Project) -> None:
     project.run()
     bad = project.commit("fifo: rework")
