@@ -157,7 +157,7 @@ def test_the_files_of_a_fix_are_told_apart_from_those_with_uncommitted_changes(d
     (design.path / "test_it.py").write_text(TESTS.replace("no value", "none"))
     told = f"by uncommitted changes in test_it.py, or {head(design)[:7]} design: right value (design.txt)"
     assert told in " ".join(run(design).split())
-    assert "| design: right value; uncommitted changes in test_it.py | `design.txt` |" in page(design)
+    assert "| design: right value; or uncommitted changes in test_it.py | `design.txt` |" in page(design)
 
 
 def test_a_fix_beside_edits_for_people_to_read_is_reported_once(design: Project) -> None:

@@ -108,7 +108,9 @@ def _owners(fix: Fix) -> str:
 
 def _done(fix: Fix) -> str:
     """Describe what a fix did: its text or, if there are several commits, their hashes and subjects."""
-    notes = [note for note in (fix.note, MAYBE_LATER if fix.maybe_later else "") if note]
+    # Nothing shows whether the commits or the uncommitted changes were the fix.
+    note = f"or {fix.note}" if fix.note and fix.text else fix.note
+    notes = [each for each in (note, MAYBE_LATER if fix.maybe_later else "") if each]
     if fix.by == "git" and fix.log_count > 1:
         names = [line.partition(" ") for line in fix.likely[:_SUBJECTS]]
         subjects = [f"{code(name[:_COMMIT])} {escape(one_line(subject, _NAME))}" for name, _, subject in names]
