@@ -193,8 +193,6 @@ def _reproduce(history: CauseHistory, stated: Sequence[tuple[Statement, str]], s
     if (choice := chooses_by(command)) is not None:
         # A test that passed before it may have left the design in another state than a reset does.
         parts.append(f"If it passes alone, run it after the other tests of its simulation: without {code(choice)}.")
-    if history.rows[0].dirty:
-        parts.append("That run had uncommitted changes: with its commit alone, the test may pass.")
     if masked_note(command):
         parts.append(f"{masked_note(command)}.")
     for each, words in stated:

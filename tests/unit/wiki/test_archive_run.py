@@ -443,14 +443,6 @@ def test_a_page_says_how_to_run_what_a_test_that_runs_alone_may_need(place: Layo
     assert (advice in _bug(place).read_text(encoding="utf-8")) is (choice is not None)
 
 
-@pytest.mark.parametrize("dirty", [True, False])
-def test_a_page_says_that_the_command_may_need_uncommitted_changes(place: Layout, dirty: bool) -> None:
-    seen = occurrence(command=Command(arguments=("make",)))
-    archive(place, record(1, seen, vcs=Vcs(commit="a" * 40, dirty=dirty, changes="0" * 16 if dirty else None)))
-    told = "That run had uncommitted changes: with its commit alone, the test may pass." in _bug(place).read_text()
-    assert told is dirty
-
-
 def test_a_long_command_stands_on_its_page_whole(place: Layout) -> None:
     excluded = " and ".join(["wrap", *(f"not wrap_around_number_{number}" for number in range(20))])
     long = Command(arguments=("pytest", "t.py::test_run", f"--cocotb-pytest-args=t.py -k '{excluded}'"))
