@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from pytest_dvwiki.capture.git.onset import evidence
+from pytest_dvwiki.capture.git.repository import EDITS
 from pytest_dvwiki.model import FixRow, PassedAgain, Passing, Vcs
 from pytest_dvwiki.records.chance import FEWEST_RUNS
 from pytest_dvwiki.records.fixes import OF_EDITS, PROVES, proof
@@ -173,8 +174,10 @@ def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, reposi
         or not repository.lacks(known, failing.vcs.commit)
     ):
         return _FixRange((failing.vcs.commit, vcs.commit), difference)
-    later = None if known.counts else repository.changed(known.commits[-1], vcs)
+    later = repository.changed(known.commits[-1], vcs)
     is_last = later is not None and all(is_prose(name, failing.reads) for name in later)
+    # Edits that are gone, and that no commit has brought since, were not needed for this pass.
+    note = "" if is_last and not vcs.dirty and known.note.startswith(EDITS) else known.note
     fixed = replace(
         difference,
         change="commit",
@@ -183,7 +186,7 @@ def _fix_between(failing: StillFailing, vcs: Vcs, difference: Difference, reposi
         unread_count=known.unread_count,
         files=known.files,
         file_count=known.file_count,
-        note="; ".join(filter(None, (known.note, "" if known.counts or is_last else MAYBE_LATER))),
+        note="; ".join(filter(None, (note, "" if known.counts or is_last else MAYBE_LATER))),
     )
     return _FixRange(known.commits, fixed)
 

@@ -158,6 +158,10 @@ def test_the_files_of_a_fix_are_told_apart_from_those_with_uncommitted_changes(d
     told = f"by uncommitted changes in test_it.py, or {head(design)[:7]} design: right value (design.txt)"
     assert told in " ".join(run(design).split())
     assert "| design: right value; or uncommitted changes in test_it.py | `design.txt` |" in page(design)
+    git(design.path, "checkout", "-q", "test_it.py")
+    told = " ".join(run(design).split())
+    assert f"by {head(design)[:7]} design: right value (design.txt)" in told
+    assert "| design: right value | `design.txt` |" in page(design), "the edits are gone, and the test still passes"
 
 
 def test_a_fix_beside_edits_for_people_to_read_is_reported_once(design: Project) -> None:

@@ -77,6 +77,8 @@ _MOST_LACKING = 3
 _MOST_STATES = 10
 """Maximum number of earlier states of files that a fix is compared with."""
 _SHORT = 12
+EDITS = "uncommitted changes"
+"""How descriptions of edits that no commit has yet begin."""
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _IN_TEXT = 3
 
@@ -529,7 +531,7 @@ class Repository:
         elif before.dirty and not now.dirty:
             note = "dropping the uncommitted changes of the failing run"
         else:
-            note = "" if names else "uncommitted changes"
+            note = "" if names else EDITS
         return Difference(
             change="uncommitted",
             files=suspects.first(names),
@@ -707,7 +709,7 @@ def _folders(before: str) -> list[str]:
 
 def _edits(files: Sequence[str], count: int) -> str:
     """Describe uncommitted changes, listing the first few of `count` files."""
-    return f"uncommitted changes in {few(files, _IN_TEXT, of=count)}" if files else "uncommitted changes"
+    return f"{EDITS} in {few(files, _IN_TEXT, of=count)}" if files else EDITS
 
 
 class _Suspects(Struct, frozen=True):
