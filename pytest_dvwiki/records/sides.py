@@ -34,6 +34,8 @@ _PROSE = re.compile(
     r"(?:^|/)(?:LICENSE|COPYING|NOTICE|README|CHANGELOG|CHANGES|AUTHORS|CONTRIBUTING|CODEOWNERS)[^/]*$|\.(?:md|rst|adoc)$"
 )
 HDL = re.compile(r"\.(?:sv|svh|v|vh|vhd|vhdl)$", re.IGNORECASE)
+NO_HDL = "(no HDL)"
+"""Stands among the files that a failure read if it ended before any HDL could be read."""
 _BENCH_WORDS = (
     r"tb|tbs|tests?|testbench(?:es)?|bench|uvm|verif(?:ication)?|dv|sim|agents?|env|envs|seq|seqs|sequences?"
     r"|scoreboards?|sb|scb|monitors?|drivers?|model|bfm|vip|checkers?|cov|coverage"
@@ -75,6 +77,8 @@ def concerns(file: str, sources: Collection[str]) -> bool:
     """Return whether a simulation may have read a file: it is a known source, or none in its language is known."""
     if file.endswith("conftest.py"):
         return True
+    if NO_HDL in sources and HDL.search(file):
+        return False
     is_python = file.endswith(".py")
     like = _of_kind(tuple(sources), is_python=is_python)
     return not like or is_among(file, like)
@@ -93,6 +97,8 @@ def is_unread(file: str, reads: Collection[str]) -> bool:
     """
     if file in reads:
         return False
+    if NO_HDL in reads and HDL.search(file):
+        return True
     if MAKEFILE.search(file):
         folders = {PurePosixPath(each).parent for each in reads if MAKEFILE.search(each)}
         own = PurePosixPath(file).parent

@@ -277,9 +277,13 @@ def frame_of(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> Frame 
 
 
 def files_in(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> tuple[str, ...]:
-    """Return the project's files in an exception's traceback and their imports, as in `Failure.reads`."""
+    """Return the project's files in an exception's traceback and their imports, as in `Failure.reads`.
+
+    A module that cannot be imported ended before it could build a design.
+    """
     from pytest_dvwiki.capture.simulations.builds import Setup  # noqa: PLC0415  # loaded only for failures
     from pytest_dvwiki.capture.simulations.reads import files_read  # noqa: PLC0415
+    from pytest_dvwiki.records.sides import NO_HDL  # noqa: PLC0415
 
     # Where Python stopped: a file with a syntax error, or the module that lacks a name.
     found = [getattr(excinfo.value, name, None) for name in ("filename", "path")]
@@ -289,7 +293,8 @@ def files_in(excinfo: pytest.ExceptionInfo[BaseException], root: Path) -> tuple[
         entry = entry.tb_next
     names = (name for name in found if isinstance(name, str) and not name.startswith("<"))
     files = dict.fromkeys(map(os.path.abspath, names))
-    return files_read(Setup(), files=files, modules=(), folder=str(root), root=root)
+    reads = files_read(Setup(), files=files, modules=(), folder=str(root), root=root)
+    return (NO_HDL, *reads) if reads and isinstance(excinfo.value, ImportError | SyntaxError) else reads
 
 
 @functools.lru_cache(maxsize=256)
