@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,7 +13,7 @@ from pytest_dvwiki.model import MOST_READ
 from pytest_dvwiki.records.sides import HDL, MAKEFILE, is_unread
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 _MOST = 1000
 """Maximum number of listed commits, and of file names in a search."""
@@ -327,10 +328,7 @@ def suffix_of(name: str) -> str:
 def with_same_code(patch: str) -> set[str]:
     """Return the files with changes only in comments and white space, from a patch without context lines."""
     found = set()
-    for part in re.split(r"^diff --git ", patch, flags=re.MULTILINE)[1:]:
-        head, *hunks = part.split("\n@@")
-        both = head.partition("\n")[0]  # a/NAME b/NAME
-        name = both[2 : (len(both) - 1) // 2]
+    for name, hunks in _files_in(patch):
         suffix = suffix_of(name)
         # Hunk by hunk: a line that moved disappears in one hunk and appears in another.
         if hunks and suffix in _COMMENT and all(_code(hunk, "-", suffix) == _code(hunk, "+", suffix) for hunk in hunks):
@@ -338,8 +336,31 @@ def with_same_code(patch: str) -> set[str]:
     return found
 
 
+def changed_lines(patch: str) -> tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]]:
+    """Return the lines of code that a patch without context lines adds and removes, with the names of their files.
+
+    Lines that it moves within a file are left out.
+    """
+    counts: tuple[Counter[tuple[str, str]], Counter[tuple[str, str]]] = (Counter(), Counter())
+    for name, hunks in _files_in(patch):
+        for hunk in hunks:
+            for side, found in zip("+-", counts, strict=True):
+                found.update((name, line) for line in _code(hunk, side, suffix_of(name)))
+    added, removed = counts
+    return added - removed, removed - added
+
+
+def _files_in(patch: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name and the hunks of each file in a patch."""
+    for part in re.split(r"^diff --git ", patch, flags=re.MULTILINE)[1:]:
+        head, *hunks = part.split("\n@@")
+        both = head.partition("\n")[0]  # a/NAME b/NAME
+        yield both[2 : (len(both) - 1) // 2], hunks
+
+
 def _code(hunk: str, side: str, suffix: str) -> list[str]:
     """Return the lines of one side of a hunk, without comments and insignificant white space."""
     lines = [line for line in hunk.split("\n") if line[:1] == side and line[1:].strip()]
-    code = [line[1:] for line in lines if not _COMMENT[suffix].match(line, 1)]
-    return [line.rstrip() if suffix == "py" else "".join(line.split()) for line in code]
+    comment = _COMMENT.get(suffix)
+    code = [line[1:] for line in lines if comment is None or not comment.match(line, 1)]
+    return ["".join(line.split()) if suffix in _COMMENT and suffix != "py" else line.rstrip() for line in code]

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from pytest_dvwiki.capture.git import revisions
 from pytest_dvwiki.capture.git.command import COMMIT, DIFF, PATCH, Git, clean_text, git
-from pytest_dvwiki.capture.git.listing import MOST_COMPARED, Listing, unread_files, with_same_code
+from pytest_dvwiki.capture.git.listing import MOST_COMPARED, Listing, changed_lines, unread_files, with_same_code
 from pytest_dvwiki.capture.git.people import People
 from pytest_dvwiki.capture.git.revisions import Revisions, is_revision
 from pytest_dvwiki.git import output
@@ -441,8 +441,8 @@ class Repository:
             now: The current state.
 
         Returns:
-            False if the changes are undone; None if that is unknown, for example because lines around them have
-            changed too.
+            False if the changes are undone; None if that is unknown, for example because the same lines have changed
+            again.
         """
         if fix.commits is None or is_revision(*fix.commits) or not 0 < fix.file_count == len(fix.files):
             return None
@@ -452,7 +452,10 @@ class Repository:
         return self._kept[key]
 
     def _has_patch(self, commits: tuple[str, str], files: Sequence[str], now: Vcs) -> bool | None:
-        """Return whether the current sources have all changes between two commits, False if none, else None."""
+        """Return whether the current sources have all changes between two commits, False if none, else None.
+
+        They have all if no line of code that was added is gone, and none that was removed is back.
+        """
         paths = ("--", *(f":(top,literal){name}" for name in files))
         names = ("diff", *DIFF, "--name-only", "-z")
         top = self._git.ask("rev-parse", "--show-toplevel")
@@ -463,6 +466,12 @@ class Repository:
         since = self._names(*names, commits[-1], *paths)
         if not since:
             return None if since is None else True
+        made, later = (self._git.ask("diff", *PATCH, *span, *paths) for span in (commits, commits[-1:]))
+        if made is None or later is None:
+            return None
+        (added, removed), (came, gone) = changed_lines(made), changed_lines(later)
+        if (added or removed) and not (added & gone or removed & came):
+            return True
         with tempfile.TemporaryDirectory() as folder:
             patch = f"{folder}/fix.patch"
             if self._git.ask("diff", *PATCH, "--unified=1", f"--output={patch}", *commits, *paths) is None:

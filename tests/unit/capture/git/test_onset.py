@@ -693,13 +693,14 @@ def test_where_no_other_source_changed_since_the_first_pass_no_later_commit_may_
 def test_what_brings_a_cause_back_came_after_as_many_passes_as_made_its_fix_hold(project: Project) -> None:
     project.run(fails=True, seed="1")
     project.run(fails=True, seed="2")
-    project.commit("fifo: right")
+    mended = project.commit("fifo: right")
     nights = []
     for seed in range(3, 8):
         project.run(seed=str(seed), named=True)
         nights.append(project.head)
         project.commit(f"docs: night {seed}", "docs.md")
-    bad = project.commit("fifo: wrong again")
+    git(project.root, "revert", "--no-edit", mended)
+    bad = project.head
     archived = project.run(fails=True, seed="8")
     assert archived.causes[0].news == "REGRESSED"
     found = archived.causes[0].first_bad

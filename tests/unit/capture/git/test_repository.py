@@ -993,8 +993,21 @@ FIFO = "module fifo;\n  wire a;\n  wire b;\n  assign full = {};\n  wire c;\n  wi
         ("fifo", FIFO.format("count == 8").replace("fifo", "fifo16"), True),
         ("fifo", FIFO.format("count == 7").replace("wire d", "wire e"), False),
         ("fifo", FIFO.format("count == 9"), None),
+        ("fifo", FIFO.format("count == 8").replace("wire b", "wire [1:0] b"), True),
+        ("fifo", FIFO.format("count == 8").replace("  wire b", "  // of a fix\n  wire b"), True),
+        ("fifo", FIFO.format("count == 7").replace("wire b", "wire [1:0] b"), None),
+        ("fifo", FIFO.format("count == 8") + FIFO.format("count == 7").replace("fifo", "copy"), None),
     ],
-    ids=["another file", "another line", "undone", "the same line"],
+    ids=[
+        "another file",
+        "another line",
+        "undone",
+        "the same line",
+        "the line before",
+        "a comment before",
+        "undone, and the line before",
+        "what it removed, elsewhere",
+    ],
 )
 @pytest.mark.parametrize("commits", [True, False])
 def test_whether_the_changes_of_a_fix_are_still_there(
