@@ -8,6 +8,8 @@ _ANALYSER = Program(does="build", separate=COMPILER)
 _HEAD = r"(?:Error|Warning|Lint|Info|Note|Fatal)-\[[\w-]+\]"
 _REPORT = r'(?:Error|Fatal): "[^"]{1,300}", \d+: .{1,300}: at time \d+(?: [munpf]?s)?$'
 """The first line of a $error or $fatal; its text is on the next line."""
+_C_ERROR = r'"[^"]{1,300}\.(?:c|cc|cpp|cxx|h|hpp)", line \d+: (?:catastrophic )?error: '
+"""The start of an error of the C++ front end, whose text goes on in lines indented by ten blanks."""
 
 TOOL = Tool(
     name="vcs",
@@ -33,6 +35,7 @@ TOOL = Tool(
     multiline=(
         Multiline(head=_HEAD, ends_at=rf"\s*{_HEAD}"),
         Multiline(head=_REPORT, ends_at=rf"\s*(?:{_HEAD}|{_REPORT})", most=2),
+        Multiline(head=_C_ERROR, below="indented", only=r"\s{10}\S", most=4),
     ),
     report=r"\b(?P<class>Error|Fatal|Warning)-\[(?P<id>[\w-]+)\][ ](?P<text>.*?{source}.*|.*)",
     report_literal="-[",

@@ -34,7 +34,8 @@ _TYPED = re.compile(
 """An unknown value, recognised by its type or base."""
 _VALUE = re.compile(
     r"(?:\b(?:expected|expect|exp|got|actual|act|was|is|were|received|reads?|returned|found|saw|sampled|observed"
-    r"|instead of|but|versus|vs\.?|ref|golden|model|dut|value|result|data|assert)(?:_\w{1,30})? ?[:=]?|[=!]=|=)"
+    r"|instead of|but(?: (?:got|was|is|read|received|found|saw))?"
+    r"|versus|vs\.?|ref|golden|model|dut|value|result|data|assert)(?:_\w{1,30})? ?[:=]?|[=!]=|=)"
     r"[ :=]{0,3}['\"(\[]{0,2}(?P<value>[0-9a-zA-Z_]{1,256})(?![\w.])(?=(?P<rest>.{0,16}))",
     re.IGNORECASE,
 )
@@ -106,19 +107,23 @@ def shows_unknown(text: str) -> bool:
     """Return whether a comparison message shows a value with unknown bits, such as X or Z.
 
     Without a type or base, the other value must have as many digits, all known: `x86` and `10x` are names. So is the
-    part before an equals sign: in `expected x2=58`, `x2` is a register.
+    part before an equals sign: in `expected x2=58`, `x2` is a register. A single letter is the decimal form of a value
+    without a known bit, next to a number of any length.
     """
     if _TYPED.search(text):
         return True
     found_values = ((found["value"], found["rest"]) for found in _VALUE.finditer(text))
     values = [(value, rest) for value, rest in found_values if not _ASSIGNS.match(rest)]
     known = {len(value) for value, _ in values if all(digit in "0123456789abcdefABCDEF" for digit in value)}
-    return any(_is_unknown(value, rest, like=len(value) in known) for value, rest in values)
+    return any(_is_unknown(value, rest, known) for value, rest in values)
 
 
-def _is_unknown(value: str, rest: str, *, like: bool) -> bool:
+def _is_unknown(value: str, rest: str, known: set[int]) -> bool:
+    """Return whether a value is unknown, given the numbers of digits of the known values beside it."""
+    like = len(value) in known
     if len(value) == 1:
-        return value in "xXzZU" and like and _ENDS.match(rest) is not None
+        beside = bool(known) if value in "xXzZ" else value == "U" and like
+        return beside and _ENDS.match(rest) is not None
     if _NUMBER.fullmatch(value):
         return False
     if _BITS.fullmatch(value):

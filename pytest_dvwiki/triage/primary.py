@@ -27,7 +27,8 @@ The rules, in order:
 12. A line that only stops the simulation (`$stop`, `$fatal` with nothing but "too many errors") never outranks the
     failed check before it.
 13. The shell's `Aborted` never outranks the error after which a model of Verilator prints `Aborting...`.
-14. A coroutine that was never awaited explains a check or limit that failed after it. A component without an entity
+14. A line with the compared values outranks the line next to it that only says that a check failed.
+15. A coroutine that was never awaited explains a check or limit that failed after it. A component without an entity
     explains undriven values.
 
 An assertion without a message (`assert False`) gets the text of the error that the test logged just before it
@@ -61,6 +62,8 @@ _NEXT_TO = 12
 """Maximum number of lines between a solver's report and the assertion on the result of `randomize`."""
 _REPORTED_WITHIN = 3
 """Maximum number of lines between the simulator's message and the assertion's own report."""
+_BESIDE = 2
+"""Maximum number of lines between the compared values and the line that only says that the check failed."""
 _VALUE = re.compile(r"(?<![\w.])[-+]?\d[\w.']*|\bLogicArray\(", re.ASCII)
 _COMPARED_VALUES = 2
 _BAD = r"(?:errors?|failures?|failed|mismatch(?:es)?|differences?|violations?|incorrect|wrong)"
@@ -273,7 +276,7 @@ def _rule(ranked: list[Candidate], function: str | None) -> tuple[Candidate, str
         report = next((c for c in noise if parse_report(c.text).report_class == "CRITICAL" and summary in c.text), None)
         if report is not None:
             return report, "pyuvm raised the exception for this report"
-    found = _stopped_by(best, ranked)
+    found = _stopped_by(best, ranked) or _with_values(best, ranked)
     if found is not None:
         return found
     if best.pattern.failure_subtype == _ENDED:
@@ -337,6 +340,27 @@ def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, st
     )
     check = min(checks, key=lambda c: c.line, default=None)
     return (check, "the check that failed outranks the line that stopped the simulation") if check else None
+
+
+def _with_values(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:
+    """Return the line with the compared values next to a line that only says that a check failed, with the rule."""
+    plain = best.pattern.failure_subtype == "assertion_fail" and not best.pattern.tools
+    without = plain or (best.pattern.failure_subtype == "scoreboard_fail" and not _tells_values(best))
+    if not without or best.exception or _is_uvm(best):
+        return None
+    near = range(best.line - _BESIDE, best.line + _BESIDE + 1 if plain else best.line)
+    telling = (
+        c
+        for c in ranked
+        if c.source == best.source
+        and c.line in near
+        and not c.exception
+        and c.pattern.failure_subtype == "scoreboard_fail"
+        and not _is_uvm(c)
+        and _tells_values(c)
+    )
+    found = min(telling, key=lambda c: c.line, default=None)
+    return (found, "the compared values outrank the line that only says that the check failed") if found else None
 
 
 def _before_early_end(best: Candidate, ranked: list[Candidate], noise: list[Candidate]) -> tuple[Candidate, str] | None:

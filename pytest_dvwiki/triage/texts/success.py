@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Canceller
     from pytest_dvwiki.patterns.schema import Pattern
 
-_WORDS = ("uvm_error", "passed", "test pass", "normal exit", "$finish", "checkout succe")
+_WORDS = ("uvm_error", "fail=0", "passed", "test pass", "normal exit", "$finish", "checkout succe")
 
 _BANNERS = 1 << 16
 """Number of characters at the start of a log in which to look for a tool's name."""
@@ -28,7 +28,7 @@ _DIGITS = str.maketrans("23456789", "11111111")
 """Replaces every digit except zero by 1, so that lines with different numbers of tests become equal."""
 _TEST = re.compile(
     r"\bUVM_ERROR\s*:\s*0\b"
-    r"|={3,} \d+ passed\b(?!.*\bfailed\b)"
+    r"|={3,} \d+ passed\b(?!.*\bfailed\b)|\bTESTS=[1-9]\d* PASS=[1-9]\d* FAIL=0\b"
     r"|^\W*(?:uvm |overall |final )?"
     r"(?:all (?:of )?(?:the )?(?:\d+ )?(?:\w+ )?(?:tests?|test ?cases?|checks?|vectors?|simulations?)(?: have| were)?"
     r"|tests?|test ?bench|test ?case|simulation|regression)(?: result| status)?(?: has)? ?[:=-]? ?pass(?:ed)?[\W_]*$",

@@ -57,6 +57,8 @@ def test_the_values_of_an_assertion_show_whether_it_compared(values: str, wanted
         "expected 1X got 12",
         "FAILED expected LogicArray('0001') got LogicArray('XXXX')",
         "expected 00000001 got UUUUUUUU",
+        "[FAIL] col 0: Expected 1200, Got x",
+        "expected 12 but got X at 30",
     ],
 )
 def test_an_x_in_a_compared_value_is_seen(text: str) -> None:
@@ -75,6 +77,8 @@ def test_an_x_in_a_compared_value_is_seen(text: str) -> None:
         "model x86 got 3",
         "got 4x4 expected 2x2",
         "got x = 3 expected 4",
+        "expected 12, got y",
+        "expected 12, got U",
         "FAILED: 0x0f ADD 0xf0 = 0x0000",
         "addr=0x000000fc: wanted 0, obtained 0xFFFFFFFF assert 4294967295 == 0",
     ],

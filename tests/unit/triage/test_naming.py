@@ -69,6 +69,51 @@ def test_a_verilated_model_that_aborts_itself_has_not_crashed(classifier: TextCl
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Test FAILED for a=1 b=2\nExpected data:    0  received data:    3.",
+        "Expected data:    0  received data:    3.\nTEST FAILED",
+        (
+            "FAILURE: mismatch at time   1302\nData written to r5: received 3 expected: 0\n"
+            "[1302] %Error: chk.sv:68: Assertion failed in TOP.tb.u_chk: mismatch seen"
+        ),
+    ],
+)
+def test_the_values_beside_a_failed_check_go_before_it(classifier: TextClassifier, text: str) -> None:
+    verdict = classifier.classify_text(text)
+    assert label(verdict) == "sim_error/scoreboard_fail"
+    assert verdict is not None
+    assert "received" in verdict.primary
+
+
+def test_values_far_from_a_failed_check_stay_behind_it(classifier: TextClassifier) -> None:
+    verdict = classifier.classify_text("TEST FAILED\na\nb\nc\nexpected data: 0 received data: 3")
+    assert label(verdict) == "sim_error/assertion_fail"
+
+
+def test_an_error_of_a_c_compiler_is_read_to_its_end(classifier: TextClassifier) -> None:
+    text = '"dpi/model.cc", line 66: error: class\n          "cpu_t" has no member "step"\n      cpu->step();'
+    verdict = classifier.classify_text(text)
+    assert label(verdict) == "compile_error/undeclared_identifier"
+    assert verdict is not None
+    assert verdict.primary.endswith('error: class "cpu_t" has no member "step"')
+
+
+def test_a_folder_that_coverage_lacks_never_goes_before_a_failed_assertion(classifier: TextClassifier) -> None:
+    folder = "xmsim: *E,CNDIR: Could not create/open directory /cov_work. (Permission denied)."
+    assertion = "xmsim: *F,ASRTST (rx.sv,56): (time 20150 NS) Assertion top.a_eot has failed"
+    assert label(classifier.classify_text(f"{folder}\n{assertion}")) == "sim_error/assertion_fail"
+    assert label(classifier.classify_text(folder)) == "tool_error/tool_not_found"
+
+
+def test_errors_of_jasper_that_nobody_knows_are_failures(classifier: TextClassifier) -> None:
+    text = "ERROR (EXY104): Strange tidings.\nERROR (ENL034): 1 errors detected in the design file(s)."
+    verdict = classifier.classify_text(text)
+    assert verdict is not None
+    assert (verdict.pattern, verdict.line) == ("jasper.error", 1)
+
+
+@pytest.mark.parametrize(
     ("text", "wanted"),
     [
         (

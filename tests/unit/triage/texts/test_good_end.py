@@ -28,6 +28,7 @@ def is_failure(*parts: str) -> bool:
         "All 12 tests passed",
         "Simulation PASSED!",
         "==== 12 passed in 3.20s ====",
+        "** TESTS=12 PASS=11 FAIL=0 SKIP=1    120.00    0.05    2400.00  **",
     ],
 )
 def test_words_of_no_tool_are_taken_back_by_a_test_that_passed(end: str) -> None:
@@ -49,11 +50,22 @@ def test_a_licence_that_a_run_did_without_is_no_failure(end: str) -> None:
         (WORDS, "UVM_ERROR :    2"),
         (WORDS, "TEST FAILED", GOOD_TEST),
         (WORDS, "test 3 passed"),
+        (WORDS, "** TESTS=12 PASS=0 FAIL=0 SKIP=12    120.00    0.05    2400.00  **"),
         (WORDS, "make: *** [Makefile:66: sim] Error 1", GOOD_TEST),
         (LICENCE, WORDS, GOOD_RUN),
         ("ERROR: expected 3c got 3d", GOOD_TEST),
     ],
-    ids=["before", "of the tool alone", "with errors", "failed", "one of several", "other cause", "both", "comparison"],
+    ids=[
+        "before",
+        "of the tool alone",
+        "with errors",
+        "failed",
+        "one of several",
+        "skipped",
+        "other cause",
+        "both",
+        "comparison",
+    ],
 )
 def test_it_stays_a_failure(parts: tuple[str, ...]) -> None:
     assert is_failure(*parts)
