@@ -94,7 +94,7 @@ class Beside(Statement, frozen=True, kw_only=True):
     """The page of the other cause, or its name if it has no page."""
     fix: Fix | None
     undone: bool = False
-    """Whether the changes that introduced the other cause are undone."""
+    """Whether the failing simulation read none of the changes that introduced the other cause."""
 
 
 class Infrastructure(Statement, frozen=True, kw_only=True):
@@ -276,7 +276,7 @@ def beside(other: Cause, *, undone: bool = False) -> Beside:
 
     Args:
         other: The other cause.
-        undone: Whether the changes that introduced `other` are undone.
+        undone: Whether the failing simulation read none of the changes that introduced `other`.
     """
     fix = other.newest_fix
     stands = fix is not None and fix.counts and fix.result != "failed" and not fix.returned

@@ -118,7 +118,7 @@ def _without_fix(statement: of.WithoutFix, style: Style = PLAIN) -> str:  # noqa
 
 @text.register
 def _beside(statement: of.Beside, style: Style = PLAIN) -> str:
-    why = " (the changes that introduced that one are undone)" if statement.undone else ""
+    why = " (this simulation read none of the changes that introduced that one)" if statement.undone else ""
     why = f" (fixed by {fix_text(statement.fix, style)})" if statement.fix is not None else why
     return f"treated as a different fault than {style.link(statement.page)}, reported by the same check{why}"
 

@@ -330,7 +330,10 @@ class SinceFix(Struct, frozen=True, kw_only=True):
 
 
 class Undone(Struct, frozen=True, kw_only=True):
-    """A cause that cannot be why its check fails in a run: the changes that introduced the cause are undone there."""
+    """A cause that cannot be why its check fails in a run: the simulation read none of the changes that introduced it.
+
+    They are undone, or in files that it does not read.
+    """
 
     fingerprint: str
     """The check."""
@@ -455,7 +458,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     since_fix: tuple[SinceFix, ...] = ()
     """Evidence about checks that were fixed and fail again, used to decide whether the cause is the same."""
     undone: tuple[Undone, ...] = ()
-    """Earlier causes of this run's failing checks that are ruled out, since what introduced them is undone."""
+    """Earlier causes of this run's failing checks that are ruled out: what introduced them was not read."""
     coverage: tuple[BinRow, ...] = ()
     evidence: tuple[str, ...] = ()
     gate: Gate | None = None

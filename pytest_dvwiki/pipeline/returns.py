@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.model import Occurrence, Run, StandingFix, Vcs
+    from pytest_dvwiki.model import FirstBad, Occurrence, Run, StandingFix, Vcs
     from pytest_dvwiki.records.fixes import FixState
 
 _MOST_FILES = 100
@@ -35,7 +35,7 @@ class CauseOfRun(NamedTuple):
     beside: Cause | None = None
     """Another cause of the same check, if this cause is new."""
     beside_undone: bool = False
-    """Whether the changes that introduced `beside` are undone in the run's sources."""
+    """Whether the failing simulation read none of the changes that introduced `beside`."""
     fix_in_place: bool | None = None
     """Whether the cause's newest fix is still in the run's sources; None if unknown."""
     changed_since_fix: bool = False
@@ -62,7 +62,7 @@ class Returns:
         self.rows: list[SinceFix] = []
         """Changes and passes since earlier fixes, for checks that fail again."""
         self.undone: list[Undone] = []
-        """Earlier causes of the failing checks that are ruled out, since what introduced them is undone."""
+        """Earlier causes of the failing checks that are ruled out: what introduced them was not read."""
 
     def cause_of(self, occurrence: Occurrence) -> CauseOfRun:
         """Return the cause of an occurrence."""
@@ -85,7 +85,7 @@ class Returns:
         return CauseOfRun(name, beside, bool(undone), in_place, name in found, self._undone(name))
 
     def _named(self, occurrence: Occurrence, rows: Sequence[SinceFix]) -> tuple[str, dict[str, Undone]]:
-        """Return the cause of a failure, and the causes that are ruled out because their changes are undone."""
+        """Return the cause of a failure, and the causes that are ruled out because their changes were not read."""
         undone: dict[str, Undone] = {}
         while True:
             name = self._history.cause_of(occurrence, self._run.task_id, rows, undone=tuple(undone.values()))
@@ -95,11 +95,10 @@ class Returns:
             undone[name] = found
 
     def _undone_cause(self, name: str, occurrence: Occurrence) -> Undone | None:
-        """Return a row for a cause if the changes that are certain to have introduced it are undone in this run.
+        """Return a row for a cause if this run's simulation read no change that is certain to have introduced it.
 
         Other relevant sources must have changed since the last pass before the cause; otherwise a failure on the
-        sources of that pass shows only that the pass was chance. If the undone changes may have made a seed draw
-        another stimulus, they may only have revealed an older fault.
+        sources of that pass shows only that the pass was chance.
         """
         known, vcs = self._history.cause(name), self._vcs
         came = known.first_bad if known is not None else None
@@ -108,15 +107,31 @@ class Returns:
         onset = self._history.onset(name)
         if is_beyond_sources(occurrence) or onset is None or onset.comes_and_goes:
             return None
-        has_seed = any(test.seed_unknown or test.seed is not None for test in occurrence.tests)
-        if has_seed and touch_stimulus(came.files, occurrence.reads):
-            return None
-        if not is_undone(came, vcs, self._repository, occurrence.reads):
+        if not (self._is_unread(came, vcs, occurrence) or self._is_undone(came, vcs, occurrence)):
             return None
         changed = self._repository.changed(came.good, vcs) or ()
         if not _may_matter(self._repository.in_code(changed, came.good, vcs), occurrence):
             return None
         return Undone(fingerprint=occurrence.fingerprint, task_id=known.history.rows[0].task_id)
+
+    def _is_unread(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence) -> bool:
+        """Return whether a failing simulation read none of the files with which a cause of other tests came."""
+        is_whole = 0 < came.file_count == len(came.files)
+        if not is_whole or not occurrence.reads or came.nodeid in {test.nodeid for test in occurrence.tests}:
+            return False
+        commit = str(vcs.commit)
+        reads = self._repository.with_removed(occurrence.reads, came.good, None if vcs.dirty else commit)
+        return not _may_matter(came.files, occurrence) and self._repository.are_unread(came.files, reads, commit)
+
+    def _is_undone(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence) -> bool:
+        """Return whether the changes that introduced a cause are undone in this run.
+
+        If they may have made a seed draw another stimulus, they may only have revealed an older fault.
+        """
+        has_seed = any(test.seed_unknown or test.seed is not None for test in occurrence.tests)
+        if has_seed and touch_stimulus(came.files, occurrence.reads):
+            return False
+        return is_undone(came, vcs, self._repository, occurrence.reads)
 
     def _returned_in_place(self, name: str, occurrence: Occurrence) -> bool | None:
         """Return whether the sources still have a cause's newest fix, although the cause came back in an earlier run.

@@ -214,7 +214,7 @@ class WikiHistory:
             occurrence: The failure.
             task_id: The run.
             changes: For each earlier fix related to this check, what has changed and what has passed since.
-            undone: Causes of the check whose introducing changes are undone in the current run.
+            undone: Causes of the check whose introducing changes the current run's simulation did not read.
             without_fix: True if the run's commit lacks one of these fixes.
         """
         fingerprint = self._known(occurrence.fingerprint)

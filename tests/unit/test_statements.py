@@ -178,7 +178,7 @@ def test_only_where_a_seed_matters_it_is_said_not_to_decide(subtype: str, shown:
     ("counts", "undone", "why"),
     [
         (True, True, " (fixed by bbbbbbb regs: ack)"),
-        (False, True, " (the changes that introduced that one are undone)"),
+        (False, True, " (this simulation read none of the changes that introduced that one)"),
         (False, False, ""),
     ],
 )

@@ -1024,6 +1024,43 @@ def test_undone_changes_tell_another_fault_only_where_something_else_changed(pro
     assert cause.news == ("NEW" if also else "KNOWN")
 
 
+@pytest.mark.parametrize(
+    ("test", "came_in", "reads", "news"),
+    [
+        (OTHER, "rtl/fifo.sv", ("rtl/regs.sv",), "NEW"),
+        (OTHER, "rtl/fifo.sv", ("rtl/regs.sv", "rtl/fifo.sv"), "KNOWN"),
+        (OTHER, "rtl/fifo.sv", (), "KNOWN"),
+        (OTHER, "rtl/fifo.hex", ("rtl/regs.sv",), "KNOWN"),
+        (TEST, "rtl/fifo.sv", ("rtl/regs.sv",), "KNOWN"),
+    ],
+    ids=["unread", "read", "unknown reads", "maybe data", "its own test"],
+)
+def test_what_came_with_files_that_the_simulation_does_not_read_is_another_fault_although_nothing_passed_since(
+    project: Project, test: str, came_in: str, reads: tuple[str, ...], news: str
+) -> None:
+    project.run(seed="1", named=True)
+    project.run(seed="1", test=OTHER, named=True)
+    project.commit("fifo: break it", came_in)
+    project.run(fails=True, seed="1", reads=(came_in,))
+    project.commit("regs: break them", "rtl/regs.sv")
+    archived = project.run(fails=True, seed="1", test=test, reads=reads)
+    (cause,) = archived.causes
+    told = " ".join(text(each) for each in archived.statements(cause))
+    assert cause.news == news
+    assert ("this simulation read none of the changes that introduced that one" in told) == (news == "NEW")
+
+
+def test_a_file_that_is_gone_may_be_why_another_test_fails_with_the_same_cause(project: Project) -> None:
+    project.commit("fifo: helper", "rtl/helper.sv")
+    project.run(seed="1", named=True)
+    git(project.root, "rm", "--quiet", "rtl/helper.sv")
+    project.commit("regs: without the helper", "docs.txt")
+    project.run(fails=True, seed="1", reads=("rtl/fifo.sv",))
+    project.commit("regs: rework", "rtl/regs.sv")
+    (cause,) = project.run(fails=True, seed="1", test=OTHER, reads=("rtl/regs.sv",)).causes
+    assert cause.news == "KNOWN"
+
+
 def test_a_range_whose_changes_are_undone_beside_another_fault_ends_at_the_failing_run(project: Project) -> None:
     file = project.root / "rtl/fifo.sv"
 
