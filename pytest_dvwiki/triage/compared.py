@@ -36,7 +36,7 @@ _VALUE = re.compile(
     r"(?:\b(?:expected|expect|exp|got|actual|act|was|is|were|received|reads?|returned|found|saw|sampled|observed"
     r"|instead of|but(?: (?:got|was|is|read|received|found|saw))?"
     r"|versus|vs\.?|ref|golden|model|dut|value|result|data|assert)(?:_\w{1,30})? ?[:=]?|[=!]=|=)"
-    r"[ :=]{0,3}['\"(\[]{0,2}(?P<value>[0-9a-zA-Z_]{1,256})(?![\w.])(?=(?P<rest>.{0,16}))",
+    r"[ :=]{0,3}['\"(\[]{0,2}-?(?P<value>[0-9a-zA-Z_]{1,256})(?![\w.])(?=(?P<rest>.{0,16}))",
     re.IGNORECASE,
 )
 """A value in the message of a check."""

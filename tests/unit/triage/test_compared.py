@@ -58,6 +58,7 @@ def test_the_values_of_an_assertion_show_whether_it_compared(values: str, wanted
         "FAILED expected LogicArray('0001') got LogicArray('XXXX')",
         "expected 00000001 got UUUUUUUU",
         "[FAIL] col 0: Expected 1200, Got x",
+        "MISMATCH at output 1: expected=-168 got=x",
         "expected 12 but got X at 30",
     ],
 )

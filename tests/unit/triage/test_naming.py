@@ -106,6 +106,33 @@ def test_a_folder_that_coverage_lacks_never_goes_before_a_failed_assertion(class
     assert label(classifier.classify_text(folder)) == "tool_error/tool_not_found"
 
 
+def test_a_mistyped_command_never_goes_before_the_check_that_failed_after_it(classifier: TextClassifier) -> None:
+    command = 'invalid command name "rum"'
+    report = "UVM_ERROR tb.sv(90) @ 335: uvm_test_top.env.sb [SB] expected 3 got 4"
+    assert label(classifier.classify_text(f"# {command}\n# {report}")) == "uvm_error/scoreboard_fail"
+    library = "** Error: (vsim-19) Failed to access library 'w' at \"w\"."
+    assert label(classifier.classify_text(f"# {command}\n# {library}")) == "tool_error/tool_not_found"
+
+
+def test_a_library_that_exists_never_goes_before_the_error_of_the_compiler(classifier: TextClassifier) -> None:
+    library = '# ** Error: (vlib-35) Failed to create directory "work".'
+    syntax = '# ** Error: (vlog-13069) tb.sv(3): near "endmodul": syntax error, unexpected IDENTIFIER.'
+    assert label(classifier.classify_text(f"{library}\n{syntax}")) == "compile_error/syntax_error"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "SBY 10:22:07 [fifo] summary: engine_0 did not produce any traces",
+        "* Warning. With this option, output values may be incorrect and differ from the expected results.",
+        ": Use 'set_attribute hdl_error_on_latch true' to issue an error when a latch is inferred.",
+        "-overloadrules 'AutomaticFuncTask-ML+severity=Error,NoTimescale-ML+severity=Error'",
+    ],
+)
+def test_what_tools_say_of_themselves_is_no_failure(classifier: TextClassifier, line: str) -> None:
+    assert classifier.classify_text(line) is None
+
+
 def test_errors_of_jasper_that_nobody_knows_are_failures(classifier: TextClassifier) -> None:
     text = "ERROR (EXY104): Strange tidings.\nERROR (ENL034): 1 errors detected in the design file(s)."
     verdict = classifier.classify_text(text)
