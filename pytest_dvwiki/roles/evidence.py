@@ -105,7 +105,9 @@ class EvidenceReader:
         if evidence != reports.NO_EVIDENCE:
             reports.attach(report, reports.masked(evidence, self._context.masks))
         if report.failed and report.when == "setup" and not evidence.failures:
-            self._broken_fixtures.keep(call.excinfo, self.failures_of(report))
+            failures = self._broken_fixtures.completed(call.excinfo, self.failures_of(report))
+            reports.attach(report, replace(reports.attached(report) or reports.NO_EVIDENCE, failures=failures))
+            self._broken_fixtures.keep(call.excinfo, failures)
 
     def attach_to_collection(self, excinfo: pytest.ExceptionInfo[BaseException], report: pytest.CollectReport) -> None:
         """Attach the files read by a module that could not be collected, and the exception if its report omits it."""

@@ -1,7 +1,8 @@
-"""Fixtures that ended with SystemExit, for example because a cocotb-test build failed or a tool was not found.
+"""Fixtures that failed, for example because a build failed or a tool was not found.
 
-pytest caches other exceptions for all tests that need the fixture, but not SystemExit: in the next test it fails with
-an assertion of its own. So the evidence of the first failure is reused for the later tests.
+pytest raises the exception of a fixture again for all tests that need it, without running the fixture. After
+SystemExit, as of a cocotb-test build, it fails with an assertion of its own instead. So the evidence of the first
+failure is reused for the later tests.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class BrokenFixtures:
 
     def __init__(self) -> None:
         self._failures: WeakKeyDictionary[pytest.FixtureDef[Any], tuple[Failure, ...]] = WeakKeyDictionary()
+        self._errors: WeakKeyDictionary[pytest.FixtureDef[Any], BaseException] = WeakKeyDictionary()
 
     def failures_of(
         self, item: pytest.Item, error: pytest.ExceptionInfo[BaseException] | None, found: tuple[Failure, ...]
@@ -39,6 +41,7 @@ class BrokenFixtures:
         definitions = list(_definitions(error))
         if found:
             self._failures.update(dict.fromkeys(definitions, found))
+            self._errors.update(dict.fromkeys(definitions, error.value))
             return found
         if not (definitions and isinstance(error.value, AssertionError) and _is_raised_by_pytest(error)):
             return found
@@ -49,6 +52,19 @@ class BrokenFixtures:
         """Keep the failures of a setup that ended with SystemExit before any simulation."""
         if error is not None and isinstance(error.value, SystemExit):
             self._failures.update(dict.fromkeys(_definitions(error), failures))
+
+    def completed(
+        self, error: pytest.ExceptionInfo[BaseException] | None, failures: tuple[Failure, ...]
+    ) -> tuple[Failure, ...]:
+        """Return the failures of a setup that got an earlier test's exception, with the simulator of that test."""
+        of_error = (each for each in _definitions(error) if self._errors.get(each) is error.value) if error else ()
+        definition = next(iter(of_error), None)
+        if definition is None:
+            return failures
+        first = self._failures[definition][0]
+        return tuple(
+            replace(each, simulator=first.simulator, config=first.config, reads=first.reads) for each in failures
+        )
 
 
 def _definitions(error: pytest.ExceptionInfo[BaseException]) -> Iterator[pytest.FixtureDef[Any]]:
