@@ -107,6 +107,12 @@ AWKWARD = [
     "a: 190:20:30\nb: 0o17\nc: 017\nd: .inf\ne: ~\n",
     "---\n",
     "- - - a\n",
+    "",
+    "a: 1\n---\nb: 2\n",
+    "a: =\nb: <<\n",
+    "null: 1\n",
+    "a:\n- b\n-\n",
+    *(f"{'[' * depth}a{']' * depth}" for depth in (49, 50, 51)),
 ]
 
 
@@ -118,7 +124,11 @@ def test_what_is_read_is_what_the_library_reads(text: str, monkeypatch: pytest.M
         except YamlError:
             return "error"
 
+    def refuse(_: str) -> None:
+        raise yamlio._NotPlainError
+
     ours = read()
+    monkeypatch.setattr(yamlio, "_from_events", refuse)
     monkeypatch.setattr(yamlio._Loader, "construct_document", yaml.CSafeLoader.construct_document)
     assert ours == read()
 
