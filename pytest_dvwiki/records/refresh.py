@@ -57,7 +57,12 @@ class Refresh:
         self._progress = progress
         self._read = 0
         self._removed = False
+        self._newest: str | None = None
+        """Sort key of the newest run before others were added."""
+        self._new: list[str] = []
+        """The ids of the added runs."""
         self._added: list[RunRecord] = []
+        """The added runs; empty if no run was on record before, because then all causes are judged."""
 
     def run(self) -> set[str]:
         """Update the tables; return the causes whose fixes are now judged differently."""
@@ -73,7 +78,7 @@ class Refresh:
         if not (pending or gone or has_news):
             return set()
         with transaction(self._db):
-            newest = self._archive.newest()
+            self._newest = self._archive.newest()
             self._archive.forget()
             if judged_anew:
                 # The labels of every record may have changed.
@@ -86,11 +91,11 @@ class Refresh:
             for place in pending:
                 self._read_folder(place)
             anew = has_news or self._removed
-            anew = anew or identity.are_new(self._db, [record.task_id for record in self._added])
+            anew = anew or identity.are_new(self._db, self._new)
             if anew:
                 self._rename()
-            moved = self._tell_apart(None if anew or self._removed else newest)
-            return moved | self._judge(newest, moved)
+            moved = self._tell_apart(None if anew or self._removed else self._newest)
+            return moved | self._judge(moved)
 
     def _rename(self) -> None:
         """Rename merged causes, and causes with a version 1 fingerprint, to their current names."""
@@ -171,10 +176,10 @@ class Refresh:
     def _verdicts(self) -> verdicts.Verdicts:
         return verdicts.read(self._tasks)
 
-    def _judge(self, newest: str | None, moved: set[str]) -> set[str]:
-        if not (self._added or self._removed):
+    def _judge(self, moved: set[str]) -> set[str]:
+        if not (self._new or self._removed):
             return set()
-        if self._removed or newest is None:
+        if self._removed or self._newest is None:
             return self._archive.judge.update(None)
         seen: set[str] = set()
         causes = set(moved)
@@ -187,7 +192,7 @@ class Refresh:
         first = min(map(tables.moment_of, self._added))
         judge = self._archive.judge
         ran = judge.passes.ran(self._added)
-        if first > newest:
+        if first > self._newest:
             return judge.update(causes, ran, seen)
         # A run added between others can change fixes that were judged by later runs.
         causes |= seen | judge.judged_by(first)
@@ -248,7 +253,9 @@ class Refresh:
         for record in map(self._verdicts.applied, records):
             named = verdicts.renamed(record, self._called) if self._names else record
             if tables.insert(self._db, named, identity, record):
-                self._added.append(named)
+                self._new.append(named.task_id)
+                if self._newest is not None:
+                    self._added.append(named)
 
     def _called(self, fingerprint: str) -> str:
         return self._names.get(fingerprint, fingerprint)
