@@ -6,7 +6,7 @@ import bisect
 import heapq
 import itertools
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_dvwiki.model import Pass
 from pytest_dvwiki.records import store, targets
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 LOOKED_BACK = 50
 """Number of newest runs in which a test's last pass is looked for, or its failure rate computed."""
-_CHANGES = "CASE WHEN NOT r.dirty THEN '' ELSE r.changes END"
-"""The uncommitted changes of a run; NULL if they are unknown."""
+_RUN = "r.moment, r.task_id, r.branch, r.vcs_commit || CASE WHEN NOT r.dirty THEN '' ELSE r.changes END"
+"""Sort key, id, branch and sources of a run; the sources are NULL if the uncommitted changes are unknown."""
 
 
 class SuiteOfRun(NamedTuple):
@@ -53,6 +53,8 @@ class Passes:
         self._tasks = tasks
         self._suites: dict[str, list[str]] = {}
         self._listed: tuple[tuple[int, str] | None, Sequence[str]] = (None, ())
+        self._spans: dict[str, tuple[str, str]] = {}
+        """Sort keys of the first and the last run of each list."""
         self._having: tuple[Sequence[str], dict[str, list[str]]] = ((), {})
 
     def ran(self, runs: Iterable[RunRecord]) -> set[str]:
@@ -75,27 +77,17 @@ class Passes:
             independent: Skip runs that prove nothing new, because each test had already passed with the same seed,
                 sources and configuration.
         """
-        run = f"r.moment, r.task_id, r.branch, r.vcs_commit || {_CHANGES}"
-        again = self._db.execute(
-            f"SELECT DISTINCT {run}, p.simulator, p.config, p.nodeid, p.seed FROM json_each(?) t JOIN passed_again p"  # noqa: S608
-            f" ON {meets('p')} AND p.moment >= ? AND p.moment < ? JOIN runs r ON r.id = p.run ORDER BY r.moment",
-            (targets.json_targets(tests), since, before),
-        )
-        suites = sorted({suite for test in tests for suite in self._suites_having(test.nodeid)})
-        # A query for each list reads its runs in order, so that a caller who needs the first few reads no more.
-        listed = (
-            self._db.execute(
-                f"SELECT {run}, s.run, s.suite, s.simulator, s.config, s.marks FROM suites s"  # noqa: S608
-                " JOIN runs r ON r.id = s.run WHERE s.suite = ? AND s.moment >= ? AND s.moment < ? ORDER BY s.moment",
-                (suite, since, before),
-            )
-            for suite in suites
-        )
         # If it does not matter which test passed, one is enough.
         asked = [tests] if independent else [[test] for test in tests]
         rows = heapq.merge(
-            ((row[:4], [(*row[4:7], store.seed_hash(row[7]))]) for row in again),
-            *(((row[:4], self._evidence(SuiteOfRun(*row[4:8]), row[8], asked)) for row in runs) for runs in listed),
+            *(
+                ((row[:4], [(*row[4:7], store.seed_hash(row[7]))]) for row in self._again(nodeid, tests, since, before))
+                for nodeid in dict.fromkeys(test.nodeid for test in tests)
+            ),
+            (
+                (row[:4], self._evidence(SuiteOfRun(*row[4:8]), row[8], asked))
+                for row in self._listed_runs(tests, since, before)
+            ),
             key=lambda row: str(row[0][0]),
         )
         known: set[tuple[str | None, ...]] = set()
@@ -106,6 +98,43 @@ class Passes:
                 yield moment, task_id, branch, sources
             if independent:
                 known.update(each for each in found if None not in each)
+
+    def _again(self, nodeid: str, tests: Sequence[Target], since: str, before: str) -> sqlite3.Cursor:
+        """Select the runs from `since` to `before` that record a pass of a test of this name, by moment."""
+        return self._db.execute(
+            f"SELECT {_RUN}, p.simulator, p.config, p.nodeid, p.seed FROM passed_again p JOIN runs r ON r.id = p.run"  # noqa: S608
+            " WHERE p.nodeid = ? AND p.moment >= ? AND p.moment < ?"
+            f" AND EXISTS (SELECT 1 FROM json_each(?) t WHERE {meets('p')}) ORDER BY p.moment",
+            (nodeid, since, before, targets.json_targets(tests)),
+        )
+
+    def _listed_runs(self, tests: Sequence[Target], since: str, before: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the runs from `since` to `before` with a list that contains one of the tests, by moment.
+
+        The runs of a list are selected when the first of them is reached: a wiki may have hundreds of lists, each used
+        for some weeks, and most callers need few runs.
+        """
+        suites = {suite for test in tests for suite in self._suites_having(test.nodeid)}
+        spans = ((max(self._spans[suite][0], since), self._spans[suite][1], suite) for suite in suites)
+        waiting = sorted(span for span in spans if span[0] <= span[1] and span[0] < before)
+        waiting.reverse()
+        current: list[tuple[str, str, tuple[Any, ...], sqlite3.Cursor]] = []
+        while waiting or current:
+            while waiting and (not current or waiting[-1][0] <= current[0][0]):
+                suite = waiting.pop()[2]
+                rows = self._db.execute(
+                    f"SELECT {_RUN}, s.run, s.suite, s.simulator, s.config, s.marks FROM suites s"  # noqa: S608
+                    " JOIN runs r ON r.id = s.run WHERE s.suite = ? AND s.moment >= ? AND s.moment < ?"
+                    " ORDER BY s.moment",
+                    (suite, since, before),
+                )
+                for row in itertools.islice(rows, 1):
+                    heapq.heappush(current, (row[0], suite, row, rows))
+            if current:
+                _, suite, row, rows = heapq.heappop(current)
+                yield row
+                for following in itertools.islice(rows, 1):
+                    heapq.heappush(current, (following[0], suite, following, rows))
 
     def _evidence(
         self, listed: SuiteOfRun, hashes: str, asked: Iterable[Sequence[Target]]
@@ -222,12 +251,15 @@ class Passes:
 
     def passed_since(self, tests: Sequence[Target], moment: str, before: str = EVER) -> bool:
         """Return whether, in some run from `moment` to `before`, at least one of the tests passed and none failed."""
-        rows = self._db.execute(
-            f"SELECT DISTINCT f.moment FROM json_each(?) t JOIN failed f ON {meets('f')} AND f.moment >= ?",  # noqa: S608
-            (targets.json_targets(tests), moment),
+        asked = targets.json_targets(tests)
+        failed = (
+            f"SELECT 1 FROM json_each(?) t JOIN failed f ON {meets('f')}"  # noqa: S608
+            " AND f.run = (SELECT id FROM runs WHERE moment = ?) LIMIT 1"
         )
-        failed_in = {when for (when,) in rows}
-        return any(when not in failed_in for when, *_ in self.passing_runs(tests, moment, before))
+        return any(
+            self._db.execute(failed, (asked, when)).fetchone() is None
+            for when, *_ in self.passing_runs(tests, moment, before)
+        )
 
     def _all_suites(self) -> Sequence[str]:
         """Return all lists of tests used by runs. There are few, because most runs have the same tests."""
@@ -238,9 +270,12 @@ class Passes:
             rows = self._db.execute(
                 "WITH RECURSIVE lists (suite) AS (SELECT MIN(suite) FROM suites"
                 " UNION ALL SELECT (SELECT MIN(suite) FROM suites WHERE suite > lists.suite) FROM lists"
-                " WHERE lists.suite IS NOT NULL) SELECT suite FROM lists WHERE suite IS NOT NULL"
+                " WHERE lists.suite IS NOT NULL) SELECT suite,"
+                " (SELECT MIN(moment) FROM suites s WHERE s.suite = lists.suite),"
+                " (SELECT MAX(moment) FROM suites s WHERE s.suite = lists.suite) FROM lists WHERE suite IS NOT NULL"
             )
-            self._listed = (newest, [suite for (suite,) in rows])
+            self._spans = {suite: (first, last) for suite, first, last in rows}
+            self._listed = (newest, list(self._spans))
         return self._listed[1]
 
     def _in_suite(self, suite: str, nodeid: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 38
+VERSION = 39
 """Incremented with every change to the tables or their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
@@ -72,6 +72,7 @@ CREATE TABLE passed_again (
   same_seed INTEGER, simulator TEXT, config TEXT, named TEXT,
   PRIMARY KEY (fingerprint, moment, nodeid, simulator, config)) WITHOUT ROWID;
 CREATE INDEX passed_again_by_test ON passed_again (nodeid, fingerprint, moment);
+CREATE INDEX passed_again_in_order ON passed_again (nodeid, moment);
 CREATE INDEX passed_again_by_run ON passed_again (run);
 CREATE TABLE fix_rows (
   number INTEGER, run INTEGER, moment TEXT, fingerprint TEXT, subtype TEXT, row TEXT, named TEXT,

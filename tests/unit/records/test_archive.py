@@ -16,6 +16,7 @@ from pytest_dvwiki.records import aggregate, failing, store, subtype_history
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.codec import encode
 from pytest_dvwiki.records.targets import ANY, Target
+from pytest_dvwiki.runs import EVER
 
 from ..samples import CAUSE, PRIMARY, TEST, failed, fixed, now_passing, occurrence, passing, record, suites
 
@@ -400,6 +401,30 @@ def test_the_name_of_a_cause_in_a_run_is_found_without_going_through_the_run(arc
         return len(taken)
 
     few, many = (steps(*each) for each in task_ids)
+    assert many < 2 * few
+
+
+def test_a_pass_is_found_without_going_through_all_later_runs(tmp_path: Path) -> None:
+    def steps(later: int) -> int:
+        tasks = tmp_path / str(later)
+        names = [[TEST], *([TEST, f"test_{number}"] for number in range(later))]
+        store.write_record(tasks, record(1, occurrence()))
+        for number, listed in enumerate(names, 2):
+            store.write_suite(tasks, listed)
+            store.write_record(tasks, record(2 * number, suites=suites(*listed)))
+            store.write_record(tasks, passing(2 * number + 1, "0123456789ab"))
+            store.write_record(tasks, record(1000 + number, occurrence("0123456789ab")))
+        with Archive(tasks, None) as archive:
+            archive.refresh()
+            asked = (Target(TEST, "icarus"),)
+            assert archive.passes.passed_since(asked, "")
+            taken: list[None] = []
+            archive.db.set_progress_handler(lambda: taken.append(None), 1)
+            assert archive.passes.passed_since(asked, "")
+            assert next(archive.passes.passing_runs(asked, "", EVER))[1] == record(4).task_id
+            return len(taken)
+
+    few, many = steps(4), steps(40)
     assert many < 2 * few
 
 
