@@ -71,6 +71,13 @@ class FailedTest(Struct, frozen=True, kw_only=True, gc=False):
     duration_s: float = 0.0
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
+    directed: bool = False
+    """Whether the simulation is known to draw no random numbers, so that its seed cannot matter."""
+
+    @property
+    def stimulus_seed(self) -> str | None:
+        """Return the seed on which the stimulus depends; None if it is unknown or depends on none."""
+        return None if self.directed else self.seed
 
 
 class Occurrence(Struct, frozen=True, kw_only=True, gc=False):

@@ -108,6 +108,8 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False):
     """The first cause; empty for a passing attempt."""
     infrastructure: bool = False
     """Whether a licence, limit, host or file system caused the failure of the attempt."""
+    directed: bool = False
+    """Whether the simulation is known to draw no random numbers, so that its seed cannot matter."""
 
 
 class Failure(Struct, frozen=True, kw_only=True, gc=False):
@@ -129,6 +131,8 @@ class Failure(Struct, frozen=True, kw_only=True, gc=False):
     seed: str | None = None
     seeded: bool = False
     """Whether the stimulus may depend on a seed, even an unknown one."""
+    directed: bool = False
+    """Whether the simulation is known to draw no random numbers, so that its seed cannot matter."""
     sim_time: str | None = None
     simulator: str | None = None
     log: LogReference | None = None
@@ -146,6 +150,11 @@ class Failure(Struct, frozen=True, kw_only=True, gc=False):
     """File (as in `reads`) that draws stimulus without the seed; reruns with the same seed may therefore differ."""
     by_strict_logs: bool = False
     """Whether the test passed, but `--dvwiki-strict-logs` failed it because of an error line in its log."""
+
+    @property
+    def stimulus_seed(self) -> str | None:
+        """Return the seed on which the stimulus depends; None if it is unknown or depends on none."""
+        return None if self.directed else self.seed
 
 
 class Result(Struct, frozen=True, kw_only=True, gc=False):

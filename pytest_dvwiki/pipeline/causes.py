@@ -165,6 +165,7 @@ def _failed_test(failure: Failure, verdict: Verdict) -> FailedTest:
         simulator=failure.simulator,
         duration_s=failure.duration_s,
         config=failure.config,
+        directed=failure.directed,
     )
 
 

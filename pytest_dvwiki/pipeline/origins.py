@@ -294,7 +294,7 @@ def _likely_span(
     range, because any pass proves its absence.
     """
     failure, verdict = member
-    if is_deterministic_kind(verdict, (failure,)):
+    if failure.directed or is_deterministic_kind(verdict, (failure,)):
         return None, 0
     failed, runs = onset.since.get(failure.nodeid, (0, 0))
     is_new = failure.seed is None or cause.history is None or failure.seed not in cause.history.seeds
@@ -335,5 +335,6 @@ def _last_pass(failure: Failure, verdict: Verdict, history: History, led_here: C
     if seed_is_unknown(verdict, failure) and not any_seed:
         return None
     passes = history.last_passes(verdict, failure)
+    any_seed = any_seed or failure.stimulus_seed is None
     proving = dict.fromkeys(each.commit for each in passes if any_seed or each.seed == failure.seed)
     return next(filter(led_here, list(proving)[:_MOST_COMMITS]), None)

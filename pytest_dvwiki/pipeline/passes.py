@@ -226,7 +226,8 @@ def _absent_at(failing: StillFailing, history: History) -> str | None:
         return None
     failed, runs = onset.since.get(failing.nodeid, (0, 0))
     always = failed == runs >= FEWEST_RUNS
-    return came.good if failing.deterministic or always or {*known.history.seeds} <= {failing.seed} else None
+    has_no_seed = failing.seed is None and not failing.seed_unknown
+    return came.good if has_no_seed or always or {*known.history.seeds} <= {failing.seed} else None
 
 
 def _is_narrower(one: _FixRange, other: _FixRange) -> bool:

@@ -49,6 +49,7 @@ def _attempts(result: Result, classifier: Classifier) -> Iterator[Attempt]:
             outcome=failure.outcome,
             fingerprint=verdict.fingerprint,
             seed=failure.seed,
+            directed=failure.directed,
             error_class=verdict.error_class,
             failure_subtype=verdict.failure_subtype,
             primary=verdict.primary,

@@ -128,7 +128,7 @@ class Returns:
 
         If they may have made a seed draw another stimulus, they may only have revealed an older fault.
         """
-        has_seed = any(test.seed_unknown or test.seed is not None for test in occurrence.tests)
+        has_seed = any(test.seed_unknown or test.stimulus_seed for test in occurrence.tests)
         if has_seed and touch_stimulus(came.files, occurrence.reads):
             return False
         return is_undone(came, vcs, self._repository, occurrence.reads)

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from pytest_dvwiki.model import RunRecord
 from pytest_dvwiki.yamlio import dump, misfit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 SCHEMA = 2
 _END = re.compile(rb'^end: "([0-9a-f]{16})"\n\Z', re.MULTILINE)
@@ -35,18 +38,12 @@ def encode(record: RunRecord) -> bytes:
     A record that was read from a file is copied, not encoded again, because older schemas have other keys.
     """
     values = msgspec.to_builtins(record) | {"schema": SCHEMA}
-    for occurrence in values["occurrences"]:
-        if not occurrence["reproduce"]:
-            del occurrence["reproduce"]
-        for key in ("quickest", "unseeded", "title", "spec_section", "owner"):
-            if occurrence[key] is None:
-                del occurrence[key]
-    for row in values["first_bad"]:
-        if not row["unread_count"]:
-            del row["unread_count"]
-    for suite in values["suites"]:
-        if suite["seeds"] is None:
-            del suite["seeds"]
+    occurrences = values["occurrences"]
+    tests = [test for occurrence in occurrences for test in occurrence["tests"]]
+    _drop_empty(occurrences, "reproduce", "quickest", "unseeded", "title", "spec_section", "owner")
+    _drop_empty((*tests, *(attempt for test in values["other"] for attempt in test["attempts"])), "directed")
+    _drop_empty(values["first_bad"], "unread_count")
+    _drop_empty(values["suites"], "seeds")
     for key in ("sources", "fixes", "coverage"):
         values[key] = [{k: v for k, v in row.items() if v is not None or k == "priority"} for row in values[key]]
     if record.gate is None:
@@ -57,6 +54,14 @@ def encode(record: RunRecord) -> bytes:
     if _REPLACED not in data:
         _encoded[data] = record
     return data
+
+
+def _drop_empty(rows: Iterable[dict[str, Any]], *keys: str) -> None:
+    """Remove keys without a value from rows, in place."""
+    for row in rows:
+        for key in keys:
+            if not row[key]:
+                del row[key]
 
 
 def last_record(data: bytes) -> RunRecord | None:

@@ -86,7 +86,7 @@ def seed_is_unknown(cause: Occurrence | Verdict, failure: Failure) -> bool:
     simulator; the error class then shows whether a simulator ran.
     """
     in_simulator = failure.in_simulator or cause.error_class in SIMULATION_CLASSES
-    return (failure.seed is None or bool(failure.unseeded)) and failure.seeded and in_simulator
+    return (failure.seed is None or bool(failure.unseeded)) and failure.seeded and not failure.directed and in_simulator
 
 
 def precedes_simulator(cause: Occurrence | Verdict, test: FailedTest | Failure) -> bool:

@@ -101,7 +101,7 @@ def _split(place: int, failed: Sequence[_Result], passed: Sequence[_Result], com
     seeds = {each.seed for each in failed}
     with_seeds = {each.seed for each in comparable}
     kind: Literal["same", "other", "unknown"] = "other"
-    if seeds & with_seeds:
+    if seeds & with_seeds or seeds == {None}:  # a failure without a seed has only one stimulus
         kind = "same"
     elif {None, UNKNOWN_SEED} & (seeds | with_seeds):
         kind = "unknown"

@@ -220,7 +220,7 @@ def _is_another(
 ) -> bool:
     """Return whether a failure in other tests comes from another fault than the one already fixed."""
     seeds, theirs = {each.seed for each in seen.failing}, {each.seed for each in before}
-    if not {"", UNKNOWN_SEED}.isdisjoint(seeds | theirs) or not seeds:
+    if UNKNOWN_SEED in seeds | theirs or not seeds:
         return False
     change = _since(fixed, seen.changes)
     fix = fixed.state.fix
@@ -229,7 +229,7 @@ def _is_another(
         return False
     if not {test.nodeid for test in fixed.tests} <= set[str]().union(*(each.passed for each in seen.changes)):
         return False
-    return all(_passed_beside(each, fixed, db, passes) for each in seen.failing if each.seed in theirs)
+    return all(_passed_beside(each, fixed, db, passes) for each in seen.failing if each.seed in theirs | {""})
 
 
 def _passed_beside(test: FailingTest, fixed: Standing, db: sqlite3.Connection, passes: Passes) -> bool:

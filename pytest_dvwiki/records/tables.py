@@ -312,8 +312,8 @@ def seconds_lost(occurrence: Occurrence) -> float:
 
 
 def seed_of(test: FailedTest) -> str:
-    """Return the seed of a failed test as stored in the tables: empty if it has none."""
-    return UNKNOWN_SEED if test.seed_unknown else test.seed or ""
+    """Return the seed of a failed test as stored in the tables: empty if it has none, or if no seed can matter."""
+    return UNKNOWN_SEED if test.seed_unknown else test.stimulus_seed or ""
 
 
 def _flaky_causes(test: OtherTest) -> str | None:
@@ -321,7 +321,11 @@ def _flaky_causes(test: OtherTest) -> str | None:
     if not test.attempts:
         return None
     *failed, passed = test.attempts
-    alike = (each.fingerprint for each in failed if None in {each.seed, passed.seed} or each.seed == passed.seed)
+    alike = (
+        each.fingerprint
+        for each in failed
+        if each.directed or None in {each.seed, passed.seed} or each.seed == passed.seed
+    )
     return json_list(name for name in alike if name)
 
 

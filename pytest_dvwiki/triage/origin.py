@@ -83,6 +83,8 @@ ASKS = "asks for a top"
 """Clue kind: a Makefile of the build changed; without other changes the design cannot have lost its top level."""
 LIST = "source list"
 """Clue kind: a source list changed, which may be the reason for a missing file."""
+DIRECTED = "directed"
+"""Clue kind: no seed can change the result, so a pass with another seed cannot be compared with the failure."""
 _DEFINED = "defined elsewhere"
 """Clue kind: the missing module is defined in a file that the build did not read, so the design has it."""
 _REPLACES = {SAME_HDL: "mismatch", _DEFINED: "mismatch", LIST: "build", ASKS: "top level"}
@@ -270,6 +272,13 @@ def of_seeds(failed: int, passed: int) -> tuple[Clue, ...]:
     return (Clue("some seeds", "RTL_BUG", text),)
 
 
+def of_directed(origin: Origin) -> tuple[Clue, ...]:
+    """Return the clue that a failure of unknown origin comes from a directed test."""
+    if origin.type != "UNKNOWN":
+        return ()
+    return (Clue(DIRECTED, "UNKNOWN", "the simulation draws no random numbers, so every seed gives the same run"),)
+
+
 def of_simulators(failed: Sequence[str], passed: Sequence[str]) -> tuple[Clue, ...]:
     """Return the clue that the test fails on some simulators and passes on others."""
     if not failed or not passed:
@@ -299,8 +308,8 @@ def _what_would_decide(clues: Sequence[Clue]) -> str:
     A pass with another seed or simulator decides nothing by itself, but can be compared with the failing run.
     """
     known = {clue.kind for clue in clues}
-    other = {"some seeds": "another seed", "another simulator passes": "another simulator"}
-    compared = " or ".join(text for kind, text in other.items() if kind not in known)
+    other = {"another seed": {"some seeds", DIRECTED}, "another simulator": {"another simulator passes"}}
+    compared = " or ".join(text for text, kinds in other.items() if known.isdisjoint(kinds))
     change = "" if known & {"changes", "likely changes"} else "a change on one side only since its last pass, "
     pass_ = f"; to compare with: a pass with {compared}" if compared else ""
     return f"{WOULD_DECIDE}{change}a fix that holds, or a person's decision{pass_}"

@@ -94,12 +94,13 @@ def _with_results(
         [(each.nodeid, each.simulator, each.outcome) for each in results], failures, verdicts, "simulator"
     )
     weighed = []
-    for verdict in verdicts:
+    for failure, verdict in zip(failures, verdicts, strict=True):
         failed, passed = seeds.get(verdict.fingerprint, ((), ()))
         clues = origins.of_seeds(len(failed), len(passed)) + origins.of_simulators(
             *simulators.get(verdict.fingerprint, ((), ()))
         )
-        weighed.append(origins.with_clues(verdict, clues))
+        directed = origins.of_directed(verdict.origin) if failure.directed else ()
+        weighed.append(origins.with_clues(verdict, (*clues, *directed)))
     return tuple(weighed)
 
 

@@ -69,7 +69,7 @@ def known_or_new(
     for occurrence in occurrences[:_MOST]:
         onset = history.onset(occurrence.fingerprint) or Onset()
         keeps_fix = (in_place or {}).get(occurrence.fingerprint)
-        has_seed = any(test.seed_unknown or test.seed is not None for test in occurrence.tests)
+        has_seed = any(test.seed_unknown or test.stimulus_seed for test in occurrence.tests)
         if keeps_fix is not False and has_seed and not is_deterministic(occurrence):
             onset = replace(onset, fixed_after=None, passes_to_hold={} if keeps_fix else onset.passes_to_hold)
         if onset.fixed_after and onset.failed.isdisjoint(test.nodeid for test in occurrence.tests):
@@ -203,7 +203,8 @@ def _start(
                 return _Start(test.nodeid, _range_start(found.commit, onset, repository))
         last = _nearest(before, failed, repository) if thin is None else None
         if last is not None:
-            is_other = None not in {last.seed, test.seed} and last.seed != test.seed and not test.seed_unknown
+            seed = None if test.seed_unknown else test.stimulus_seed
+            is_other = None not in {last.seed, seed} and last.seed != seed
             good = _range_start(last.commit, onset, repository)
             if good == last.commit:
                 thin = _Start(test.nodeid, good, "other" if is_other else "unknown")
@@ -261,7 +262,7 @@ def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
 
     What failed before any simulator was chosen had no seed yet, whatever seed the simulation of the pass had.
     """
-    has_seed = one.seed == test.seed or precedes_simulator(occurrence, test)
+    has_seed = test.stimulus_seed in {None, one.seed} or precedes_simulator(occurrence, test)
     return is_deterministic(occurrence) or (has_seed and not test.seed_unknown)
 
 

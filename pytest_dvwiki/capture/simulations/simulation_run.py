@@ -78,6 +78,13 @@ class SimulationRun:
 
         return draws_unseeded(self.reads, workspace(self.sim.root)[0])
 
+    @functools.cached_property
+    def directed(self) -> bool:
+        """Return whether the simulation is known to draw no random numbers."""
+        from pytest_dvwiki.capture.simulations.directed import draws_nothing  # noqa: PLC0415  # only for failures
+
+        return draws_nothing(self.reads, self.setup.sources, self.modules, workspace(self.sim.root)[0])
+
     def nodeid_of(self, test: CocotbTest) -> str:
         """Return the node id of a test."""
         return f"{self.sim.nodeid}::{clean(test.name)}"
@@ -127,6 +134,7 @@ class SimulationRun:
             started=started,
             seed=seed,
             seeded=seeded,
+            directed=seeded and self.directed,
             sim_time=sim_time,
             simulator=self.simulator.name if self.simulator is not None else None,
             log=self._reference(self.main, line),

@@ -19,6 +19,7 @@ from pytest_dvwiki.triage.origin import (
     conclude,
     judge,
     of_definition,
+    of_directed,
     of_seeds,
     of_simulators,
     with_clues,
@@ -135,6 +136,14 @@ def test_a_failed_check_alone_is_unknown_with_both_readings_and_what_would_decid
     seen = conclude((*CHECK, *of_seeds(1, 2)))
     assert seen.reasons[1] == "fails with 1 of 3 seeds: it depends on the stimulus"
     assert "another seed" not in seen.reasons[2]
+
+
+def test_a_pass_with_another_seed_is_no_comparison_for_a_directed_test() -> None:
+    said = conclude((*CHECK, *of_directed(conclude(CHECK))))
+    assert said.reasons[1] == "the simulation draws no random numbers, so every seed gives the same run"
+    assert "another seed" not in said.reasons[2]
+    assert "a pass with another simulator" in said.reasons[2]
+    assert of_directed(Origin(type="RTL_BUG", confidence=0.9)) == ()
 
 
 def test_what_the_tool_said_before_is_no_evidence() -> None:

@@ -1,0 +1,104 @@
+"""A simulation counts as directed only if all its files are known and none may draw random numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_dvwiki.capture.simulations.directed import draws_nothing
+from pytest_dvwiki.model import MOST_READ
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+BENCH = """
+import os
+from enum import Enum
+
+import cocotb
+import numpy as np
+from cocotb.triggers import Timer
+
+from model import expected  # no random stimulus here
+
+
+@cocotb.test()
+async def adds(dut):
+    for operand in np.arange(int(os.getenv("COUNT", "4"))):
+        dut.a.value = int(operand)
+        await Timer(1, "ns")
+        assert dut.y.value == expected(operand)
+"""
+FILES = {
+    "tb/test_add.py": BENCH,
+    "tb/model.py": "def expected(operand):\n    return operand + 1\n",
+    "rtl/add.sv": "module add(input [7:0] a, output [7:0] y); // $random\n/* $urandom */ assign y = a + 1; endmodule\n",
+    "Makefile": "# RANDOM_SEED = 3\nSIM ?= icarus\nVERILOG_SOURCES = rtl/add.sv\n",
+}
+
+
+def is_directed(root: Path, changes: Mapping[str, str] | None = None, **others: object) -> bool:
+    files = {**FILES, **(changes or {})}
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    given = {"reads": tuple(files), "sources": [str(root / "rtl/add.sv")], "modules": ["test_add"], **others}
+    return draws_nothing(given["reads"], given["sources"], given["modules"], root)  # type: ignore[arg-type]
+
+
+def test_fixed_values_are_directed(tmp_path: Path) -> None:
+    assert is_directed(tmp_path)
+    vhdl = {"rtl/add.vhd": "-- uniform random\nentity add is end;\n"}
+    assert is_directed(tmp_path, vhdl, modules=["test_add", "tb.model"])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tb/model.py": "import random\n"},
+        {"tb/model.py": "from numpy import random\n"},
+        {"tb/model.py": "import numpy as np\nx = np.random.rand()\n"},
+        {"tb/model.py": "from os import urandom\n"},
+        {"tb/model.py": "from secrets import token_bytes\n"},
+        {"tb/model.py": "import cocotb\nx = cocotb.RANDOM_SEED % 4\n"},
+        {"tb/model.py": "import os\nx = int(os.environ['SEED'])\n"},
+        {"tb/model.py": "x = open('vectors.txt').read()\n"},
+        {"tb/model.py": "import importlib\nx = importlib.import_module('ran' + 'dom')\n"},
+        {"tb/model.py": "import subprocess\n"},
+        {"tb/model.py": "import hypothesis\n"},
+        {"tb/model.py": "import cocotb\n@cocotb.external\ndef ask(): ...\n"},
+        {"tb/model.py": "import a_library_that_is_not_here\n"},
+        {"tb/model.py": "from . import a_file_that_is_not_here\n"},
+        {"tb/model.py": "import cocotb_coverage.crv\n"},
+        {"tb/model.py": "x = (\n"},
+        {"rtl/add.sv": "module add; initial $display($urandom); endmodule"},
+        {"rtl/add.sv": 'module add; initial $readmemh("a.hex", m); endmodule'},
+        {"rtl/add.sv": "class item; rand bit a; endclass"},
+        {"rtl/add.sv": 'import "DPI-C" function int draw();'},
+        {"rtl/add.vhd": "use ieee.math_real.all; x := uniform(s1, s2, r);"},
+        {"rtl/add.vhd": "library osvvm; use osvvm.RandomPkg.all;"},
+        {"Makefile": "export RANDOM_SEED := $(shell date +%s)\n"},
+    ],
+    ids=lambda changes: next(iter(changes.values())).strip()[:40],
+)
+def test_what_may_draw_is_not(tmp_path: Path, changes: Mapping[str, str]) -> None:
+    assert not is_directed(tmp_path, changes)
+    assert is_directed(tmp_path, dict.fromkeys(changes, "") | {key: FILES[key] for key in changes if key in FILES})
+
+
+def test_files_that_are_unknown_may_draw(tmp_path: Path) -> None:
+    assert not is_directed(tmp_path, sources=[])
+    assert not is_directed(tmp_path, sources=[str(tmp_path / "rtl/add.sv"), "/opt/pdk/cells.v"])
+    assert not is_directed(tmp_path, modules=[])
+    assert not is_directed(tmp_path, modules=["test_add", "test_other"])
+    assert not is_directed(tmp_path, reads=tuple(name for name in FILES if name != "tb/model.py"))
+    assert not is_directed(tmp_path, reads=(*FILES, "rtl/gone.sv"))
+    assert not is_directed(tmp_path, reads=(*FILES, *(f"rtl/{number}.sv" for number in range(MOST_READ))))
+
+
+def test_a_file_that_changes_is_searched_again(tmp_path: Path) -> None:
+    assert is_directed(tmp_path)
+    assert not is_directed(tmp_path, {"tb/model.py": "import random\n"})
+    assert is_directed(tmp_path)
