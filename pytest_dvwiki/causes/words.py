@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pytest_dvwiki.causes import statements as of
 from pytest_dvwiki.model import FOR_ALL
-from pytest_dvwiki.model.sentences import count
+from pytest_dvwiki.model.sentences import count, few
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
 from pytest_dvwiki.records.sides import MAYBE_LATER
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _SHORT = 7
 _SUBJECTS = 3
 _FILES = 3
+_TESTS = 2
 _MOST_HOSTS = 6
 _BARE_URL = re.compile(r"https?://[\w.~:/?#@!&+=%-]+", re.ASCII)
 """Matches a URL that needs no escaping in Markdown."""
@@ -172,7 +173,8 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     rest = found.likely_count - len(commits[:_SUBJECTS])
     named += f"; and {rest} more" if rest > 0 else ""
     named += f"; {unread(found.unread_count)}" if found.unread_count else ""
-    others = ", ".join(map(style.name, found.passed_after))
+    # The whole names would fill the few lines of the terminal.
+    others = few([style.name(each.rpartition("::")[2]) for each in found.passed_after], _TESTS)
     later = f"; but {others} passed after that: something else came since" if others else ""
     if found.log_count == 1:
         return f"came with {named}{f' ({files}{more})' if files else ''}{owners}{later}"

@@ -170,7 +170,10 @@ def _causes(session: Session, causes: Sequence[Cause], *, verbosity: int, width:
 
 
 def _onset(cause: Cause) -> tuple[str, ...]:
-    """Return the heading, in two parts, for causes introduced by the same commits; empty without an earlier pass."""
+    """Return the heading, in two parts, for causes introduced by the same commits; empty without an earlier pass.
+
+    For a range of commits, further parts name the commits that are likely.
+    """
     found = cause.first_bad
     if found is None:
         return ()
@@ -179,7 +182,7 @@ def _onset(cause: Cause) -> tuple[str, ...]:
         return "came with the same commit", f"{short(commit)} {subject}".rstrip()
     good, bad = short(found.good), short(found.bad)
     if found.is_certain:
-        return "came in the same range of commits", f"after {good}, up to {bad}"
+        return "came in the same range of commits", f"after {good}, up to {bad}", *found.likely
     edits = " with uncommitted changes" if found.dirty else ""
     # The test may have passed at an older commit that differs only in what it does not read.
     is_same = found.dirty and found.passed_with == "same" and found.good == found.bad

@@ -190,7 +190,9 @@ def _start(
     """Return the last pass before a cause appeared, preferring passes that prove its absence."""
     thin: _Start | None = None
     is_usable = functools.partial(_is_usable, occurrence=occurrence, failed=failed, repository=repository)
-    for test in occurrence.tests[:_MOST_TESTS]:
+    # Where a fixture failed, only the first of its tests may have a simulator, and so passes to compare with.
+    tests = sorted(occurrence.tests, key=lambda test: test.simulator is None)
+    for test in tests[:_MOST_TESTS]:
         before = [*filter(is_usable, history.last_passes(occurrence, test, onset.moment or EVER, edited=True))]
         passes = [*filter(is_usable, history.last_passes(occurrence, test, edited=True))] if onset.moment else before
         proving = [] if onset.comes_and_goes else [one for one in passes if _proves(one, test, occurrence)]

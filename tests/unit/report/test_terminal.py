@@ -459,6 +459,17 @@ def test_causes_seen_first_at_one_commit_stand_together_though_no_commit_is_cert
     assert heading in text
 
 
+def test_causes_with_one_range_but_other_likely_commits_do_not_stand_together() -> None:
+    came = replace(CAME, log=("fffffff regs: ack", "eeeeeee docs"), log_count=2, unread_count=1)
+    other = replace(came, log=("eeeeeee docs", "fffffff regs: ack"))
+    causes = [
+        replace(NEW, occurrence=replace(NEW.occurrence, fingerprint=name, primary=name), first_bad=first_bad)
+        for name, first_bad in (("first", came), ("second", other))
+    ]
+    assert not any("same range" in line for line in shown(*causes))
+    assert any("same range" in line for line in shown(causes[0], replace(causes[1], first_bad=came)))
+
+
 def test_a_known_cause_says_that_this_commit_does_not_have_the_fix() -> None:
     known = replace(KNOWN, history=on_record.history(replace(HELD, result="open")))
     assert "  this commit does not have the newest fix" in shown(replace(known, without_fix=True))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.pipeline import Archived
 
 OTHER = "tests/test_regs.py::test_regs"
+OTHER_NAME = "test_regs"
 REPORT = "UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.env.sb [SCBD] Mismatch: expected 12 got 13"
 
 
@@ -67,9 +68,10 @@ class Project:
         reads: tuple[str, ...] = (),
         beside: Sequence[str] = (),
         also: Sequence[str] = (),
+        unbuilt: Sequence[str] = (),
         config: str | None = None,
     ) -> Archived:
-        """Archives a run of one test at the present commit, and of others that fail `also`."""
+        """Archives a run of one test at the present commit, and of others that fail `also`, or fail `unbuilt`."""
         self.runs += 1
         moment = f"2026-11-21T{self.runs:02d}:00:00Z"
         excerpt = Excerpt(source="log", lines=((1, report),))
@@ -87,7 +89,13 @@ class Project:
             task_id=f"nightly_{self.runs}",
             started=moment,
             finished=moment,
-            failures=(failure, *(replace(failure, nodeid=each) for each in also)) if fails else (),
+            failures=(
+                failure,
+                *(replace(failure, nodeid=each) for each in also),
+                *(replace(failure, nodeid=each, simulator=None) for each in unbuilt),
+            )
+            if fails
+            else (),
             results=(
                 Result(nodeid=test, outcome="failed" if fails else "passed", seed=seed, simulator=simulator),
                 *(Result(nodeid=each, outcome="failed", seed=seed, simulator=simulator) for each in also),
@@ -818,6 +826,16 @@ def test_the_owners_of_the_files_are_named(project: Project) -> None:
     assert "| `@fifo-team`; lines by someone |" in project.page()
 
 
+def test_of_tests_of_a_failed_fixture_the_one_with_a_simulator_shows_when_the_cause_came(project: Project) -> None:
+    project.run(seed="1")
+    bad = project.commit("fifo: rework")
+    others = [f"tests/test_fifo.py::test_a{number}" for number in range(9)]
+    assert min(others) < TEST, "the others come first"
+    found = project.first_bad(seed="1", unbuilt=others)
+    assert found is not None
+    assert found.only_commit.startswith(bad[:7])
+
+
 def fail_before_another_passes(project: Project) -> None:
     project.run(seed="1")
     project.run(seed="1", test=OTHER)
@@ -844,8 +862,10 @@ def test_a_range_names_the_tests_that_fail_too_but_passed_since(project: Project
     project.commit("regs: rework", "rtl/regs.sv")
     archived = project.run(fails=True, seed="1", also=(OTHER,))
     told = " ".join(text(each) for cause in archived.causes for each in archived.statements(cause))
-    assert re.search(rf"came with \w+ fifo: rework .*; but {OTHER} passed after that: something else came since", told)
-    assert f"but `{OTHER}` passed after that" in project.page()
+    assert re.search(
+        rf"came with \w+ fifo: rework .*; but {OTHER_NAME} passed after that: something else came since", told
+    )
+    assert f"but `{OTHER_NAME}` passed after that" in project.page()
     found = project.first_bad(seed="1")
     assert found is not None
     assert found.passed_after == (OTHER,), "it stays known"
