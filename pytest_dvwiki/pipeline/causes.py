@@ -65,12 +65,15 @@ def _without_root(verdict: Verdict, root: Path) -> Verdict:
 
 
 def _grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[list[Member]]:
-    """Group failures by cause: causes with most failures first, and the most informative failure of each first."""
+    """Group failures by cause: causes with most failures first.
+
+    The first failure of each is the one that is shown: one with the cause's own message and the simplest rerun command.
+    """
     groups: dict[str, list[Member]] = {}
     for failure, verdict in zip(failures, verdicts, strict=True):
         groups.setdefault(verdict.fingerprint, []).append((failure, verdict))
     for members in groups.values():
-        members.sort(key=lambda member: (member[1].follower, member[0].nodeid, member[0].phase))
+        members.sort(key=lambda member: (member[1].follower, *_ease_of_rerun(member[0])))
     return sorted(
         groups.values(),
         key=lambda members: (-len(members), members[0][1].error_class, members[0][0].nodeid, members[0][1].fingerprint),
@@ -79,7 +82,7 @@ def _grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[l
 
 def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
     failure, verdict = members[0]
-    shown = _to_reproduce(members)
+    shown = next((one for one, _ in members if one.command is not None), failure)
     return Occurrence(
         fingerprint=verdict.fingerprint,
         error_class=verdict.error_class,
@@ -125,20 +128,10 @@ def _quickest(members: Sequence[Member], shown: Failure) -> Command | None:
     return replace(found.command, test=found.nodeid)
 
 
-def _to_reproduce(members: Sequence[Member]) -> Failure:
-    """Return the failure with the simplest rerun command, preferably one that shows the cause itself."""
-    return min(
-        members,
-        key=lambda member: (
-            member[0].command is None,
-            member[1].follower,
-            not _runs_alone(member[0]),
-            "[" in member[0].nodeid,
-            len(member[0].nodeid),
-            member[0].nodeid,
-            member[0].phase,
-        ),
-    )[0]
+def _ease_of_rerun(failure: Failure) -> tuple[object, ...]:
+    """Return a sort key that puts the failure with the simplest rerun command first."""
+    name = failure.nodeid
+    return failure.command is None, not _runs_alone(failure), "[" in name, len(name), name, failure.phase
 
 
 def _runs_alone(failure: Failure) -> bool:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.model import Command, FailedTest, Failure, Verdict
-from pytest_dvwiki.pipeline.causes import _occurrence
+from pytest_dvwiki.pipeline.causes import _grouped, _occurrence
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, TEST, layout, occurrence, record
@@ -59,6 +59,17 @@ def test_news_are_chosen_and_what_has_no_command_is_named(place: Layout, capsys:
     assert capsys.readouterr().out == ""
     assert main(["rerun", "0" * 12]) == 2
     assert main(["rerun", CAUSE, "--since", "2026-01-01"]) == 2
+
+
+def test_the_command_of_a_cause_is_that_of_the_failure_that_is_shown() -> None:
+    names = ("test_a_long_name", "test_b")
+    failures = [Failure(nodeid=name, command=Command(arguments=(name,))) for name in names]
+    verdicts = [
+        Verdict(error_class="sim_error", failure_subtype="timeout", fingerprint=CAUSE, primary=name) for name in names
+    ]
+    (members,) = _grouped(failures, verdicts)
+    found = _occurrence(members, Path("/"))
+    assert (found.primary, found.command) == ("test_b", Command(arguments=("test_b",), test="test_b"))
 
 
 def test_an_occurrence_keeps_the_command_of_its_quickest_test() -> None:
