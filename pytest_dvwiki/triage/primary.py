@@ -28,7 +28,8 @@ The rules, in order:
     failed check before it.
 13. The shell's `Aborted` never outranks the error after which a model of Verilator prints `Aborting...`.
 14. A line with the compared values outranks the line next to it that only says that a check failed.
-15. A mistyped command of the simulator's console never outranks the checks that failed in the simulation after it.
+15. A mistyped command of the simulator's console, or a folder that coverage lacks, never outranks the checks that
+    failed in the simulation after it.
 16. A coroutine that was never awaited explains a check or limit that failed after it. A component without an entity
     explains undriven values.
 
@@ -75,8 +76,8 @@ _COUNT = re.compile(
 """A count of earlier errors: `failed with 6 errors`, `mismatches=6`."""
 _PAIR = re.compile(r"(?i)\b(?:exp(?:ected)?|got|actual|read|received)\b")
 _TEST_FAILED = "cocotb.test_failed"
-_CONSOLE = frozenset({"environment.tcl_command", "environment.tcl_script"})
-"""Patterns of errors in commands of the simulator's console."""
+_GOES_ON = frozenset({"environment.tcl_command", "environment.tcl_script", "xcelium.code_coverage_folder"})
+"""Patterns of errors after which a simulation may go on: console commands, and folders for coverage."""
 _UNBOUND = "dvwiki.unbound"
 _CAUGHT = frozenset({"pyuvm.unknown_value_report", "pyuvm.handle_report"})
 """Patterns of exceptions that were caught by a driver or monitor and reported."""
@@ -213,15 +214,15 @@ def _aborted_after_error(candidates: Sequence[Candidate]) -> list[Candidate]:
     ]
 
 
-def _commands_before_checks(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the errors in commands of the simulator's console after which the simulation ran, and a check failed."""
+def _gone_on_before_checks(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the errors after which the simulation went on, and a check failed."""
     return [
-        command
-        for command in candidates
-        if command.pattern.id in _CONSOLE
+        error
+        for error in candidates
+        if error.pattern.id in _GOES_ON
         and any(
-            check.source == command.source
-            and check.line > command.line
+            check.source == error.source
+            and check.line > error.line
             and check.pattern.tier != "rollup"
             and (_is_uvm(check) or check.pattern.failure_subtype in _CHECKS)
             for check in candidates
@@ -267,7 +268,7 @@ def ranked(candidates: Sequence[Candidate], order: Callable[[Candidate], int] = 
     behind = [
         *_warnings_beside_errors(candidates),
         *_aborted_after_error(candidates),
-        *_commands_before_checks(candidates),
+        *_gone_on_before_checks(candidates),
     ]
     return sorted(candidates, key=lambda c: (c in behind, _tier(c), _nameless(c), order(c), c.line))
 

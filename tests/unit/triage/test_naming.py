@@ -103,6 +103,7 @@ def test_a_folder_that_coverage_lacks_never_goes_before_a_failed_assertion(class
     folder = "xmsim: *E,CNDIR: Could not create/open directory /cov_work. (Permission denied)."
     assertion = "xmsim: *F,ASRTST (rx.sv,56): (time 20150 NS) Assertion top.a_eot has failed"
     assert label(classifier.classify_text(f"{folder}\n{assertion}")) == "sim_error/assertion_fail"
+    assert label(classifier.classify_text(f"{folder}\nSimulation failed")) == "sim_error/assertion_fail"
     assert label(classifier.classify_text(folder)) == "tool_error/tool_not_found"
 
 
