@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from pytest_dvwiki.capture.git.onset import known_or_new
-from pytest_dvwiki.model import Fix, Onset
+from pytest_dvwiki.model import Clue, Fix, Onset
 from pytest_dvwiki.pipeline.causes import Member, origin_of
 from pytest_dvwiki.records.kinds import (
     DETERMINISTIC_CLASSES,
@@ -21,7 +21,7 @@ from pytest_dvwiki.records.sides import concerns
 from pytest_dvwiki.runs import EVER
 from pytest_dvwiki.triage.changes import of_changes
 from pytest_dvwiki.triage.missing import module_in
-from pytest_dvwiki.triage.origin import FEWEST_SEEDS, knows_changes, of_definition, with_clues
+from pytest_dvwiki.triage.origin import FEWEST_SEEDS, changed_side, knows_changes, of_definition, with_clues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,12 +30,16 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.causes.cause import Cause
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.model import Clue, Failure, FirstBad, Vcs, Verdict
+    from pytest_dvwiki.model import Failure, FirstBad, OriginType, Vcs, Verdict
 
 _DIFFS = 5
 """Maximum number of commit ranges examined for evidence of an origin."""
 _MOST_COMMITS = 10
 """Maximum number of passing commits looked up in git."""
+_MOST_TESTS = 5
+"""Maximum number of tests per cause whose ranges are compared."""
+_DIFFER = Clue("changes", "UNKNOWN", "its tests do not read the same changed files: maybe two faults")
+"""The clue that one check fails tests whose changed sources are not on one side."""
 
 
 class _Span(NamedTuple):
@@ -69,9 +73,18 @@ def with_changes(
     if vcs is None or vcs.commit is None or (vcs.dirty and not is_present):
         return tuple(verdicts)
     ranges = _Ranges(vcs, history, repository, now=None if is_present else vcs.commit)
-    for failure, verdict in zip(failures, verdicts, strict=True):
-        ranges.add(failure, verdict)
-    return tuple(map(ranges.weighed, failures, verdicts))
+    for most in (1, _MOST_TESTS):
+        for failure, verdict in zip(failures, verdicts, strict=True):
+            ranges.add(failure, verdict, most)
+    weighed = tuple(map(ranges.weighed, failures, verdicts))
+    sides: dict[str, set[OriginType | None]] = {}
+    for failure, verdict in zip(failures, weighed, strict=True):
+        if not (verdict.follower or is_deterministic_kind(verdict, (failure,))):
+            sides.setdefault(verdict.fingerprint, set()).add(changed_side(verdict))
+    return tuple(
+        with_clues(old, [_DIFFER]) if len(sides.get(new.fingerprint, ())) > 1 else new
+        for old, new in zip(verdicts, weighed, strict=True)
+    )
 
 
 class _Ranges:
@@ -90,25 +103,38 @@ class _Ranges:
         self._repository = repository
         self._now = now
         self._commit = str(vcs.commit)
-        self._of_cause: dict[str, _Span | None] = {}
+        self._of_cause: dict[str, dict[str, _Span | None]] = {}
         self._changed: dict[_Span, tuple[str, ...]] = {}
         self._led_here = functools.cache(
             lambda commit: commit == self._commit or repository.is_older(commit, self._commit)
         )
         self._clues = functools.cache(self._clues_from)
+        self._span = functools.cache(self._span_of)
         self._defining = functools.cache(repository.defining)
 
-    def add(self, failure: Failure, verdict: Verdict) -> None:
-        """Find the range for the cause of a failure; only the first ranges of a run are compared."""
-        if verdict.follower or verdict.fingerprint in self._of_cause or len(self._changed) == _DIFFS:
+    def add(self, failure: Failure, verdict: Verdict, most: int) -> None:
+        """Find the range for a failure, one of the `most` first of its cause; only the first of a run are compared."""
+        spans = self._of_cause.setdefault(verdict.fingerprint, {})
+        is_full = len(spans) >= most or len(self._changed) == _DIFFS
+        if verdict.follower or failure.nodeid in spans or is_full:
             return
         passed = _last_pass(failure, verdict, self._history, self._led_here)
         span = _came_in(verdict, self._history, self._led_here)
         if passed is not None and not (span is not None and self._repository.is_older(passed, str(span.failed))):
             span = _Span(passed, self._now)
-        self._of_cause[verdict.fingerprint] = span
+        spans[failure.nodeid] = span
         if span is not None and span not in self._changed:
             self._changed[span] = self._repository.changed_since(*span)
+
+    def _span_of(self, fingerprint: str) -> _Span | None:
+        """Return the range of a cause: the recorded one if it holds for a test, or else the one with the last pass."""
+        found: _Span | None = None
+        for span in filter(None, self._of_cause.get(fingerprint, {}).values()):
+            if span.failed != self._now:
+                return span
+            if found is None or self._repository.is_older(found.passed, span.passed):
+                found = span
+        return found
 
     def weighed(self, failure: Failure, verdict: Verdict) -> Verdict:
         """Return the verdict on a failure, with the clues from the changes in its range."""
@@ -116,7 +142,7 @@ class _Ranges:
         defined = self._defining(module, self._commit, failure.reads) if module else ""
         if module and defined:
             verdict = with_clues(verdict, [of_definition(module, defined)])
-        span = self._of_cause.get(verdict.fingerprint)
+        span = self._span(verdict.fingerprint)
         if span is None or not self._changed[span]:
             return verdict
         clues = self._clues(

@@ -229,6 +229,11 @@ def knows_changes(verdict: Verdict) -> bool:
     return any(clue.kind in {"changes", "likely changes", SAME_HDL} for clue in verdict.clues)
 
 
+def changed_side(verdict: Verdict) -> OriginType | None:
+    """Return the only side that changed before the failure, according to the evidence; None without such evidence."""
+    return next((clue.side for clue in verdict.clues if clue.kind == "changes"), None)
+
+
 def _is_of_design(clue: Clue) -> bool:
     """Return whether a clue says that only the design changed, apart from a Makefile or script.
 

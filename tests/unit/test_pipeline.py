@@ -18,6 +18,7 @@ from pytest_dvwiki.settings import resolve
 from .samples import git
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pytest_dvwiki.model import Fix, Origin
@@ -59,9 +60,16 @@ def commit(root: Path, text: str, *files: str) -> None:
 
 
 def run(
-    root: Path, number: int, *failing: str, report: str = REPORT, vcs: Vcs | None = None, seed: str | None = None
+    root: Path,
+    number: int,
+    *failing: str,
+    report: str = REPORT,
+    vcs: Vcs | None = None,
+    seed: str | None = None,
+    passing: tuple[str, ...] = (TEST,),
+    reads: Mapping[str, tuple[str, ...]] | None = None,
 ) -> dict[str, Origin]:
-    """Archives a run in which these tests fail and the test passes otherwise; gives the origins by test."""
+    """Archives a run in which these tests fail and the others pass; gives the origins by test."""
     moment = f"2026-11-21T{number:02d}:00:00Z"
     failures = tuple(
         Failure(
@@ -70,12 +78,13 @@ def run(
             simulator="icarus",
             seed=seed,
             excerpts=(Excerpt(source="log", lines=((1, report.replace("NAME", nodeid.rpartition("_")[2])),)),),
+            reads=(reads or {}).get(nodeid, ()),
         )
         for nodeid in failing
     )
     results = tuple(
         Result(nodeid=name, outcome="failed" if name in failing else "passed", simulator="icarus", seed=seed)
-        for name in {TEST, *failing}
+        for name in {*passing, *failing}
     )
     with Services(resolve(root), note=pytest.fail) as services:
         archived = pipeline.process(
@@ -179,6 +188,37 @@ def test_a_test_that_fails_with_each_seed_since_a_change_of_one_side_most_likely
         assert origin.confidence < 0.86
     run(root, 5, seed="4")
     assert run(root, 6, TEST, seed="5")[TEST].type == "UNKNOWN", "it passes with some seeds"
+
+
+OTHER = "tests/test_fifo.py::test_fifo::underflow"
+
+
+@pytest.mark.parametrize("order", [(TEST, OTHER), (OTHER, TEST)])
+def test_a_cause_has_the_origin_of_its_own_range_whatever_other_test_its_check_fails_too(
+    root: Path, order: tuple[str, str]
+) -> None:
+    run(root, 1, seed="1", passing=(TEST, OTHER))
+    change(root, "tb/sb.sv")
+    run(root, 2, OTHER, seed="1")
+    change(root, "rtl/fifo.sv")
+    assert run(root, 3, *order, seed="1")[OTHER].type == "TB_BUG", "the test passed with the changed testbench"
+
+
+@pytest.mark.parametrize("order", [(TEST, OTHER), (OTHER, TEST)])
+def test_the_last_pass_of_a_test_counts_for_its_cause(root: Path, order: tuple[str, str]) -> None:
+    run(root, 1, seed="1", passing=(TEST, OTHER))
+    change(root, "tb/sb.sv")
+    run(root, 2, seed="1", passing=(OTHER,))
+    change(root, "rtl/fifo.sv")
+    assert run(root, 3, *order, seed="1")[TEST].type == "RTL_BUG"
+
+
+def test_a_cause_whose_simulations_read_other_changed_files_has_no_side(root: Path) -> None:
+    change(root, "rtl/alu.sv")
+    run(root, 1, seed="1", passing=(TEST, OTHER))
+    change(root, "rtl/alu.sv", "tb/sb.sv")
+    reads = {TEST: ("rtl/alu.sv", "tb/sb.sv"), OTHER: ("rtl/fifo.sv", "tb/sb.sv")}
+    assert run(root, 2, TEST, OTHER, seed="1", reads=reads)[TEST].type == "UNKNOWN"
 
 
 def test_a_change_that_was_undone_says_nothing_of_the_fault_that_the_check_reports_now(root: Path) -> None:
