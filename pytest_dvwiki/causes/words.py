@@ -91,7 +91,7 @@ def _fixed_by(statement: of.FixedBy, style: Style = PLAIN) -> str:
     fix_and_date = ", ".join(filter(None, (fix_text(fix, style), fix.date[:10])))
     words = {
         "held": f"fixed by {fix_and_date}, {_held(fix, statement.until) if statement.is_back else 'held'}",
-        "elsewhere": f"other tests or simulators were {'' if fix.counts else 'maybe '}fixed by {fix_and_date}",
+        "elsewhere": f"other tests or simulators {'were' if fix.counts else 'may have been'} fixed by {fix_and_date}",
         "passing": f"fixed by {fix_and_date}: {passed_of(fix)} to call it held",
         "chance": f"maybe fixed by {fix_and_date}: {passed_of(fix)}, which may be chance",
         "stated": f"said to be fixed by {fix_and_date}: {passed_of(fix)}",
@@ -130,7 +130,7 @@ def _infrastructure(statement: of.Infrastructure, style: Style = PLAIN) -> str:
     more = f" and {len(statement.hosts) - _MOST_HOSTS} more" if len(statement.hosts) > _MOST_HOSTS else ""
     where = f", on {hosts}{more}" if hosts else ""
     since = f" since {statement.since[:10]}" if statement.jobs > 1 else ""
-    return f"held against no test; it affected {count(statement.jobs, 'job')}{since}{where}"
+    return f"not held against any test; it affected {count(statement.jobs, 'job')}{since}{where}"
 
 
 @text.register

@@ -146,7 +146,7 @@ class Project:
             known = ", ".join(filter(None, (status, found.warning)))
             shown = f"- {named(found.page_path)}{f' ({prose(known)})' if known else ''}: {quoted(plain(found.title))}"
             rows.append(Row({**data, "status": status}, PromptBlock(f"{shown}: {quoted(found.snippet)}")))
-        nothing = "" if rows else "no page contains a word of the query and passes the filters"
+        nothing = "" if rows else "no page that passes the filters contains any word of the query"
         return ToolAnswer(text=nothing, key="results", rows=rows, more=", use more specific words")
 
     def get(self, store: WikiStore, page: str, section: str | None = None, *, budget: int) -> ToolAnswer:

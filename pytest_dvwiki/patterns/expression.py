@@ -67,7 +67,7 @@ def check(source: str, *, needs_literal: bool = True, of_people: bool = True) ->
     if not of_people:
         search.compiled(source)
     if whole.shortest == 0:
-        raise ExpressionError("matches the empty text; add a part that is required")
+        raise ExpressionError("matches the empty string; add a part that is required")
     needs = {literals for literals in whole.all_needs() if min(map(len, literals)) >= SHORTEST_LITERAL}
     if needs_literal and not needs:
         raise ExpressionError(f"needs a literal of at least {SHORTEST_LITERAL} characters outside optional parts")

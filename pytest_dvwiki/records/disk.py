@@ -110,7 +110,7 @@ def create(path: Path, data: bytes) -> bool:
         False if the file already exists with the same content.
 
     Raises:
-        WikiError: The file exists with other content, or cannot be written.
+        WikiError: The file exists with different content, or cannot be written.
     """
     with explained(path), as_open_as(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -136,7 +136,7 @@ def create(path: Path, data: bytes) -> bool:
 def _is_same(path: Path, data: bytes) -> bool:
     if reading.read_records(path) == data:
         return False
-    raise WikiError(f"{path} exists already with other content; a record never changes: move the wrong one away")
+    raise WikiError(f"{path} already exists with different content; records never change, so move the wrong one away")
 
 
 def is_settled(mtime_ns: int) -> bool:

@@ -42,8 +42,8 @@ def still_failing(archive: Archive, passing: Sequence[Passing]) -> list[StillFai
 
     Args:
         archive: The records.
-        passing: The tests. After a pass at a commit with a different seed, only a pass with the failing seed adds
-            proof.
+        passing: The tests that pass in the current run. Where a pass with another seed, after a commit, is already on
+            record, only a pass with the seed that failed adds proof; any other is left out.
 
     Returns:
         One entry per test, target and cause, ordered by test and cause.

@@ -189,10 +189,10 @@ class Passes:
         return found
 
     def built_before(self, test: Target, moment: str = EVER) -> list[Pass]:
-        """Return the newest runs before a given one that built a test's design on its simulator, newest first.
+        """Return the newest runs before a moment in which a test's design was built on its simulator, newest first.
 
-        In these runs a test inside the given test failed during the simulation: the build passed. If the build's
-        parameters are on record, they must be the same.
+        A run counts if a test inside the given test failed during the simulation, which shows that the build passed.
+        If the build's parameters are on record, they must be the same.
         """
         rows = self._db.execute(
             "SELECT r.moment, r.task_id, r.vcs_commit, f.nodeid, o.error_class FROM failed f"

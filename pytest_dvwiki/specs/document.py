@@ -61,7 +61,7 @@ class Block(Struct, frozen=True):
 
 
 def sections_of(text: str) -> dict[str, str]:
-    """Return the text of each of the four sections by heading, without missing sections."""
+    """Map the heading of each of the four sections to its text; missing sections are left out."""
     return by_heading(re.split(rf"^## ({'|'.join(map(re.escape, HEADINGS))})[ \t]*$", text, flags=re.MULTILINE))
 
 

@@ -26,7 +26,7 @@ def issues(text: str) -> list[str]:
 def _form(text: str) -> Iterator[str]:
     number = len(_OPEN.findall(text))
     if number:
-        yield f"{number} TODO {'is' if number == 1 else 'are'} left open"
+        yield f"{number} TODO{' is' if number == 1 else 's are'} left open"
     found = re.findall(rf"^## ({'|'.join(map(re.escape, document.HEADINGS))})[ \t]*$", text, re.MULTILINE)
     for heading in document.HEADINGS:
         if found.count(heading) != 1:
@@ -35,9 +35,9 @@ def _form(text: str) -> Iterator[str]:
         yield f"it has {len(text)} characters, fewer than {LEAST}: it is probably incomplete"
     for block in document.blocks_of(text):
         if not block.is_closed:
-            yield f"the block of code in line {block.line} is not closed"
+            yield f"the block of code at line {block.line} is not closed"
         if not block.language:
-            yield f"the block of code in line {block.line} has no language"
+            yield f"the block of code at line {block.line} has no language"
     for expression in document.expressions_of(text):
         try:
             given(expression)

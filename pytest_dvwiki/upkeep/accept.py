@@ -177,7 +177,7 @@ def _pattern(layout: Layout, proposal: Proposal, _: str) -> str:
         except PatternError as error:
             raise ReviewError(str(error).replace(f"{folder}/", "")) from error
     if (layout.patterns / name).exists():
-        raise ReviewError(f"{layout.patterns / name} exists already; add the pattern to that file by hand")
+        raise ReviewError(f"{layout.patterns / name} already exists; add the pattern to that file by hand")
     disk.create(layout.patterns / name, f"{proposal.text}\n".encode())
     return f"{layout.patterns.name}/{name} is in force; `dvwiki patterns test` checks its examples"
 

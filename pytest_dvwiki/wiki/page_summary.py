@@ -35,12 +35,12 @@ REGRESSED = "regressed"
 
 
 def page_name(path: str) -> str:
-    """Return the file name of a page without suffix, given its path or name."""
+    """Return the file name of a page without its suffix, given its path or name."""
     return path.rpartition("/")[2].removesuffix(".md")
 
 
 def place_of(path: str) -> str:
-    """Return the path of a page relative to the folder of its category, without suffix."""
+    """Return the path of a page relative to the folder of its category, without its suffix."""
     return path.partition("/")[2].removesuffix(".md")
 
 
@@ -62,12 +62,12 @@ class PageSummary(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return the name of the file without suffix."""
+        """Return the file's name without its suffix."""
         return page_name(self.path)
 
     @property
     def place(self) -> str:
-        """Return the page's path within its category's folder, without suffix."""
+        """Return the page's path within its category's folder, without its suffix."""
         return place_of(self.path)
 
     def text(self, key: str, default: str = "") -> str:

@@ -50,7 +50,7 @@ class Address(Struct, frozen=True):
 
     category: str
     page: str | None = None
-    """Path of the page in its category, without suffix.
+    """Path of the page in its category, without its suffix.
 
     In a schema, `*` means every page, and `axi/*` every page in `axi`.
     """

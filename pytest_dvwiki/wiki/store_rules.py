@@ -400,7 +400,7 @@ class CheckedStore(abc.ABC):
                 refusal.append(denied(place, "the page is not UTF-8; a person has to correct it"))
                 return None
             if text is not None and may_create:
-                reason = "a page with this name exists already; read it, and commit a change to it"
+                reason = "a page with this name already exists; read it, and commit a change to it"
                 refusal.append(
                     Written(
                         status="conflict", address=str(place), version=version_of(text), content=text, reason=reason

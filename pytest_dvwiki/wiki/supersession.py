@@ -48,8 +48,8 @@ def check(page_cache: PageCache, kept: PageSummary, other: PageSummary) -> None:
             raise MergeError(f"{page.path} cannot be merged, because it cannot be read: {page.problem}; correct it")
         if not page.fingerprints():
             raise MergeError(
-                f"{page.path} cannot be merged: it has no fingerprint, so it counts no runs; move its text to the other"
-                " page and delete it"
+                f"{page.path} cannot be merged: it has no fingerprint, so no run is counted for it; move its text to"
+                " the other page and delete it"
             )
     standing, theirs = (page_cache.causes.pages_of(*page.fingerprints())[0] for page in (kept, other))
     if standing.path == other.path:

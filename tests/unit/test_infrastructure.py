@@ -110,10 +110,10 @@ def test_jobs_and_hosts_are_counted(tmp_path: Path) -> None:
         (cause,) = archived.causes
         said += [text(each) for each in archived.statements(cause) if isinstance(each, Infrastructure)]
     assert said == [
-        "held against no test; it affected 1 job, on node1",
-        "held against no test; it affected 1 job, on node1",
-        "held against no test; it affected 2 jobs since 2026-11-21, on node1, node2",
-        "held against no test; it affected 3 jobs since 2026-11-21, on node1, node2",
+        "not held against any test; it affected 1 job, on node1",
+        "not held against any test; it affected 1 job, on node1",
+        "not held against any test; it affected 2 jobs since 2026-11-21, on node1, node2",
+        "not held against any test; it affected 3 jobs since 2026-11-21, on node1, node2",
     ]
 
 

@@ -216,7 +216,7 @@ def test_what_was_seen_before_a_fix_that_failed_was_not_seen_again_there(day: st
 def test_a_fix_of_others_is_none_of_the_tests_that_fail() -> None:
     cause = replace(known_causes.cause(replace(FIX, passes=2, counts=False)), news="KNOWN", fixed_elsewhere=True)
     fixes: list[Statement] = [each for each in statements(cause) if isinstance(each, FixedBy)]
-    assert list(map(text, fixes)) == ["other tests or simulators were maybe fixed by bbbbbbb regs: ack, 2026-11-20"]
+    assert list(map(text, fixes)) == ["other tests or simulators may have been fixed by bbbbbbb regs: ack, 2026-11-20"]
     cause = replace(known_causes.cause(replace(FIX, passes=2)), news="KNOWN", fixed_elsewhere=True)
     fixes = [each for each in statements(cause) if isinstance(each, FixedBy)]
     assert list(map(text, fixes)) == ["other tests or simulators were fixed by bbbbbbb regs: ack, 2026-11-20"]

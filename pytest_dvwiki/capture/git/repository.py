@@ -570,7 +570,7 @@ class Repository:
         """Return the difference in a shallow clone, or after a rewrite of history."""
         head = self._log("-1", str(now.commit), paths=())
         until = f' up to "{head[0].partition(" ")[2]}"' if head else ""
-        note = f"a commit after {str(before.commit)[:_SHORT]}{until}; the history between is not in this clone"
+        note = f"a commit after {str(before.commit)[:_SHORT]}{until}; the history in between is not in this clone"
         return Difference(
             change="commit",
             note=note,

@@ -94,7 +94,7 @@ class Journal:
 
     @property
     def spool(self) -> Path:
-        """Return the path, without suffix, of the files with the output of the process's children."""
+        """Return the path, without a suffix, of the files with the output of the process's children."""
         return self.folder / self.process
 
     def sources(self, vcs: Vcs) -> None:

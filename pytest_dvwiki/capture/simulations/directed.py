@@ -69,7 +69,7 @@ def draws_nothing(reads: Sequence[str], sources: Iterable[str], modules: Sequenc
 
 
 def _is_read(path: str, known: Collection[str]) -> bool:
-    """Return whether a Python module, as a path without suffix, is among the files read."""
+    """Return whether a Python module, as a path without its suffix, is among the files read."""
     return any(f"/{each}".endswith((f"/{path}.py", f"/{path}/__init__.py")) for each in known)
 
 

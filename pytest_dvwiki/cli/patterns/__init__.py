@@ -20,7 +20,7 @@ ACTIONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the actions. Their modules do not load the registry on import."""
+    """Add the actions, without loading the registry of patterns."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, (module, summary) in ACTIONS.items():
         action = actions.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")

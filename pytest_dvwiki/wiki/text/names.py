@@ -19,7 +19,7 @@ _SEQUENCE = 1_000_000
 
 
 def file_name(name: str) -> str:
-    """Return a safe file name, without suffix, for any name; different names get different file names."""
+    """Return a safe file name, without a suffix, for any name; different names get different file names."""
     safe = _UNSAFE.sub("_", name)[:LONGEST]
     if safe.startswith((".", "_index")) or _RESERVED.fullmatch(safe) or not safe:
         safe = f"_{safe.lstrip('.')}"

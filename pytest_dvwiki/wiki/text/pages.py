@@ -74,9 +74,9 @@ def begin_marker(name: str, page: str) -> str:
     """Return the four lines before a region, each with the page's id."""
     return (
         f"<!-- dvwiki:begin {name} of {page}\n"
-        f"{page}: dvwiki writes from here to the end mark,\n"
-        f"{page}: and replaces it at the next run. Write above\n"
-        f"{page}: this comment, or below the end mark. -->"
+        f"{page}: dvwiki writes the text from here to the end\n"
+        f"{page}: mark, and replaces it at the next run. Write\n"
+        f"{page}: above this comment, or below the end mark. -->"
     )
 
 
@@ -84,9 +84,9 @@ def end_marker(name: str, page: str) -> str:
     """Return the four lines after a region, each with the page's id."""
     return (
         f"<!-- dvwiki:end {name} of {page}\n"
-        f"{page}: here ends what dvwiki writes. All text\n"
-        f"{page}: from here to the next begin mark, or to the end\n"
-        f"{page}: of the page, is people's and stays as it is. -->"
+        f"{page}: dvwiki's text ends here. All text from here to\n"
+        f"{page}: the next begin mark, or to the end of the page,\n"
+        f"{page}: belongs to people and stays as it is. -->"
     )
 
 
@@ -101,8 +101,8 @@ def comments(page: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         (
             f"# {page}: dvwiki writes the keys from here to",
             f"# {page}: the dashes, from the records in tasks, and",
-            f"# {page}: replaces what people change there. The keys",
-            f"# {page}: above are people's: set them, add your own.",
+            f"# {page}: overwrites changes to them. The keys above",
+            f"# {page}: belong to people: set them, add your own.",
         ),
         (
             f"# {page}: below, dvwiki writes only between",

@@ -836,7 +836,7 @@ def test_an_amended_commit_is_the_change(project: Project) -> None:
 def test_a_commit_that_is_gone_is_told(project: Project) -> None:
     found = project.since(Vcs(commit="a" * 40, branch="main"))
     assert (found.change, found.log, found.log_count) == ("commit", (), 0)
-    assert found.text == 'a commit after aaaaaaaaaaaa up to "all"; the history between is not in this clone'
+    assert found.text == 'a commit after aaaaaaaaaaaa up to "all"; the history in between is not in this clone'
 
 
 def test_a_clone_without_the_history_between_is_told(project: Project, tmp_path: Path) -> None:
@@ -849,7 +849,7 @@ def test_a_clone_without_the_history_between_is_told(project: Project, tmp_path:
     git(clone.root, "reset", "-q", "--hard", "FETCH_HEAD")
     found = clone.since(before)
     assert (found.change, found.log_count, found.files) == ("commit", 0, ("rtl/fifo.v",))
-    assert found.text.endswith(' up to "fifo: step 2"; the history between is not in this clone')
+    assert found.text.endswith(' up to "fifo: step 2"; the history in between is not in this clone')
 
 
 @pytest.mark.parametrize(("before", "told"), [(Vcs(), "failed"), (None, "passes")])
