@@ -46,7 +46,7 @@ def causes_of(
         cause_of: Returns the cause of an occurrence.
         in_full: Returns a verdict with the failure's own texts in place of those of a similar failure.
     """
-    groups = _grouped(failures, verdicts)
+    groups = grouped(failures, verdicts)
     found = []
     for members in groups:
         members[0] = members[0][0], in_full(*members[0])
@@ -64,7 +64,30 @@ def _without_root(verdict: Verdict, root: Path) -> Verdict:
     return replace(verdict, fix=shorten_paths(verdict.fix, root)) if verdict.fix else verdict
 
 
-def _grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[list[Member]]:
+def as_shown_by(cause: Cause, members: Sequence[Member], root: Path) -> Cause:
+    """Return a cause with the evidence and commands of some of its failures.
+
+    Args:
+        cause: The cause.
+        members: The failures with their verdicts, the most informative first.
+        root: Root of the project; paths below it are shown relative to it.
+    """
+    shown, verdict = _occurrence(members, root), _without_root(members[0][1], root)
+    occurrence = replace(
+        cause.occurrence,
+        primary=shown.primary,
+        excerpt=shown.excerpt,
+        log=shown.log,
+        place=shown.place,
+        command=shown.command,
+        unreproducible=shown.unreproducible,
+        quickest=shown.quickest,
+        unseeded=shown.unseeded,
+    )
+    return replace(cause, occurrence=occurrence, verdict=verdict)
+
+
+def grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[list[Member]]:
     """Group failures by cause: causes with most failures first.
 
     The first failure of each is the one that is shown: one with the cause's own message and the simplest rerun command.

@@ -15,7 +15,7 @@ from pytest_dvwiki.causes.statements import Flaky
 from pytest_dvwiki.model import Gate
 from pytest_dvwiki.nodeids import stored_run
 from pytest_dvwiki.pipeline.archiving import Archived, write
-from pytest_dvwiki.pipeline.causes import causes_of
+from pytest_dvwiki.pipeline.causes import as_shown_by, causes_of, grouped
 from pytest_dvwiki.pipeline.joining import as_one
 from pytest_dvwiki.pipeline.origins import ranges_of, with_changes, with_onset
 from pytest_dvwiki.pipeline.passes import is_reported, passed_again, passing, with_owners, with_restored
@@ -115,21 +115,20 @@ def _with_onsets(
     run: Run, vcs: Vcs, judged: _Judged, repository: Repository, services: Services
 ) -> tuple[tuple[Cause, ...], tuple[FirstBad, ...]]:
     """Return the causes of a run with the commits that introduced them, and the rows that record these commits."""
-    failures = sorted(zip(run.failures, judged.verdicts, strict=True), key=lambda member: not member[1].follower)
-    members = {member[1].fingerprint: member for member in failures}
+    root = services.settings.layout.root
+    members = {group[0][1].fingerprint: group for group in grouped(run.failures, judged.verdicts)}
     came, first_bad = ranges_of(judged.causes, vcs, services.history, repository)
-    causes = tuple(
-        with_onset(
-            replace(cause, first_bad=came.get(cause.name), run_id=run.run_id),
-            members[cause.occurrence.fingerprint],
-            vcs,
-            services.history,
-            repository,
-            root=services.settings.layout.root,
-        )
-        for cause in judged.causes
-    )
-    return causes, first_bad
+    causes = []
+    for each in judged.causes:
+        found, group = came.get(each.name), members[each.occurrence.fingerprint]
+        cause = replace(each, first_bad=found, run_id=run.run_id)
+        own = [one for one in group if found is None or one[0].nodeid not in found.passed_after]
+        if own and len(own) < len(group):
+            # Tests that passed since have another fault, which must not be shown as this one.
+            own[0] = own[0][0], services.classifier.in_full(*own[0])
+            cause = as_shown_by(cause, own, root)
+        causes.append(with_onset(cause, (own or group)[0], vcs, services.history, repository, root=root))
+    return tuple(causes), first_bad
 
 
 def _with_archive(

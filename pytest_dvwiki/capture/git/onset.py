@@ -90,8 +90,11 @@ def _of_failure(
     known = onset.first_bad
     if vcs.dirty and vcs.commit is not None and repository.edited_beside(vcs.commit, occurrence.reads):
         vcs = replace(vcs, dirty=False)
+    with_passes = functools.partial(
+        _with_passes, known, occurrence, onset=onset, history=history, repository=repository
+    )
     if vcs.commit is None or not occurrence.tests or (vcs.dirty and onset.moment is not None):
-        return known, False
+        return with_passes(vcs) if vcs.commit is not None and occurrence.tests else (known, False)
     named, now = f"{occurrence.primary}\n{occurrence.excerpt}", vcs
     since = _passed_since(occurrence, vcs, onset, history, repository)
     if since is not None:
@@ -111,9 +114,7 @@ def _of_failure(
             failed = Vcs(commit=known.bad)
             later = _start(occurrence, failed, onset, history, repository) if known.log_count > 1 else None
             if later is None or later.passed_with != "same" or not repository.is_older(known.good, later.commit):
-                others = tuple(_passed_after(occurrence, vcs, known.bad, history, repository))
-                is_news = not onset.comes_and_goes and not set(others) <= set(known.passed_after)
-                return (replace(known, passed_after=others), True) if is_news else (known, False)
+                return with_passes(vcs)
             vcs, start = failed, later
     else:
         if onset.commit is not None and not repository.is_older(str(vcs.commit), onset.commit):
@@ -136,6 +137,17 @@ def _of_failure(
         found = between(now)
     is_news = found is not None and (known is None or _identity(found) != _identity(known))
     return found or known, is_news
+
+
+def _with_passes(
+    known: FirstBad | None, occurrence: Occurrence, vcs: Vcs, *, onset: Onset, history: History, repository: Repository
+) -> tuple[FirstBad | None, bool]:
+    """Return a known range with the failing tests that passed after it, and whether one of them is new."""
+    if known is None or not known.is_certain or onset.comes_and_goes:
+        return known, False
+    others = tuple(_passed_after(occurrence, vcs, known.bad, history, repository))
+    is_news = not set(others) <= set(known.passed_after)
+    return (replace(known, passed_after=others), True) if is_news else (known, False)
 
 
 def _suspected(text: str, occurrence: Occurrence) -> str:
@@ -243,7 +255,9 @@ def _passed_after(
     for test in occurrence.tests[:_MOST_TESTS]:
         passes = filter(is_usable, history.last_passes(occurrence, test, edited=True))
         found = _nearest([one for one in passes if _proves(one, test, occurrence)], failed, repository)
-        if found is not None and found.commit != failed.commit and _has(found.commit, first, repository):
+        # With uncommitted changes, the failing sources are not those of a pass at their commit.
+        is_before = found is not None and (failed.dirty or found.commit != failed.commit)
+        if found is not None and is_before and _has(found.commit, first, repository):
             after[test.nodeid] = found.commit
     return after
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.model import Command, FailedTest, Failure, Verdict
-from pytest_dvwiki.pipeline.causes import _grouped, _occurrence
+from pytest_dvwiki.pipeline.causes import _occurrence, grouped
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, TEST, layout, occurrence, record
@@ -67,7 +67,7 @@ def test_the_command_of_a_cause_is_that_of_the_failure_that_is_shown() -> None:
     verdicts = [
         Verdict(error_class="sim_error", failure_subtype="timeout", fingerprint=CAUSE, primary=name) for name in names
     ]
-    (members,) = _grouped(failures, verdicts)
+    (members,) = grouped(failures, verdicts)
     found = _occurrence(members, Path("/"))
     assert (found.primary, found.command) == ("test_b", Command(arguments=("test_b",), test="test_b"))
 

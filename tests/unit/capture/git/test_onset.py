@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.causes.words import of_passes, text
-from pytest_dvwiki.model import Excerpt, Failure, Result, Run, Vcs
+from pytest_dvwiki.model import Command, Excerpt, Failure, Result, Run, Vcs
 from pytest_dvwiki.pipeline.services import Services
 from pytest_dvwiki.records.sides import MAYBE_LATER
 from pytest_dvwiki.settings import resolve
@@ -20,7 +20,7 @@ from pytest_dvwiki.wiki.writing.build import build
 from ...samples import TEST, git
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pytest_dvwiki.model import FirstBad
@@ -70,6 +70,7 @@ class Project:
         also: Sequence[str] = (),
         unbuilt: Sequence[str] = (),
         config: str | None = None,
+        commands: Mapping[str, float] | None = None,
     ) -> Archived:
         """Archives a run of one test at the present commit, and of others that fail `also`, or fail `unbuilt`."""
         self.runs += 1
@@ -105,6 +106,14 @@ class Project:
             always_record=named or self.runs == 1,
             vcs=vcs,
         )
+        if commands:
+            run = replace(
+                run,
+                failures=tuple(
+                    replace(each, command=Command(arguments=("pytest", each.nodeid)), duration_s=commands[each.nodeid])
+                    for each in run.failures
+                ),
+            )
         settings = resolve(self.root)
         with Services(settings, note=pytest.fail) as services:
             archived = pipeline.process(run, services)
@@ -869,6 +878,27 @@ def test_a_range_names_the_tests_that_fail_too_but_passed_since(project: Project
     found = project.first_bad(seed="1")
     assert found is not None
     assert found.passed_after == (OTHER,), "it stays known"
+
+
+def test_a_test_that_passed_since_is_named_beside_uncommitted_changes_too(project: Project) -> None:
+    fail_before_another_passes(project)
+    (project.root / "rtl/fifo.sv").write_text("edited\n")
+    found = project.first_bad(seed="1", also=(OTHER,))
+    assert found is not None
+    assert found.passed_after == (OTHER,)
+    assert "but `test_regs` passed after that" in project.page()
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_the_command_is_one_of_a_test_that_has_the_fault_of_the_range(project: Project, seed: str) -> None:
+    fail_before_another_passes(project)
+    project.commit("regs: rework", "rtl/regs.sv")
+    failing = {TEST: 4.0, OTHER: 1.0}
+    archived = project.run(fails=True, seed=seed, also=(OTHER,), commands=failing)
+    (cause,) = archived.causes
+    assert cause.occurrence.command is not None
+    known = OTHER if seed == "2" else TEST
+    assert (cause.occurrence.quickest or cause.occurrence.command).test == known
 
 
 @pytest.mark.parametrize(("name", "failed"), [("rtl/fifo.sv", 0), ("rtl/regs.sv", 1)])
