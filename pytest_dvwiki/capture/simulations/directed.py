@@ -10,6 +10,7 @@ import re
 import sys
 import tokenize
 import warnings
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
@@ -65,7 +66,9 @@ def draws_nothing(reads: Sequence[str], sources: Iterable[str], modules: Sequenc
         return False
     if not all(_is_read(each.replace(".", "/"), known) for each in modules):
         return False
-    return not any(_may_draw(f"{base}{each}", known) for each in reads)
+    folders = {str(folder) for each in reads if each.endswith(".py") for folder in PurePosixPath(each).parents}
+    settings = [name for folder in folders if os.path.isfile(name := f"{base}{folder}/conftest.py")]  # noqa: PTH113
+    return not any(_may_draw(each, known) for each in (*settings, *(f"{base}{name}" for name in reads)))
 
 
 def _is_read(path: str, known: Collection[str]) -> bool:

@@ -132,7 +132,9 @@ def _evidence(history: CauseHistory, stated: Sequence[tuple[Statement, str]], so
     if last := _last(history):
         lines.append(f"- Failed last: {last}.")
     if history.seeds:
-        lines.append(f"- Seeds that failed: {', '.join(map(code, history.seeds))}.")
+        is_directed = all(test.directed for test in newest.tests)
+        note = " The simulation draws no random numbers, so the seed does not matter." if is_directed else ""
+        lines.append(f"- Seeds that failed: {', '.join(map(code, history.seeds))}.{note}")
     if newest.excerpt.strip() not in {"", newest.primary.strip()}:
         place = code(newest.log.path) if newest.log else "the test's output"
         lines.append(f"- Excerpt from {place}, quoted as data:\n{fence(newest.excerpt)}")

@@ -98,6 +98,15 @@ def test_files_that_are_unknown_may_draw(tmp_path: Path) -> None:
     assert not is_directed(tmp_path, reads=(*FILES, *(f"rtl/{number}.sv" for number in range(MOST_READ))))
 
 
+def test_a_conftest_may_draw_what_a_test_takes_from_the_environment(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "tb"):
+        folder.mkdir(exist_ok=True)
+        (folder / "conftest.py").write_text("import os, random\nos.environ['A'] = str(random.randrange(9))\n")
+        assert not is_directed(tmp_path)
+        (folder / "conftest.py").write_text("import os\nos.environ['A'] = '4'\n")
+        assert is_directed(tmp_path)
+
+
 def test_a_file_that_changes_is_searched_again(tmp_path: Path) -> None:
     assert is_directed(tmp_path)
     assert not is_directed(tmp_path, {"tb/model.py": "import random\n"})
