@@ -51,6 +51,8 @@ class _Test(Struct, gc=False):
     simulator: Simulator | None = None
     config: str | None = None
     reads: tuple[str, ...] = ()
+    directed: bool = False
+    unseeded: str = ""
     unfinished: UnfinishedTest | None = None
     """Set while a test of cocotb's own plugin is running."""
 
@@ -136,7 +138,8 @@ class Ledger:
         if evidence is not None:
             test.simulator = evidence.simulator or test.simulator
             test.config = evidence.config or test.config
-            test.reads = evidence.reads or test.reads
+            if evidence.reads:
+                test.reads, test.directed, test.unseeded = evidence.reads, evidence.directed, evidence.unseeded
             test.inner = evidence.results or test.inner
             test.noise_errors += evidence.noise_errors if not test.inner else 0
         return self._outcome(report, test, evidence)
@@ -318,6 +321,8 @@ class Ledger:
                     simulator=runner.simulator.name,
                     config=runner.config,
                     reads=runner.reads,
+                    directed=failure.seeded and runner.directed,
+                    unseeded=runner.unseeded if failure.seeded else "",
                 )
             else:
                 yield failure

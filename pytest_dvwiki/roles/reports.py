@@ -59,6 +59,10 @@ class Evidence(Struct, frozen=True, gc=False):
     """The build configuration as 12 hex digits."""
     reads: tuple[str, ...] = ()
     """Files read by the failed simulation of cocotb's own runner, or by a module whose collection failed."""
+    directed: bool = False
+    """Whether the failed simulation of cocotb's own runner is known to draw no random numbers."""
+    unseeded: str = ""
+    """File that draws stimulus of the failed simulation of cocotb's own runner without the seed."""
     excerpts: tuple[Excerpt, ...] = ()
     """More excerpts for the report's own failure."""
     first_line: int | None = None

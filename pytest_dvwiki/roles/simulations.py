@@ -102,6 +102,8 @@ def evidence_of(
         simulator=next((outcome.simulator for outcome in outcomes if outcome.simulator), None),
         config=next((outcome.config for outcome in outcomes if outcome.config), None),
         reads=outcomes[-1].reads if seen.native else (),
+        directed=seen.native and outcomes[-1].directed,
+        unseeded=outcomes[-1].unseeded if seen.native else "",
         noise_errors=sum(outcome.noise_errors for outcome in outcomes),
         native_runner=seen.native,
         sources=tuple(_sources(seen, simulations, root, failed=report.failed, ignored=ignored)),

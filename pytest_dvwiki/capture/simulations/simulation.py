@@ -102,6 +102,10 @@ class SimulationOutcome(Struct, frozen=True, kw_only=True):
     """Versions of Python and cocotb in the simulation's log."""
     reads: tuple[str, ...] = ()
     """Files that the simulation read; empty unless the simulation failed."""
+    directed: bool = False
+    """Whether the failed simulation is known to draw no random numbers."""
+    unseeded: str = ""
+    """File that draws stimulus of the failed simulation without the seed."""
     noise_errors: int = 0
     """Number of error lines in passed tests or, if there are no tests, in the whole item."""
     refused: tuple[Failure, ...] = ()
@@ -126,13 +130,16 @@ def _outcome(run: SimulationRun) -> SimulationOutcome:
         failures.append(item_failure(run))
     errors = {} if failures and not run.tests else _errors(run)
     refused = _refused(run, errors) if run.sim.strict_logs else {}
+    has_failed = bool(failures or run.sim.error)
     return SimulationOutcome(
         failures=tuple(failures),
         results=tuple(_result_of(run, test, errors, refused) for test in run.tests),
         simulator=run.simulator,
         config=run.setup.config,
         axes=Axes(python=run.main.python, cocotb=run.main.cocotb),
-        reads=run.reads if failures or run.sim.error else (),
+        reads=run.reads if has_failed else (),
+        directed=has_failed and run.directed,
+        unseeded=run.unseeded if has_failed else "",
         noise_errors=sum(each.count for each in errors.values()),
         refused=tuple(replace(each, by_strict_logs=True) for each in refused.values()),
         is_one_of_several=run.is_one_of_several,
