@@ -218,7 +218,11 @@ def statements(cause: Cause, now: str = "", *, dirty: bool = False) -> Iterator[
         yield Accepted(waived=waived, tests=count, task_id=newest)
     if cause.first_bad is not None:
         task_id = record.first_bad_task if record is not None else ""
-        yield Came(found=cause.first_bad, again=_is_back(cause, cause.first_bad), task_id=task_id)
+        found = cause.first_bad
+        if cause.news is not None:
+            failing = {*cause.tests}
+            found = replace(found, passed_after=tuple(each for each in found.passed_after if each in failing))
+        yield Came(found=found, again=_is_back(cause, cause.first_bad), task_id=task_id)
     advice = _advice(cause)
     if advice is not None:
         yield advice

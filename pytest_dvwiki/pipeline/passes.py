@@ -107,7 +107,10 @@ def passed_again(
             differences[between] = repository.difference(failed, vcs, named, each.reads)
         return differences[between]
 
+    of_others = functools.cache(functools.partial(_tests_of_others, history=history))
     for each in failing:
+        if each.nodeid in of_others(each.fingerprint):
+            continue
         difference = since(each, each.vcs)
         changed = _changed(each, difference)
         if changed is None:
@@ -133,6 +136,12 @@ def passed_again(
             fixes[each.fingerprint] = found if known is None or _is_narrower(found, known) else known
     rows = [_fix_row(fingerprint, found, repository) for fingerprint, found in sorted(fixes.items())]
     return tuple(again), tuple(rows)
+
+
+def _tests_of_others(fingerprint: str, history: History) -> tuple[str, ...]:
+    """Return the tests that failed with a cause but had passed since it came: another fault made them fail."""
+    known = history.cause(fingerprint)
+    return known.first_bad.passed_after if known is not None and known.first_bad is not None else ()
 
 
 class _FixRange(NamedTuple):

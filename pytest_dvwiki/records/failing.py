@@ -201,6 +201,8 @@ def _last_run(
 ) -> tuple[Vcs, str] | None:
     """Return repository state and simulators of the last run with a failure, preferably one at a known commit.
 
+    A test that failed at this commit without uncommitted changes, too, did not need those of the last run.
+
     Args:
         archive: The records.
         failed: The test.
@@ -218,5 +220,17 @@ def _last_run(
     if row is None:
         return None
     commit, branch, dirty, changes, edited, simulators = row
+    if dirty and seed is None and _failed_without_edits(archive, failed, fingerprint, since, commit):
+        return Vcs(commit=commit, branch=branch), simulators
     vcs = Vcs(commit=commit, branch=branch, dirty=bool(dirty), changes=changes, edited=TEXTS.decode(edited))
     return vcs, simulators
+
+
+def _failed_without_edits(archive: Archive, failed: Target, fingerprint: str, since: str, commit: str) -> bool:
+    """Return whether a test failed with a cause at a commit without uncommitted changes, after a sort key."""
+    row = archive.db.execute(
+        "SELECT 1 FROM failed f JOIN runs r ON r.id = f.run WHERE f.nodeid = ? AND f.simulator = ? AND f.config = ?"
+        " AND f.fingerprint = ? AND f.moment > ? AND r.vcs_commit = ? AND NOT r.dirty LIMIT 1",
+        (*failed, fingerprint, since, commit),
+    ).fetchone()
+    return row is not None

@@ -145,9 +145,9 @@ def _with_passes(
     """Return a known range with the failing tests that passed after it, and whether one of them is new."""
     if known is None or not known.is_certain or onset.comes_and_goes:
         return known, False
-    others = tuple(_passed_after(occurrence, vcs, known.bad, history, repository))
-    is_news = not set(others) <= set(known.passed_after)
-    return (replace(known, passed_after=others), True) if is_news else (known, False)
+    others = _passed_after(occurrence, vcs, known.bad, history, repository)
+    found = replace(known, passed_after=tuple(dict.fromkeys((*known.passed_after, *others))))
+    return found, found != known
 
 
 def _suspected(text: str, occurrence: Occurrence) -> str:

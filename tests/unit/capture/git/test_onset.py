@@ -889,6 +889,34 @@ def test_a_test_that_passed_since_is_named_beside_uncommitted_changes_too(projec
     assert "but `test_regs` passed after that" in project.page()
 
 
+def test_a_fix_is_none_of_a_test_that_had_passed_since_the_cause_came(project: Project) -> None:
+    fail_before_another_passes(project)
+    project.commit("regs: rework", "rtl/regs.sv")
+    project.run(fails=True, seed="1", also=(OTHER,))
+    project.commit("fifo: repair")
+    archived = project.run(seed="1")
+    assert archived.record is not None
+    assert [each.nodeid for each in archived.record.passed_again] == [TEST]
+    assert len(archived.record.fixes) == 1
+    archived = project.run(seed="1", test=OTHER, named=True)
+    assert archived.record is not None
+    assert (archived.record.passed_again, archived.passed) == ((), ())
+
+
+def test_a_fix_is_not_the_end_of_edits_where_the_test_failed_without_them_too(project: Project) -> None:
+    project.run(seed="1")
+    project.commit("fifo: break it")
+    project.run(fails=True, seed="1")
+    (project.root / "rtl/regs.sv").write_text("edited\n")
+    project.run(fails=True, seed="2")
+    (project.root / "rtl/regs.sv").unlink()
+    project.commit("fifo: mend it")
+    archived = project.run(seed="1")
+    assert archived.record is not None
+    (row,) = archived.record.fixes
+    assert (row.note, [line.partition(" ")[2] for line in row.log or ()]) == ("", ["fifo: mend it"])
+
+
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_the_command_is_one_of_a_test_that_has_the_fault_of_the_range(project: Project, seed: str) -> None:
     fail_before_another_passes(project)
