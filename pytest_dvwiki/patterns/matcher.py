@@ -121,7 +121,7 @@ class Rule:
 
 
 def _agrees(groups: Mapping[str, str]) -> bool:
-    """Return whether expected and actual value are equal, so that the message reports a passed check."""
+    """Return whether the expected and the actual value are equal, so that the message reports a passed check."""
     return "expected" in groups and "actual" in groups and _value(groups["expected"]) == _value(groups["actual"])
 
 

@@ -206,7 +206,7 @@ def _up_to_restored(
 ) -> _FixRange:
     """Return the range of a fix up to the first commit at which the cause was absent, although no run was there.
 
-    At that commit, all that the failing simulation read was again as at the pass that proves the cause absent.
+    At that commit, everything that the failing simulation read was again as at the pass that proves the cause absent.
     """
     first, last = found.ends
     difference = found.difference
@@ -225,7 +225,8 @@ def _up_to_restored(
 def _absent_at(failing: StillFailing, history: History) -> str | None:
     """Return the commit at which a pass proves the cause absent, for every seed that fails; None if unknown.
 
-    It is one if the cause has failed with a single seed, with which the pass proved that, or in all of several runs.
+    A pass proves this if the cause has failed with a single seed, with which the test passed there, or in every one of
+    several runs.
     """
     known, onset = history.cause(failing.fingerprint), history.onset(failing.fingerprint)
     came = known.first_bad if known is not None else None

@@ -106,7 +106,7 @@ class _ChangedFiles(Struct, frozen=True, kw_only=True):
 
     @property
     def may_lose_module(self) -> bool:
-        """Whether a changed choice of sources may be the reason for a missing module, beside changed HDL."""
+        """Whether a changed choice of sources may be the reason for a missing module, in addition to changed HDL."""
         return self.lacking is not None and any(map(HDL.search, self.candidates)) and bool(self.choosing)
 
     def of_choice(self) -> Clue | None:

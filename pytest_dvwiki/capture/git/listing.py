@@ -218,7 +218,7 @@ def _unimported(git: Git, names: Collection[str], reads: Collection[str]) -> set
 
 
 def _running_others(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
-    """Return the Makefiles that run simulations by cocotb, if the simulation was started without any of them.
+    """Return the Makefiles that run simulations with cocotb, if the simulation was started without any of them.
 
     A Makefile whose folder contains a folder of a file that was read, or is inside one, is not returned.
 

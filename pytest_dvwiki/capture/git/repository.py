@@ -332,7 +332,7 @@ class Repository:
         return None if files is None else tuple(map(clean_text, files))
 
     def restored(self, files: Iterable[str], span: tuple[str, str], now: Vcs) -> tuple[str, ...]:
-        """Return the given files that are again in a state of the time before a failure, apart from comments.
+        """Return the given files that are back in a state from before a failure, apart from comments.
 
         That is their state at a pass, or before a commit between the pass and the failure: another fault may have been
         in a file at the pass.
@@ -359,7 +359,7 @@ class Repository:
         return tuple(file for file in files if file not in left)
 
     def restoring(self, passed: str, span: tuple[str, str], reads: Sequence[str]) -> str | None:
-        """Return the first commit of a range at which all that a simulation read is as at a pass, apart from comments.
+        """Return the first commit of a range at which a simulation's files are as at a pass, apart from comments.
 
         Args:
             passed: Full hash of the commit of the pass.

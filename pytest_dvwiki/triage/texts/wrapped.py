@@ -126,7 +126,7 @@ def _put_together(lines: Sequence[tuple[int, str]], width: int) -> Iterator[_Joi
 
 
 def _width(texts: Sequence[str]) -> int | None:
-    """Return the column at which the text may have been wrapped. A longer word is in a line of its own."""
+    """Return the column at which the text may have been wrapped. A longer word is on a line of its own."""
     if len(texts) > _MOST_LINES:
         return None
     widest = max((len(line) for text in texts if " " in (line := text.rstrip()).lstrip("> ")), default=0)
