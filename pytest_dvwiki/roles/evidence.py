@@ -88,6 +88,8 @@ class EvidenceReader:
                 observed, report, root=root, interest=self._context.interest, builds=self._builds()
             )
             evidence = found or evidence
+            if report.when == "call" and evidence.failures:
+                running.reported = running.children.children[-1]
         if report.passed and evidence == reports.NO_EVIDENCE and strict.applies_to(report):
             evidence = self._errors(report, running)
         if report.failed and report.when == "setup":
@@ -153,8 +155,11 @@ class EvidenceReader:
 
     @staticmethod
     def _is_turn(report: pytest.TestReport, running: Running) -> bool:
-        """Return whether this phase reports the test's simulations: the call, or a failed setup or teardown."""
-        if not running.children.children or report.skipped:
+        """Return whether this phase reports the test's simulations: the call, or a failed setup or teardown.
+
+        A teardown that fails by itself after a failed call does not report them again.
+        """
+        if not running.children.children or report.skipped or running.children.children[-1] is running.reported:
             return False
         return report.when == "call" or report.failed
 

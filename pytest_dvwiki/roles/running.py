@@ -9,7 +9,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_dvwiki.capture.processes.children import Children
+    from pytest_dvwiki.capture.processes.children import Child, Children
     from pytest_dvwiki.capture.processes.spool import Place
     from pytest_dvwiki.model import Failure
 
@@ -41,6 +41,8 @@ class Running(Struct):
     """Failures of earlier attempts that were not logged."""
     retried: pytest.TestReport | None = None
     """Report of the first attempt, which pytest-retry reuses for the last attempt."""
+    reported: Child | None = None
+    """The last child process when the call failed; its simulations are reported with the call."""
     error: pytest.CallInfo[None] | None = None
     """Result of the last failed phase."""
 
