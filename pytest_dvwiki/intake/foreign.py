@@ -22,7 +22,6 @@ from pytest_dvwiki.runs import today
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds import bug
 from pytest_dvwiki.wiki.kinds.coverage import ACTIONS
-from pytest_dvwiki.wiki.page_cache import title_of
 from pytest_dvwiki.wiki.page_files import page_files
 from pytest_dvwiki.wiki.query import WikiHistory
 from pytest_dvwiki.wiki.text import pages, parts
@@ -232,7 +231,7 @@ def _bug(page: ForeignPage, config: WikiConfig, _: Sequence[ForeignPage]) -> Non
     kind = page.text("type")
     keys = ("error_class", "failure_subtype", "ip_type", "spec_section", "owner", "fingerprint", "confidence")
     values = {key: page.text(key) for key in keys} | {"bug_type": kind}
-    title = plain(title_of(pages.read(page.data).body))
+    title = plain(pages.title_of(pages.read(page.data).body))
     values["title"] = re.sub(r"^(?:RTL|TB|Testbench) Bug: *", "", title, flags=re.IGNORECASE)
     values |= {"symptom": page.section("Symptom"), "context": page.section("Evidence")}
     values["rationale"] = page.section("Classification Rationale")
@@ -340,5 +339,5 @@ def _spec_page(page: ForeignPage) -> bytes:
     needed = {"type": "spec", "feature": name.removesuffix("_clarification"), "clarification_type": "unknown"}
     keys = {key: value for key, value in page.metadata.items() if value is not None}
     body = redact(pages.read(page.data).body).strip()
-    title = "" if title_of(body) else f"# Specification: {needed['feature']}\n\n"
+    title = "" if pages.title_of(body) else f"# Specification: {needed['feature']}\n\n"
     return f"---\n{dump(needed | {'status': 'open'} | keys | {'type': 'spec'})}---\n\n{title}{body}\n".encode()

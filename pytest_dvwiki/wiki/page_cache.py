@@ -281,11 +281,11 @@ def summary_of(path: str, data: bytes, problem: str = "", known: dict[str, Any] 
     if problem:
         metadata = _recover_identity(data)
     elif known is not None:
-        title = title_of(body)
+        title = pages.title_of(body)
     else:
         try:
             page = pages.read(data)
-            title, metadata = title_of(page.body), page.metadata
+            title, metadata = pages.title_of(page.body), page.metadata
         except YamlError as error:
             problem, metadata = str(error).removeprefix("page:"), _recover_identity(data)
     body = pages.without_marks(body)
@@ -346,8 +346,3 @@ def _recover_identity(data: bytes) -> dict[str, Any]:
     """Return the fingerprint from unreadable frontmatter, so that the cause does not get a second page."""
     found = re.search(rb"^fingerprint:[ \t]*['\"]?([0-9a-zA-Z]+)", data, re.MULTILINE)
     return {"fingerprint": found[1].decode()} if found else {}
-
-
-def title_of(body: str) -> str:
-    """Return the first top-level heading of a page's text; empty if it has none."""
-    return next((line[2:].strip() for line in body.split("\n") if line.startswith("# ")), "")

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from pytest_dvwiki.report.templating import MissingError
-from pytest_dvwiki.wiki.page_cache import title_of
 from pytest_dvwiki.wiki.text import pages
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def render(path: str, data: bytes, known: Collection[str], run_url: Callable[[st
     has_heading = _HEADING.search(clean) is not None
     html = _TABLE.sub(functools.partial(_in_frame, itertools.count(1)), clean)
     html = _CITED.sub(functools.partial(_cited, run_url), html)
-    return Rendered(title_of(page.body), metadata, html, has_heading, lost)
+    return Rendered(pages.title_of(page.body), metadata, html, has_heading, lost)
 
 
 def _in_frame(number: Iterator[int], found: re.Match[str]) -> str:

@@ -19,7 +19,6 @@ from pytest_dvwiki.search.snippet import snippet
 from pytest_dvwiki.search.tokenizer import tokens
 from pytest_dvwiki.wiki import outside
 from pytest_dvwiki.wiki.kinds.marks import is_gone
-from pytest_dvwiki.wiki.page_cache import title_of
 from pytest_dvwiki.wiki.page_files import State, look_at
 from pytest_dvwiki.wiki.page_summary import CATEGORIES, check_category, status_of
 from pytest_dvwiki.wiki.review import FOLDER
@@ -264,7 +263,7 @@ class WikiSearchIndex(abc.ABC):
                 shown = snippet(text, wanted, EXCERPT)
                 is_written = path.startswith(f"{FOLDER}/") or is_marked(page.body)
                 by_others = unreviewed and (is_written or is_unaccepted(path.removesuffix(".md"), written))
-                title, start = title_of(page.body), one_line(text, EXCERPT)
+                title, start = pages.title_of(page.body), one_line(text, EXCERPT)
                 found.append(SearchResult(path, score, start, page.metadata, shown, title, by_others))
         return found
 
@@ -344,7 +343,11 @@ def words_of(path: str, data: bytes) -> tuple[Words, Facets]:
     strings = [str(value) for value in page.metadata.values() if isinstance(value, str)]
     labels = " ".join(strings + _aliases(page))
     name = path.rsplit("/", 1)[-1].removesuffix(".md")
-    fields = ((title_of(page.body), _TITLE), (f"{labels} {name}", _LABEL), (pages.without_marks(page.body), _TEXT))
+    fields = (
+        (pages.title_of(page.body), _TITLE),
+        (f"{labels} {name}", _LABEL),
+        (pages.without_marks(page.body), _TEXT),
+    )
     counts: Counter[str] = Counter()
     for text, weight in fields:
         for word, count in Counter(tokens(text)).items():

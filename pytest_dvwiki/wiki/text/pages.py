@@ -174,6 +174,11 @@ def body(text: str) -> str:
     return text.removeprefix(_BOM)[found[2] :] if found else text
 
 
+def title_of(body: str) -> str:
+    """Return the first top-level heading of a page's text; empty if it has none."""
+    return next((line[2:].strip() for line in body.split("\n") if line.startswith("# ")), "")
+
+
 def edit(
     data: bytes, keys: Mapping[str, Any], regions: Mapping[str, str], known: Mapping[str, Any] | None = None
 ) -> bytes | Refused:
