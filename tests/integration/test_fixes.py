@@ -266,7 +266,7 @@ def test_a_shallow_clone_says_that_it_cannot_look_back(design: Project, tmp_path
     shallow = design.path / "shallow"
     (shallow / "conftest.py").write_text("")
     text = design.run("--rootdir", str(shallow), str(shallow), in_process=True).stdout.str()
-    assert 'up to "design: right value"; the history between' in " ".join(text.split())
+    assert 'up to "design: right value"; the history in between' in " ".join(text.split())
     assert "is not in this clone" in " ".join(text.split())
 
 
@@ -278,7 +278,7 @@ def test_a_rebase_that_dropped_the_failing_commit(design: Project) -> None:
     git(design.path, "gc", "-q", "--prune=now")
     assert git(design.path, "cat-file", "-e", failed_at, check=False).returncode != 0
     text = run(design)
-    assert 'up to "design: right from the start"; the history between' in " ".join(text.split())
+    assert 'up to "design: right from the start"; the history in between' in " ".join(text.split())
     assert rows(design)[0]["commits"] == [failed_at, head(design)]
 
 
