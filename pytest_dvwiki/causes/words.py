@@ -173,8 +173,8 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     rest = found.likely_count - len(commits[:_SUBJECTS])
     named += f"; and {rest} more" if rest > 0 else ""
     named += f"; {unread(found.unread_count)}" if found.unread_count else ""
-    # The whole names would fill the few lines of the terminal.
-    others = few([style.name(each.rpartition("::")[2]) for each in found.passed_after], _TESTS)
+    # Without the file, to save lines of the terminal. The last part alone is often the same for all tests of a cause.
+    others = few([style.name(each.partition("::")[2] or each) for each in found.passed_after], _TESTS)
     later = f"; but {others} passed after that: something else came since" if others else ""
     if found.log_count == 1:
         return f"came with {named}{f' ({files}{more})' if files else ''}{owners}{later}"

@@ -190,6 +190,20 @@ def test_another_fault_is_told_from_a_cause_by_a_fix_only_where_its_passes_are_n
     assert said == f"treated as a different fault than bugs/RTL_20261121_480127.md, reported by the same check{why}"
 
 
+def test_a_test_that_passed_since_is_named_by_more_than_what_all_tests_of_its_runner_have_in_common() -> None:
+    names = ("t/test_bus.py::test_bus[3]::writes", "t/test_bus.py::test_bus[4]::writes")
+    found = FirstBad(
+        fingerprint=CAUSE,
+        nodeid=names[0],
+        good="a" * 40,
+        bad="b" * 40,
+        log=("b fifo",),
+        log_count=1,
+        passed_after=names[1:],
+    )
+    assert "; but test_bus[4]::writes passed after that" in text(Came(found=found))
+
+
 def test_a_cause_that_returned_is_not_first_seen_where_it_came_back() -> None:
     found = FirstBad(fingerprint=CAUSE, nodeid="t", good="a" * 40, bad="b" * 40, passed_with="other")
     new = replace(known_causes.cause(), first_bad=found)
