@@ -33,7 +33,7 @@ TOOL = Tool(
     banners=("vcs",),
     head=r"(?:Error|Warning|Lint|Info|Note|Fatal)-\[",
     multiline=(
-        Multiline(head=_HEAD, ends_at=rf"\s*{_HEAD}"),
+        Multiline(head=_HEAD, ends_at=rf"\s*(?:{_HEAD}|make(?:\[\d+\])?: )"),
         Multiline(head=_REPORT, ends_at=rf"\s*(?:{_HEAD}|{_REPORT})", most=2),
         Multiline(head=_C_ERROR, below="indented", only=r"\s{10}\S", most=4),
     ),

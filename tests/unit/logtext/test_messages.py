@@ -140,6 +140,10 @@ def test_other_lines_keep_their_words(line: str) -> None:
             "Error-[SE] Syntax error Following verilog source has syntax error :",
         ),
         (
+            ["Error-[SE] Syntax error", "  Please fix this error.", "make[1]: *** [Makefile:80: simv] Error 1"],
+            "Error-[SE] Syntax error Please fix this error.",
+        ),
+        (
             ["UVM_ERROR a.sv(1) @ 2: top [ID] item differs", "  expected 3", "  UVM_INFO b.sv(1) @ 3: top [X] y"],
             "UVM_ERROR a.sv(1) @ 2: top [ID] item differs expected 3",
         ),
