@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.matrix import Split
     from pytest_dvwiki.records.subtype_history import SubtypeHistory
 
+RuledOut = Literal["", "unread", "undone", "passed"]
+"""Why an open cause cannot explain a failure of its check, unless it was fixed (empty).
+
+`unread`: the simulation read none of the changes that introduced it; `undone`: they are undone; `passed`: the failing
+tests had passed with them.
+"""
+
 
 class PageFacts(Struct, frozen=True, kw_only=True):
     """Facts from the bug page of a cause."""
@@ -79,8 +86,8 @@ class Cause(Struct, frozen=True, kw_only=True):
     """The name of a similar older page, and of the page just created; None if there is no similar page."""
     beside: Cause | None = None
     """Another cause previously reported by the same check, if this cause is a different fault."""
-    beside_undone: bool = False
-    """Whether the changes that introduced `beside` are undone; otherwise it was fixed."""
+    beside_why: RuledOut = ""
+    """Why `beside` cannot explain the failure; empty if it was fixed."""
 
     run_id: RunId | None = None
     """Job and machine of the current run, if known."""

@@ -14,7 +14,7 @@ from pytest_dvwiki.records.kinds import is_deterministic
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.causes.cause import Cause, RuledOut
     from pytest_dvwiki.model import Attempt, Command, FirstBad, Fix, Occurrence, Waived
     from pytest_dvwiki.records.aggregate import CauseHistory
     from pytest_dvwiki.records.fixes import FixState
@@ -93,8 +93,8 @@ class Beside(Statement, frozen=True, kw_only=True):
     page: str
     """The page of the other cause, or its name if it has no page."""
     fix: Fix | None
-    undone: bool = False
-    """Whether the failing simulation read none of the changes that introduced the other cause."""
+    why: RuledOut = ""
+    """Why the other cause cannot explain the failure; empty if it was fixed."""
 
 
 class Infrastructure(Statement, frozen=True, kw_only=True):
@@ -260,7 +260,7 @@ def _infrastructure(cause: Cause, now: str) -> Infrastructure:
 def _new(cause: Cause) -> Iterator[Statement]:
     """Yield the statements about a new cause: what is known about its check and its subtype."""
     if cause.beside is not None:
-        yield beside(cause.beside, undone=cause.beside_undone)
+        yield beside(cause.beside, cause.beside_why)
     kind = cause.subtype
     if kind is not None and kind.runs:
         yield Seen(
@@ -275,17 +275,17 @@ def _new(cause: Cause) -> Iterator[Statement]:
         )
 
 
-def beside(other: Cause, *, undone: bool = False) -> Beside:
+def beside(other: Cause, why: RuledOut = "") -> Beside:
     """Return the statement that a cause is a different fault than `other`, which the same check reported before.
 
     Args:
         other: The other cause.
-        undone: Whether the failing simulation read none of the changes that introduced `other`.
+        why: Why `other` cannot explain the failure; empty if it was fixed.
     """
     fix = other.newest_fix
     stands = fix is not None and fix.counts and fix.result != "failed" and not fix.returned
     page = other.page.path if other.page is not None else other.name
-    return Beside(page=page, fix=fix if stands else None, undone=undone)
+    return Beside(page=page, fix=fix if stands else None, why=why)
 
 
 def _known(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:

@@ -119,7 +119,12 @@ def _without_fix(statement: of.WithoutFix, style: Style = PLAIN) -> str:  # noqa
 
 @text.register
 def _beside(statement: of.Beside, style: Style = PLAIN) -> str:
-    why = " (this simulation read none of the changes that introduced that one)" if statement.undone else ""
+    why = {
+        "": "",
+        "unread": " (this simulation read none of the changes that introduced that one)",
+        "undone": " (the changes that introduced that one are undone)",
+        "passed": " (its tests passed with the changes that introduced that one)",
+    }[statement.why]
     why = f" (fixed by {fix_text(statement.fix, style)})" if statement.fix is not None else why
     return f"treated as a different fault than {style.link(statement.page)}, reported by the same check{why}"
 

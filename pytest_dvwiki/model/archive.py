@@ -337,9 +337,10 @@ class SinceFix(Struct, frozen=True, kw_only=True):
 
 
 class Undone(Struct, frozen=True, kw_only=True):
-    """A cause that cannot be why its check fails in a run: the simulation read none of the changes that introduced it.
+    """A cause that cannot be why its check fails in a run.
 
-    They are undone, or in files that it does not read.
+    The simulation read none of the changes that introduced it, because they are undone or in files that it does not
+    read; or all failing tests had passed with these changes.
     """
 
     fingerprint: str

@@ -204,7 +204,7 @@ def _cause(
         news="KNOWN" if without_fix else _news(known, named, history, in_place=in_place),
         verdict=verdict,
         beside=of_run.beside,
-        beside_undone=of_run.beside_undone,
+        beside_why=of_run.beside_why,
         fix_in_place=of_run.fix_in_place,
         changed_since_fix=of_run.changed_since_fix,
         without_fix=without_fix,

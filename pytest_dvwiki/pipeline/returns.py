@@ -5,21 +5,21 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_dvwiki.capture.git.onset import is_undone
-from pytest_dvwiki.model import SinceFix, Undone
+from pytest_dvwiki.capture.git.onset import is_undone, passed_since
+from pytest_dvwiki.model import SinceFix, Undone, Vcs
 from pytest_dvwiki.pipeline.passes import NO_STIMULUS, passing, touch_stimulus
 from pytest_dvwiki.records.kinds import is_beyond_sources
 from pytest_dvwiki.records.sides import with_restored_only
 from pytest_dvwiki.records.tables import SLASH
-from pytest_dvwiki.records.targets import Target
+from pytest_dvwiki.records.targets import Target, share_a_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pytest_dvwiki.capture.git.repository import Repository
-    from pytest_dvwiki.causes.cause import Cause
+    from pytest_dvwiki.causes.cause import Cause, RuledOut
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.model import FirstBad, Occurrence, Run, StandingFix, Vcs
+    from pytest_dvwiki.model import FirstBad, Occurrence, Onset, Run, StandingFix
     from pytest_dvwiki.records.fixes import FixState
 
 _MOST_FILES = 100
@@ -34,14 +34,21 @@ class CauseOfRun(NamedTuple):
     name: str
     beside: Cause | None = None
     """Another cause of the same check, if this cause is new."""
-    beside_undone: bool = False
-    """Whether the failing simulation read none of the changes that introduced `beside`."""
+    beside_why: RuledOut = ""
+    """Why `beside` cannot explain the failure; empty if it was fixed."""
     fix_in_place: bool | None = None
     """Whether the cause's newest fix is still in the run's sources; None if unknown."""
     changed_since_fix: bool = False
     """Whether relevant sources were changed since the cause's newest fix."""
     undone: FixState | None = None
     """An older fix that was reverted since the newest fix."""
+
+
+class _Other(NamedTuple):
+    """A cause of the check that cannot explain the failure."""
+
+    row: Undone
+    why: RuledOut
 
 
 class Returns:
@@ -62,7 +69,7 @@ class Returns:
         self.rows: list[SinceFix] = []
         """Changes and passes since earlier fixes, for checks that fail again."""
         self.undone: list[Undone] = []
-        """Earlier causes of the failing checks that are ruled out: what introduced them was not read."""
+        """Earlier causes of the failing checks that are ruled out, although no fix of them is on record."""
 
     def cause_of(self, occurrence: Occurrence) -> CauseOfRun:
         """Return the cause of an occurrence."""
@@ -78,27 +85,29 @@ class Returns:
         rows = list(found.values())
         self.rows += rows
         name, undone = self._named(occurrence, rows)
-        self.undone += undone.values()
+        self.undone += [each.row for each in undone.values()]
         others = [*undone, *(each.cause for each in counting)] if self._history.cause(name) is None else []
         beside = self._history.cause(others[0]) if others else None
         in_place = found[name].in_place if name in found else self._returned_in_place(name, occurrence)
-        return CauseOfRun(name, beside, bool(undone), in_place, name in found, self._undone(name))
+        why = [each.why for each in undone.values()]
+        return CauseOfRun(name, beside, why[0] if why else "", in_place, name in found, self._undone(name))
 
-    def _named(self, occurrence: Occurrence, rows: Sequence[SinceFix]) -> tuple[str, dict[str, Undone]]:
-        """Return the cause of a failure, and the causes that are ruled out because their changes were not read."""
-        undone: dict[str, Undone] = {}
+    def _named(self, occurrence: Occurrence, rows: Sequence[SinceFix]) -> tuple[str, dict[str, _Other]]:
+        """Return the cause of a failure, and the causes that are ruled out."""
+        undone: dict[str, _Other] = {}
         while True:
-            name = self._history.cause_of(occurrence, self._run.task_id, rows, undone=tuple(undone.values()))
-            found = self._undone_cause(name, occurrence) if name not in undone else None
+            ruled_out = tuple(each.row for each in undone.values())
+            name = self._history.cause_of(occurrence, self._run.task_id, rows, undone=ruled_out)
+            found = self._ruled_out(name, occurrence) if name not in undone else None
             if found is None:
                 return name, undone
             undone[name] = found
 
-    def _undone_cause(self, name: str, occurrence: Occurrence) -> Undone | None:
-        """Return a row for a cause if this run's simulation read no change that is certain to have introduced it.
+    def _ruled_out(self, name: str, occurrence: Occurrence) -> _Other | None:
+        """Return a cause if it cannot explain a failure; None if it may.
 
-        Other relevant sources must have changed since the last pass before the cause; otherwise a failure on the
-        sources of that pass shows only that the pass was chance.
+        The commits that introduced the cause must be certain. Other relevant sources must have changed since the last
+        pass before the cause; otherwise a failure on the sources of that pass shows only that the pass was chance.
         """
         known, vcs = self._history.cause(name), self._vcs
         came = known.first_bad if known is not None else None
@@ -107,12 +116,43 @@ class Returns:
         onset = self._history.onset(name)
         if is_beyond_sources(occurrence) or onset is None or onset.comes_and_goes:
             return None
-        if not (self._is_unread(came, vcs, occurrence) or self._is_undone(came, vcs, occurrence)):
+        why: RuledOut = ""
+        if self._is_unread(came, vcs, occurrence):
+            why = "unread"
+        elif self._is_undone(came, vcs, occurrence):
+            why = "undone"
+        elif self._had_passed(came, vcs, occurrence, onset):
+            why = "passed"
+        else:
             return None
         changed = self._repository.changed(came.good, vcs) or ()
         if not _may_matter(self._repository.in_code(changed, came.good, vcs), occurrence):
             return None
-        return Undone(fingerprint=occurrence.fingerprint, task_id=known.history.rows[0].task_id)
+        return _Other(Undone(fingerprint=occurrence.fingerprint, task_id=known.history.rows[0].task_id), why)
+
+    def _had_passed(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence, onset: Onset) -> bool:
+        """Return whether the failing tests had passed with the changes that introduced a cause of other tests.
+
+        Then a later change made them fail. If it may have altered the stimulus, it may only have revealed the cause.
+        """
+        if share_a_test(onset.failed, {test.nodeid for test in occurrence.tests}) or came.file_count != len(came.files):
+            return False
+        start = passed_since(occurrence, vcs, onset, self._history, self._repository)
+        if start is None:
+            return False
+        until = self._repository.changed(came.bad, Vcs(commit=start.commit))
+        if until is None or not set(came.files).isdisjoint(until):
+            return False  # these changes may not have been whole at the pass
+        read = self._read_changes(start.commit, vcs, occurrence)
+        return bool(read) and not touch_stimulus(read, occurrence.reads)
+
+    def _read_changes(self, commit: str, vcs: Vcs, occurrence: Occurrence) -> tuple[str, ...]:
+        """Return the files with changed code that the simulation may have read; empty if it read none of them."""
+        code = self._repository.in_code(self._repository.changed(commit, vcs) or (), commit, vcs)
+        if not _may_matter(code, occurrence):
+            return ()
+        unread = self._repository.unread(code, occurrence.reads, str(vcs.commit))
+        return tuple(file for file in code if file not in unread)
 
     def _is_unread(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence) -> bool:
         """Return whether a failing simulation read none of the files with which a cause of other tests came."""
@@ -168,11 +208,9 @@ class Returns:
             if files is None or _may_matter(each.sources.edited, occurrence):
                 continue  # the edits may have made the tests pass
             in_place = self._repository.keeps(with_restored_only(each.fix, occurrence.reads), self._vcs)
-            code = self._repository.in_code(files, commit, self._vcs)
-            if in_place is not False and not _may_matter(code, occurrence):
+            read = self._read_changes(commit, self._vcs, occurrence)
+            if in_place is not False and not read:
                 continue
-            unread = self._repository.unread(code, occurrence.reads, str(self._vcs.commit))
-            read = tuple(file for file in code if file not in unread)
             name = self._history.reference(each.cause)
             yield (
                 each.cause,

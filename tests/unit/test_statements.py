@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from pytest_dvwiki.agent.knowledge import Knowledge
-from pytest_dvwiki.causes.cause import Cause
+from pytest_dvwiki.causes.cause import Cause, RuledOut
 from pytest_dvwiki.causes.statements import (
     Accepted,
     Came,
@@ -175,18 +175,19 @@ def test_only_where_a_seed_matters_it_is_said_not_to_decide(subtype: str, shown:
 
 
 @pytest.mark.parametrize(
-    ("counts", "undone", "why"),
+    ("counts", "ruled_out", "why"),
     [
-        (True, True, " (fixed by bbbbbbb regs: ack)"),
-        (False, True, " (this simulation read none of the changes that introduced that one)"),
-        (False, False, ""),
+        (True, "unread", " (fixed by bbbbbbb regs: ack)"),
+        (False, "passed", " (its tests passed with the changes that introduced that one)"),
+        (False, "unread", " (this simulation read none of the changes that introduced that one)"),
+        (False, "", ""),
     ],
 )
 def test_another_fault_is_told_from_a_cause_by_a_fix_only_where_its_passes_are_no_chance(
-    counts: bool, undone: bool, why: str
+    counts: bool, ruled_out: RuledOut, why: str
 ) -> None:
     known = known_causes.cause(replace(FIX, counts=counts))
-    said = text(beside(known, undone=undone))
+    said = text(beside(known, ruled_out))
     assert said == f"treated as a different fault than bugs/RTL_20261121_480127.md, reported by the same check{why}"
 
 

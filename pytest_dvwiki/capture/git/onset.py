@@ -96,7 +96,7 @@ def _of_failure(
     if vcs.commit is None or not occurrence.tests or (vcs.dirty and onset.moment is not None):
         return with_passes(vcs) if vcs.commit is not None and occurrence.tests else (known, False)
     named, now = f"{occurrence.primary}\n{occurrence.excerpt}", vcs
-    since = _passed_since(occurrence, vcs, onset, history, repository)
+    since = passed_since(occurrence, vcs, onset, history, repository)
     if since is not None:
         start = since
     elif known is not None and known.is_certain:
@@ -225,7 +225,7 @@ def _start(
     return thin
 
 
-def _passed_since(
+def passed_since(
     occurrence: Occurrence, failed: Vcs, onset: Onset, history: History, repository: Repository
 ) -> _Start | None:
     """Return the last pass after the first failure on record; None unless every failing test has passed since then.
