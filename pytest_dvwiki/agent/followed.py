@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pytest_dvwiki.settings import Layout
     from pytest_dvwiki.wiki.page_cache import PageCache
+    from pytest_dvwiki.wiki.page_files import Look
 
 EVERY_S = 1.0
 _logger = logging.getLogger(__name__)
@@ -48,6 +49,8 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
         self._thread = threading.Thread(target=self._follow, name="dvwiki-pages", daemon=True)
         self._has_looked = threading.Event()
         self._is_read = False
+        self._taken: tuple[Look, tuple[int, ...]] | None = None
+        """The last look that the cache of pages took in, with the state of the cache's file since then."""
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -94,16 +97,28 @@ class FollowedWiki(contextlib.AbstractContextManager["FollowedWiki"]):
             seen = look_at(self._layout.wiki, FOLDERS)
             self._index.look = seen
             self._index.refresh()
+            found = self._cache_state()
             with WikiHistory(self._layout, reads=False) as beside:
                 if beside.is_on_disk:
-                    beside.refresh(seen)
+                    beside.refresh(seen, self._taken[0] if self._taken and self._taken[1] == found else None)
                 is_shared = beside.is_on_disk
+            left = self._cache_state()
+            # Another number of the file is another cache, which may lack pages.
+            self._taken = (seen, left) if is_shared and left[0] == found[0] else None
             with self._asking:
                 if is_shared and not self._history.is_on_disk:
                     self._history.close()  # opened again below: another process held the caches, or there was no wiki
                 if not self._history.is_on_disk:
                     self._history.refresh(seen)
             self._is_read = True
+
+    def _cache_state(self) -> tuple[int, ...]:
+        """Return number, size and time of the file with the cache of pages; zeros if there is none."""
+        try:
+            status = (self._layout.wiki / ".cache" / "pages.sqlite").stat()
+        except OSError:
+            return (0, 0, 0)
+        return status.st_ino, status.st_size, status.st_mtime_ns
 
     def _follow(self) -> None:
         while True:

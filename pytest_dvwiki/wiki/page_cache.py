@@ -81,7 +81,12 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
         self.db.close()
 
     def refresh(
-        self, progress: Callable[[int], None] | None = None, *, quick: bool = False, look: Look | None = None
+        self,
+        progress: Callable[[int], None] | None = None,
+        *,
+        quick: bool = False,
+        look: Look | None = None,
+        before: Look | None = None,
     ) -> None:
         """Read the pages that were added or changed, and drop those that were removed.
 
@@ -90,28 +95,35 @@ class PageCache(contextlib.AbstractContextManager["PageCache"]):
             quick: Skip folders that have had no file added or removed since they were last read. This misses pages
                 changed in place, until `look_at` is called for them.
             look: A current listing of all categories; if None, this method makes it.
+            before: The listing of the last refresh, if nobody has changed the cache since: only the pages that differ
+                between the listings are compared with the cache.
         """
         try:
-            self._refresh(progress, quick=quick, look=look)
+            self._refresh(progress, quick=quick, look=look, before=before)
         except sqlite3.DatabaseError:
             self.db.close()
             self.db = open_cache(None, _SCHEMA, VERSION)
-            self._refresh(progress, quick=False, look=look)
+            self._refresh(progress, quick=False, look=look, before=None)
 
-    def _refresh(self, progress: Callable[[int], None] | None, *, quick: bool, look: Look | None) -> None:
+    def _refresh(
+        self, progress: Callable[[int], None] | None, *, quick: bool, look: Look | None, before: Look | None
+    ) -> None:
         remembered = dict(self.db.execute("SELECT path, mtime_ns FROM folders"))
         seen = {path.split("/", 1)[0] for path in remembered}
         moved = {path.split("/", 1)[0] for path, time in remembered.items() if quick and self._time_of(path) != time}
         pending = [each for each in CATEGORIES if not quick or each not in seen or each in moved]
+        differing = look.moved(before) if look is not None and before is not None else None
+        asked = ("category", pending) if differing is None else ("path", sorted(differing))
         known = {
             path: (size, mtime)
             for path, size, mtime in self.db.execute(
-                "SELECT path, size, mtime_ns FROM pages WHERE category IN (SELECT value FROM json_each(?))",
-                (json.dumps(pending),),
+                f"SELECT path, size, mtime_ns FROM pages WHERE {asked[0]} IN (SELECT value FROM json_each(?))",  # noqa: S608
+                (json.dumps(asked[1]),),
             )
         }
         look = look or look_at(self.wiki, pending)
-        present = {path: state for path, state in look.pages.items() if path.partition("/")[0] in pending}
+        listed = look.pages if differing is None else {path: look.pages[path] for path in differing & look.pages.keys()}
+        present = {path: state for path, state in listed.items() if path.partition("/")[0] in pending}
         changed = [path for path, state in present.items() if known.get(path) != state]
         # After `look` was taken, others may have written a page and noted it here.
         gone = {path for path in known.keys() - present.keys() if self.state(path) == NOWHERE}

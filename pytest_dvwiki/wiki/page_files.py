@@ -40,6 +40,11 @@ class Look(NamedTuple):
     irregular: frozenset[str]
     """The paths that are not regular files, such as pipes."""
 
+    def moved(self, before: Look) -> set[str]:
+        """Return the paths of pages that were added, changed or removed since an earlier listing."""
+        changed = {path for path, state in self.pages.items() if before.pages.get(path) != state}
+        return changed | before.pages.keys() - self.pages.keys()
+
 
 def look_at(wiki: Path, folders: Iterable[str]) -> Look:
     """List the page files in some folders and their sub-folders."""

@@ -138,11 +138,12 @@ class WikiHistory:
             self._forget()
         self.__dict__.pop("unaccepted", None)
 
-    def refresh(self, look: Look | None = None) -> None:
+    def refresh(self, look: Look | None = None, before: Look | None = None) -> None:
         """Read what has been archived since the first query or the last refresh.
 
         Args:
             look: A current listing of all pages. If None, pages edited in place may be missed.
+            before: The listing of the last refresh, if nobody has changed the cache of pages since.
         """
         if self._is_without_wiki and self._layout.wiki.is_dir():
             # The process that made the wiki has also written its caches: the next query opens them.
@@ -150,7 +151,7 @@ class WikiHistory:
         if look is not None or "archive" in self.__dict__:
             self.archive.refresh()
         if look is not None or "page_cache" in self.__dict__:
-            self.page_cache.refresh(quick=look is None, look=look)
+            self.page_cache.refresh(quick=look is None, look=look, before=before)
             self.page_cache.causes.join(self.archive)
         self._forget()
 

@@ -16,7 +16,9 @@ from pytest_dvwiki.agent.prompts import gather
 from pytest_dvwiki.agent.query import WikiQueryService
 from pytest_dvwiki.records import WikiError
 from pytest_dvwiki.wiki.config import WikiConfig
+from pytest_dvwiki.wiki.page_cache import PageCache
 from pytest_dvwiki.wiki.page_files import look_at
+from pytest_dvwiki.wiki.page_summary import CATEGORIES
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import TEST, layout, occurrence, record
@@ -123,3 +125,36 @@ def test_caches_that_another_process_holds_are_used_when_it_is_done(
         holder.close()
         assert _comes(is_on_disk)
         assert gather(place, followed=wiki).text == gather(place).text
+
+
+def test_a_cache_that_somebody_removed_is_filled_again(tmp_path: Path) -> None:
+    place = layout(tmp_path)
+    archive(place, record(1, occurrence()))
+    wiki = FollowedWiki(place)
+    for _ in range(2):
+        wiki.look()
+        with PageCache(place.wiki, place.wiki / ".cache" / "pages.sqlite") as cache:
+            assert cache.count("bugs") == 1
+        shutil.rmtree(place.wiki / ".cache")
+    wiki.close()
+
+
+def test_a_look_compares_only_the_pages_that_changed_since_the_last_one(tmp_path: Path) -> None:
+    def steps(pages: int) -> int:
+        folder = tmp_path / str(pages)
+        (folder / "bugs").mkdir(parents=True)
+        for number in range(pages):
+            (folder / "bugs" / f"{number}.md").write_text("# A\n")
+        with PageCache(folder, None) as cache:
+            before = look_at(folder, CATEGORIES)
+            cache.refresh(look=before)
+            (folder / "bugs" / "0.md").write_text("# Changed\n")
+            (folder / "bugs" / "1.md").unlink()
+            taken: list[None] = []
+            cache.db.set_progress_handler(lambda: taken.append(None), 1)
+            cache.refresh(look=look_at(folder, CATEGORIES), before=before)
+            cache.db.set_progress_handler(None, 1)
+            assert [page.title for page in cache.all("bugs")] == ["Changed", *["A"] * (pages - 2)]
+            return len(taken)
+
+    assert steps(60) < 2 * steps(6)
