@@ -75,6 +75,7 @@ def as_shown_by(cause: Cause, members: Sequence[Member], root: Path) -> Cause:
     shown, verdict = _occurrence(members, root), _without_root(members[0][1], root)
     occurrence = replace(
         cause.occurrence,
+        origin=shown.origin,
         primary=shown.primary,
         excerpt=shown.excerpt,
         log=shown.log,

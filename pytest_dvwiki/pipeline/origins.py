@@ -79,7 +79,7 @@ def with_changes(
     weighed = tuple(map(ranges.weighed, failures, verdicts))
     sides: dict[str, set[OriginType | None]] = {}
     for failure, verdict in zip(failures, weighed, strict=True):
-        if not (verdict.follower or is_deterministic_kind(verdict, (failure,))):
+        if not (verdict.follower or is_deterministic_kind(verdict, (failure,)) or ranges.is_other(failure, verdict)):
             sides.setdefault(verdict.fingerprint, set()).add(changed_side(verdict))
     return tuple(
         with_clues(old, [_DIFFER]) if len(sides.get(new.fingerprint, ())) > 1 else new
@@ -135,6 +135,11 @@ class _Ranges:
             if found is None or self._repository.is_older(found.passed, span.passed):
                 found = span
         return found
+
+    def is_other(self, failure: Failure, verdict: Verdict) -> bool:
+        """Return whether a test passed after the recorded range of its cause: it has another fault."""
+        span, own = self._span(verdict.fingerprint), self._of_cause[verdict.fingerprint].get(failure.nodeid)
+        return span is not None and span.failed != self._now and own not in {None, span}
 
     def weighed(self, failure: Failure, verdict: Verdict) -> Verdict:
         """Return the verdict on a failure, with the clues from the changes in its range."""

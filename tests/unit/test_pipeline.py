@@ -205,6 +205,17 @@ def test_a_cause_has_the_origin_of_its_own_range_whatever_other_test_its_check_f
 
 
 @pytest.mark.parametrize("order", [(TEST, OTHER), (OTHER, TEST)])
+def test_a_test_that_passed_since_takes_nothing_from_the_origin(root: Path, order: tuple[str, str]) -> None:
+    change(root, "rtl/alu.sv")
+    reads = {TEST: ("rtl/alu.sv", "tb/sb.sv"), OTHER: ("rtl/fifo.sv", "tb/sb.sv")}
+    run(root, 1, seed="1", passing=(TEST, OTHER))
+    change(root, "rtl/fifo.sv")
+    run(root, 2, OTHER, seed="1", reads=reads)
+    change(root, "rtl/alu.sv")
+    assert run(root, 3, *order, seed="1", reads=reads)[OTHER].type == "RTL_BUG"
+
+
+@pytest.mark.parametrize("order", [(TEST, OTHER), (OTHER, TEST)])
 def test_the_last_pass_of_a_test_counts_for_its_cause(root: Path, order: tuple[str, str]) -> None:
     run(root, 1, seed="1", passing=(TEST, OTHER))
     change(root, "tb/sb.sv")
