@@ -178,7 +178,7 @@ def test_only_where_a_seed_matters_it_is_said_not_to_decide(subtype: str, shown:
     ("counts", "ruled_out", "why"),
     [
         (True, "unread", " (fixed by bbbbbbb regs: ack)"),
-        (False, "passed", " (its tests passed with the changes that introduced that one)"),
+        (False, "passed", " (these tests passed with the changes that introduced that one)"),
         (False, "unread", " (this simulation read none of the changes that introduced that one)"),
         (False, "", ""),
     ],
