@@ -89,12 +89,19 @@ def _searched(file: str, stamp: tuple[int, int]) -> tuple[bool, frozenset[tuple[
     """Return whether the code of a file may draw, and the modules that it imports, each as its possible names."""
     text = reading.start_of(file, _READ_LIMIT)
     if file.endswith(".py"):
-        code = _python_code(text)
-        return (True, frozenset()) if code is None or _DRAWS.search(code) else (False, frozenset(_imports(text)))
+        return (True, frozenset()) if _python_draws(text) else (False, frozenset(_imports(text)))
     if HDL.search(file):
         comment = _VHDL_COMMENT if file.lower().endswith((".vhd", ".vhdl")) else _HDL_COMMENT
         return _HDL_DRAWS.search(comment.sub(" ", text)) is not None, frozenset()
     return _SCRIPT_DRAWS.search(_SCRIPT_COMMENT.sub(" ", text)) is not None, frozenset()
+
+
+def _python_draws(text: str) -> bool:
+    """Return whether Python code may draw. Comments do not count, but most files need no second look without them."""
+    if not _DRAWS.search(text):
+        return False
+    code = _python_code(text)
+    return code is None or _DRAWS.search(code) is not None
 
 
 def _python_code(text: str) -> str | None:
@@ -156,10 +163,6 @@ def _library_may_draw(module: str) -> bool:
                 continue
             code = [each for each in files if each.endswith(".py")]
             is_compiled = len(code) < len(files) and any(each.endswith((".so", ".pyd")) for each in files)
-            return is_compiled or len(code) > _LIBRARY_FILES or any(map(_text_may_draw, code))
+            texts = (reading.start_of(each, _READ_LIMIT) for each in code)
+            return is_compiled or len(code) > _LIBRARY_FILES or any(map(_python_draws, texts))
     return True
-
-
-def _text_may_draw(file: str) -> bool:
-    code = _python_code(reading.start_of(file, _READ_LIMIT))
-    return code is None or _DRAWS.search(code) is not None
