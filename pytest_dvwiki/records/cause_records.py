@@ -331,10 +331,18 @@ class CauseRecords:
         return found is not None
 
     def others(self, tests: Sequence[Target], runs: Sequence[fixes.PassingRun]) -> tuple[int, int]:
-        """Return how many other tests failed with the cause before the runs, and how many of them passed since."""
+        """Return how many other tests failed with the cause before the runs, and how many of them passed since.
+
+        Tests that had passed since the cause came are left out: another fault made them fail.
+        """
         if not runs:
             return 0, 0
-        mine = {test.nodeid for test in tests}
+        rows = self._db.execute(
+            "SELECT DISTINCT t.value FROM first_bad b, json_each(b.row, '$.passed_after') t"
+            " WHERE b.fingerprint IN (SELECT value FROM json_each(?)) AND b.moment < ?",
+            (json_list(self._causes), runs[0].moment),
+        )
+        mine = {test.nodeid for test in tests} | {name for (name,) in rows}
         further = [test for test in self.all_tests(runs[0].moment) if test.nodeid not in mine]
         names = {test.nodeid for test in further[:_MOST_OTHERS]}
         passed = {

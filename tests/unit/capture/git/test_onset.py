@@ -901,6 +901,7 @@ def test_a_fix_is_none_of_a_test_that_had_passed_since_the_cause_came(project: P
     archived = project.run(seed="1", test=OTHER, named=True)
     assert archived.record is not None
     assert (archived.record.passed_again, archived.passed) == ((), ())
+    assert "other test of the cause" not in project.page()
 
 
 def test_a_fix_is_not_the_end_of_edits_where_the_test_failed_without_them_too(project: Project) -> None:
