@@ -47,6 +47,11 @@ _DATA = frozenset({".xml", ".json", _JOURNAL})
 _REPORTS = frozenset({".md", ".markdown", ".json"})
 """Suffixes of reports that agents and people write about a session; they are read only if the user passes the file."""
 _JOURNAL_HEAD = b'{"event":"start"'
+_RESULTS_HEAD = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*|<!DOCTYPE[^>]*>\s*|<\?xml-stylesheet[^>]*>\s*)*<testsuites?\b",
+    re.DOTALL,
+)
+"""Matches the start of a results file. A log may show a line of one."""
 _SPOOLS = frozenset({".out", ".err"})
 """Suffixes of files with the output of a run's child processes; they are read along with the run's journal."""
 _RUN_FOLDER = re.compile(r"[\w.-]+_\d{8}T\d{6}Z_[0-9a-f]{6}")
@@ -408,4 +413,4 @@ def _kind_of_content(path: Path, head: bytes) -> Kind | None:
         return "coverage"
     if may_be_coverage(path.name) and all(key.search(head) for key in _RECORD_KEYS):
         return "records"
-    return "results" if b"<testsuite" in head or runner_of(path.name, head) is not None else None
+    return "results" if _RESULTS_HEAD.match(head) or runner_of(path.name, head) is not None else None

@@ -37,13 +37,16 @@ _DRAWS = re.compile(
 )
 """Matches code of a testbench that may draw numbers, or take its stimulus from elsewhere."""
 _HDL_DRAWS = re.compile(
-    r"\$(?:u?random|dist_|f(?:open|scanf|gets|read)|readmem|system)|\brand(?:c|case|sequence|omize)?\b|\"DPI"
+    r"\$(?:u?random|dist_|f(?:open|scanf|gets|read)|readmem|system|value\$plusargs|test\$plusargs)|\brand(?:c|case|sequence|omize)?\b|\"DPI"
     r"|random|\buniform\b|\bfile\b|textio|pragma\s+protect",
     re.IGNORECASE,
 )
 _HDL_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _VHDL_COMMENT = re.compile(r"--[^\n]*")
-_SCRIPT_DRAWS = re.compile(r"(?<!ope)rand|seed|shuf\b|\bdate\b", re.IGNORECASE)
+_SCRIPT_DRAWS = re.compile(
+    r"\$+[({]?RANDOM\b|urandom|\brand\(|\brandom\b|\bsrand\b|openssl|uuid|mktemp|\bshuf\b|\bdate\b"
+)
+"""Matches a Makefile or script with a source of numbers that differ from run to run; a constant seed is none."""
 _SCRIPT_COMMENT = re.compile(r"(?:#|//)[^\n]*")
 
 

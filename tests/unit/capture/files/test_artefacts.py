@@ -243,6 +243,21 @@ def test_a_url_with_nothing_in_it_says_so(tmp_path: Path) -> None:
     assert {PurePosixPath(name).name for name in names(found)} == {"results.xml", "sim.log"}
 
 
+def test_a_log_that_shows_a_line_of_a_results_file_is_a_log(tmp_path: Path) -> None:
+    (tmp_path / "all.log").write_text("of the night before\n")
+    log = tmp_path / "mux.log"
+    log.write_text(f"! grep '<failure' results.xml\n{results()}\nmake: *** [Makefile:4: test_mux] Error 1\n")
+    for head in ("", "\n", '\ufeff<?xml version="1.0"?>\n<!-- one -->\n'):
+        (tmp_path / "other.txt").write_text(f"{head}{results()}")
+        found = find_artefacts([str(log), str(tmp_path / "other.txt")], root=tmp_path, scratch=tmp_path / ".scratch")
+        assert {each.path.name: each.kind for each in found.artefacts}.items() >= {
+            "mux.log": "log",
+            "other.txt": "results",
+        }.items()
+    found = find_artefacts([str(log)], root=tmp_path, scratch=tmp_path / ".scratch")
+    assert [each.path.name for each in found.artefacts] == ["mux.log"]
+
+
 def test_a_named_results_file_takes_the_newest_log_beside_it(tmp_path: Path) -> None:
     write(tmp_path, {"old.log": log(6), "results.xml": results(), "new.log": log()})
     run = read(tmp_path, "results.xml")

@@ -87,6 +87,36 @@ def test_what_a_makefile_sets_itself_is_said_on_the_command_line_where_it_was_an
     assert found.variables == {"SIM": "icarus"}
 
 
+OWN_RULES = """\
+export TOPLEVEL_LANG = verilog
+all: test_add test_mux
+test_add:
+\tiverilog -o add.vvp -s add rtl/add.v
+\tCOCOTB_TEST_MODULES=tb.test_add vvp -M lib -m vpi add.vvp
+
+test_mux:
+\tiverilog -o mux.vvp -s mux rtl/mux.v
+\tMODULE=tb.test_mux vvp -M lib -m vpi mux.vvp
+"""
+
+
+@pytest.mark.parametrize(
+    ("makefile", "target", "variables"),
+    [
+        (OWN_RULES, "test_mux", {}),
+        (OWN_RULES.replace("-s mux", "-s $(TOPLEVEL)"), "test_mux", {"COCOTB_TOPLEVEL": "mux"}),
+    ],
+    ids=["one rule", "a top from outside"],
+)
+def test_a_rule_that_calls_the_simulator_itself_is_the_target(
+    tmp_path: Path, makefile: str, target: str, variables: Mapping[str, str]
+) -> None:
+    log = "iverilog -o mux.vvp -s mux rtl/mux.v\nMODULE=tb.test_mux vvp -M lib -m vpi mux.vvp\n"
+    found = call(tmp_path, makefile=makefile, log=log)
+    assert found.arguments == ("make", *filter(None, [target]))
+    assert {name: value for name, value in found.variables.items() if name != "SIM"} == variables
+
+
 RECURSIVE = """\
 COCOTB_TOPLEVEL = dut
 COCOTB_TEST_MODULES = bench

@@ -50,6 +50,7 @@ def is_directed(root: Path, changes: Mapping[str, str] | None = None, **others: 
 
 def test_fixed_values_are_directed(tmp_path: Path) -> None:
     assert is_directed(tmp_path)
+    assert is_directed(tmp_path, {"Makefile": "SEED = 1\nexport RANDOM_SEED ?= 7\n%.asc: ; nextpnr --seed $(SEED)\n"})
     vhdl = {"rtl/add.vhd": "-- uniform random\nentity add is end;\n"}
     assert is_directed(tmp_path, vhdl, modules=["test_add", "tb.model"])
 
@@ -80,6 +81,8 @@ def test_fixed_values_are_directed(tmp_path: Path) -> None:
         {"rtl/add.vhd": "use ieee.math_real.all; x := uniform(s1, s2, r);"},
         {"rtl/add.vhd": "library osvvm; use osvvm.RandomPkg.all;"},
         {"Makefile": "export RANDOM_SEED := $(shell date +%s)\n"},
+        {"Makefile": "test: ; WIDTH=$$RANDOM vvp sim.vvp\n"},
+        {"rtl/add.sv": 'module add; initial r = $value$plusargs("n=%d", n); endmodule'},
     ],
     ids=lambda changes: next(iter(changes.values())).strip()[:40],
 )
