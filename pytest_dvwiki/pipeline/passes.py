@@ -103,7 +103,7 @@ def passed_again(
         # A cause may fail thousands of tests; the difference is the same for all that failed with the same sources.
         between = failed, each.fingerprint
         if between not in differences:
-            named = evidence(each.nodeid, each.evidence, each.reads)
+            named = _suspects(each, history)
             differences[between] = repository.difference(failed, vcs, named, each.reads)
         return differences[between]
 
@@ -142,6 +142,14 @@ def _tests_of_others(fingerprint: str, history: History) -> tuple[str, ...]:
     """Return the tests that failed with a cause but had passed since it came: another fault made them fail."""
     known = history.cause(fingerprint)
     return known.first_bad.passed_after if known is not None and known.first_bad is not None else ()
+
+
+def _suspects(failing: StillFailing, history: History) -> str:
+    """Return the text to search for names of suspect files: the evidence, and the files with which the cause came."""
+    known = history.cause(failing.fingerprint)
+    came = known.first_bad if known is not None else None
+    files = came.files if came is not None and came.is_certain and came.likely_count == 1 else ()
+    return evidence(failing.nodeid, "\n".join((failing.evidence, *files)), failing.reads)
 
 
 class _FixRange(NamedTuple):
@@ -217,7 +225,7 @@ def _up_to_restored(
     commit = repository.restoring(good, (str(first), str(last)), failing.reads) if good else None
     if commit is None:
         return found
-    named = evidence(failing.nodeid, failing.evidence, failing.reads)
+    named = _suspects(failing, history)
     until = Vcs(commit=commit, branch=vcs.branch)
     return _FixRange((first, commit), repository.difference(failing.vcs, until, named, failing.reads))
 

@@ -889,6 +889,21 @@ def test_a_test_that_passed_since_is_named_beside_uncommitted_changes_too(projec
     assert "but `test_regs` passed after that" in project.page()
 
 
+def test_a_commit_to_the_file_with_which_the_cause_came_is_the_first_of_a_fix(project: Project) -> None:
+    reads = ("rtl/fifo.sv", "tb/gen.sv", TEST.partition("::")[0])
+    project.run(seed="1", named=True)
+    project.commit("fifo: rework")
+    project.run(fails=True, seed="1", reads=reads)
+    project.commit("fifo: mend it")
+    for number in range(4):
+        project.commit(f"gen: {number}", "tb/gen.sv")
+    archived = project.run(seed="1", named=True)
+    assert archived.record is not None
+    (row,) = archived.record.fixes
+    assert row.log is not None
+    assert [line.partition(" ")[2] for line in row.log[:2]] == ["fifo: mend it", "gen: 3"]
+
+
 def test_a_fix_is_none_of_a_test_that_had_passed_since_the_cause_came(project: Project) -> None:
     fail_before_another_passes(project)
     project.commit("regs: rework", "rtl/regs.sv")
