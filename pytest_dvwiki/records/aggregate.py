@@ -13,7 +13,8 @@ from msgspec import Struct
 from pytest_dvwiki.model import FirstBad, Onset, RunId, Waived
 from pytest_dvwiki.records import cause_records, fixes, matrix, proposals, sides, tables
 from pytest_dvwiki.records.chance import Rate
-from pytest_dvwiki.records.kinds import is_infrastructure
+from pytest_dvwiki.records.kinds import SIMULATION_CLASSES, is_infrastructure
+from pytest_dvwiki.records.sides import is_unread
 from pytest_dvwiki.records.targets import without_parameters
 from pytest_dvwiki.redact import redact_id
 
@@ -219,7 +220,7 @@ def cause(archive: Archive, fingerprints: Sequence[str]) -> CauseHistory | None:
         first_bad_found=came_found,
         regressed=None if is_fixed else _regressed(archive, present, states),
         waived=_waived(archive, present, rows[0]),
-        proposal=None if is_fixed else _proposal(archive, present, found.pattern),
+        proposal=None if is_fixed else _proposal(archive, present, found),
         same_commits=tuple(proposals.same_commits(archive.db, present)) if is_fixed else (),
         jobs=jobs,
         hosts=hosts,
@@ -452,8 +453,22 @@ def _passes_needed(rates: Mapping[str, Rate]) -> dict[str, int]:
     }
 
 
-def _proposal(archive: Archive, present: Sequence[str], pattern: str | None) -> ProposedFix | None:
-    return proposals.proposal(archive.db, present, pattern) if archive.has_rows("proposals") else None
+def _proposal(archive: Archive, present: Sequence[str], newest: Occurrence) -> ProposedFix | None:
+    """Return the fix proposed to an open cause.
+
+    Of fixes that git alone names, edits that were never committed cannot be looked at. For a failure that only a
+    simulation reports, such as any failed comparison, a fix must also have changed a file that its simulation reads.
+    """
+    found = proposals.proposal(archive.db, present, newest.pattern) if archive.has_rows("proposals") else None
+    if found is None or found.fix.by != "git":
+        return found
+    fix = found.fix
+    is_elsewhere = (
+        newest.error_class in SIMULATION_CLASSES
+        and fix.file_count == len(fix.files)
+        and all(is_unread(file, newest.reads) for file in fix.files)
+    )
+    return None if is_elsewhere or not fix.log else found
 
 
 def _unproven(archive: Archive, asked: tuple[str]) -> tuple[UnprovenPass, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -86,6 +86,33 @@ def test_a_cause_of_another_pattern_or_with_a_fix_of_its_own_gets_none(place: La
     hold(place, 4)
     for fingerprint in (OTHER, "c" * 12, "d" * 12):
         assert PROPOSED not in page(place, fingerprint)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_proposed"),
+    [
+        ({"reads": ("rtl/fifo.sv", "tb/test_other.py")}, True),
+        ({"reads": ("rtl/other.sv", "tb/test_other.py")}, False),
+        ({"reads": ("rtl/other.sv",), "error_class": "compile_error"}, True),
+        ({"reads": ()}, True),
+    ],
+    ids=["read", "not read", "not read by a build", "unknown"],
+)
+def test_a_fix_of_files_that_a_simulation_does_not_read_is_not_proposed_to_its_failed_check(
+    place: Layout, changes: dict[str, Any], is_proposed: bool
+) -> None:
+    again = fixed(2, files=["rtl/fifo.sv"], file_count=1)
+    add(place, passing(2, fixes=(again,)), *(ran(place, number, TEST) for number in (3, 4, 5)))
+    add(place, record(7, occurrence("e" * 12, tests=(failed("third"),), **changes)))
+    assert (PROPOSED in page(place, "e" * 12)) is is_proposed
+
+
+def test_edits_that_were_never_committed_are_not_proposed(place: Layout) -> None:
+    note = "dropping the uncommitted changes in rtl/fifo.sv"
+    edits = fixed(2, log=[], log_count=0, note=note)
+    add(place, passing(2, fixes=(edits,)), *(ran(place, number, TEST) for number in (3, 4, 5)))
+    assert note in page(place, CAUSE)
+    assert "A proposal" not in page(place, OTHER)
 
 
 def test_a_fix_that_no_longer_holds_is_taken_back(place: Layout) -> None:
