@@ -52,7 +52,7 @@ def test_a_record_is_written_once(tmp_path: Path) -> None:
     path = tmp_path / "2026" / "11" / "record.yaml"
     assert create(path, b"one")
     assert not create(path, b"one")
-    with pytest.raises(WikiError, match="a record never changes"):
+    with pytest.raises(WikiError, match="records never change"):
         create(path, b"two")
     assert path.read_bytes() == b"one"
 

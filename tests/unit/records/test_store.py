@@ -71,7 +71,7 @@ def test_the_same_record_gives_the_same_bytes() -> None:
 def test_another_record_of_the_same_id_is_refused(tmp_path: Path) -> None:
     run = record(1, occurrence())
     store.write_record(tmp_path, run)
-    with pytest.raises(WikiError, match="never changes"):
+    with pytest.raises(WikiError, match="records never change"):
         store.write_record(tmp_path, replace(run, vcs=Vcs(commit="2")))
     assert _read(store.record_path(tmp_path, run)) == ([run], [])
 

@@ -310,7 +310,7 @@ def test_archiving_leaves_what_a_build_would_make(place: Layout) -> None:
 def test_another_record_of_the_same_name_is_an_error(place: Layout) -> None:
     archive(place, record(1, occurrence()))
     before = files(place.agent)
-    with pytest.raises(WikiError, match="never changes"):
+    with pytest.raises(WikiError, match="records never change"):
         archive(place, replace(record(1, occurrence()), duration_s=1.0))
     assert files(place.agent) == before
 
