@@ -169,15 +169,14 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
         seen = "seen again" if statement.again else "first seen"
         return f"{seen} at {_last_pass(found, good, bad, where)}{owners}"
     if found.dirty:
-        uncommitted = f"came with uncommitted changes{where} at {bad}"
-        if found.good == found.bad:
-            return f"{uncommitted}, where it was absent without them{owners}"
-        return f"{uncommitted}, or with what was committed since {good}, where it was absent{owners}"
+        is_same = found.good == found.bad
+        without = "where it was absent without them"
+        absent = without if is_same else f"or with what was committed since {good}, where it was absent"
+        return f"came with uncommitted changes{where} at {bad}, {absent}{owners}"
     commits = [(short(commit), subject) for commit, _, subject in (line.partition(" ") for line in found.likely)]
     named = "; ".join(f"{style.name(commit)} {style.quote(subject)}" for commit, subject in commits[:_SUBJECTS])
     rest = found.likely_count - len(commits[:_SUBJECTS])
     named += f"; and {rest} more" if rest > 0 else ""
-    named += f"; {unread(found.unread_count)}" if found.unread_count else ""
     # Without the file, to save lines of the terminal. The last part alone is often the same for all tests of a cause.
     others = few([style.name(each.partition("::")[2] or each) for each in found.passed_after], _TESTS)
     later = f"; but {others} passed after that: something else came since" if others else ""
@@ -186,6 +185,9 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     if not found.log_count:
         return f"came after {good}, with {bad} or earlier{owners}{later}"
     things = "changes" if found.good.startswith("@") else "commits"
+    if found.likely_count == 1 and found.unread_count:
+        return f"came with {named}, {only_read(f'{found.log_count} {things} after {good} up to {bad}')}{owners}{later}"
+    named += f"; {unread(found.unread_count)}" if found.unread_count else ""
     return f"came with one of {found.log_count} {things} after {good} up to {bad}: {named}{owners}{later}"
 
 
@@ -262,6 +264,11 @@ def unread(number: int) -> str:
     return f"and {number} that {'changes' if number == 1 else 'change'} no code known to be read"
 
 
+def only_read(commits: str) -> str:
+    """Return a phrase about the only commit of several that changes code known to be read by the simulation."""
+    return f"the only one of {commits} that changes code known to be read"
+
+
 def ends(held: int, failed: int) -> str:
     """Return how many fixes held and failed, such as `3 fixes held, 1 failed`; empty if none did."""
     results = [(number, word) for number, word in ((held, "held"), (failed, "failed")) if number]
@@ -277,7 +284,8 @@ def fix_text(fix: Fix, style: Style = PLAIN) -> str:
         more = f", +{fix.file_count - style.files}" if fix.file_count > style.files else ""
         described += f" ({', '.join(map(style.name, fix.files[: style.files]))}{more})"
     if fix.unread_count:
-        described += f", {unread(fix.unread_count)}"
+        is_only = fix.likely_count == 1
+        described += f", {only_read(f'{fix.log_count} commits') if is_only else unread(fix.unread_count)}"
     if fix.maybe_later:
         described += f"; {MAYBE_LATER}"
     # Uncommitted changes come first, because outputs cut long lists of commits at their end.

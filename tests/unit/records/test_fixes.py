@@ -625,7 +625,7 @@ def test_a_damaged_row_is_told_with_its_place_and_the_other_runs_count(
         ({"log": ("1f0c2aabb0f1 regs: ack",), "log_count": 40}, "aaaaaaa..bbbbbbb regs: ack"),
         (
             {"log": ("1f0c2aabb0f1 regs: ack", "2f0c2aabb0f1 tb"), "log_count": 3, "unread_count": 2},
-            "1f0c2aa regs: ack, and 2 that change no code known to be read",
+            "1f0c2aa regs: ack, the only one of 3 commits that changes code known to be read",
         ),
         ({}, "bbbbbbb regs: ack"),
         ({"commits": ("a" * 40, "a" * 40)}, "regs: ack"),

@@ -521,7 +521,7 @@ def test_a_file_of_the_same_name_in_another_folder_was_not_read(project: Project
     assert found is not None
     assert [line.partition(" ")[2] for line in found.log] == ["fifo: rework", "another fifo"]
     assert found.unread_count == 1
-    assert "and 1 that changes no code known to be read" in project.page()
+    assert "the only one of 2 commits after" in project.page()
 
 
 def test_a_pass_at_an_older_commit_is_the_first_that_is_known(project: Project) -> None:
