@@ -110,6 +110,14 @@ def test_a_conftest_may_draw_what_a_test_takes_from_the_environment(tmp_path: Pa
         assert is_directed(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["COCOTB_RESOLVE_X", "COCOTB_RANDOM_TEST_ORDER"])
+def test_cocotb_itself_may_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    assert not is_directed(tmp_path, {"Makefile": f"export {name} = RANDOM\n"})
+    assert is_directed(tmp_path)
+    monkeypatch.setenv(name, "RANDOM")
+    assert not is_directed(tmp_path)
+
+
 def test_a_file_that_changes_is_searched_again(tmp_path: Path) -> None:
     assert is_directed(tmp_path)
     assert not is_directed(tmp_path, {"tb/model.py": "import random\n"})
