@@ -6,7 +6,7 @@ named after the log.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from pytest_dvwiki.capture.leftovers.names import simulation_name, undated, without_module
 from pytest_dvwiki.capture.leftovers.run_logs import text_of
 from pytest_dvwiki.capture.leftovers.totals import result_of_log
-from pytest_dvwiki.capture.make.folders import STOPPED, stopped_in
+from pytest_dvwiki.capture.make.folders import STOPPED, changes_folder, stopped_in
 from pytest_dvwiki.capture.runners import fusesoc
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
 from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of, named_run
@@ -24,9 +24,10 @@ from pytest_dvwiki.capture.simulations.regression import Regression, read_regres
 from pytest_dvwiki.logtext.user_frames import shown_path
 from pytest_dvwiki.model import Excerpt
 from pytest_dvwiki.model.sentences import CUT_LOG
+from pytest_dvwiki.redact import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.capture.files.artefacts import Artefact
     from pytest_dvwiki.capture.files.results import Case
@@ -114,13 +115,16 @@ class LoneLogs:
             except OSError as error:
                 yield error
 
-    def add(self, log: Artefact, read: ReadLog | OSError, *, with_builds: bool = True) -> None:
+    def add(
+        self, log: Artefact, read: ReadLog | OSError, *, with_builds: bool = True, results: Artefact | None = None
+    ) -> None:
         """Add the runs in a log, except runs with a results file.
 
         Args:
             log: The log.
             read: Its content, or why it cannot be read.
             with_builds: Whether to add the builds that failed beside simulations.
+            results: The only results file that was read with the log; None if it does not show where make ran.
         """
         if isinstance(read, OSError):
             self._run.problems.append(f"{log.shown}: cannot be read: {read.strerror}")
@@ -128,6 +132,8 @@ class LoneLogs:
         self._logs.forget(log)
         has_others = self._builds.add_stopped(log, read.stopped)
         parts = [part for part in read.parts if not self._is_covered(part)]
+        several = _in_several_modules(read.parts)
+        is_one_place = (results is None and len(read.parts) == 1) or not changes_folder(log.path)
         # Where other simulations ran, their builds and those that failed are told apart together.
         together = with_builds and not has_others and any(part.blocks for part in parts)
         for part in parts:
@@ -137,7 +143,8 @@ class LoneLogs:
                 continue
             if folder and (has_others or self._builds.add_designs(log, [part], least=2)):
                 continue
-            name = named.test if named else folder or self._name(log, part, is_only=len(read.parts) == 1)
+            name = named.test if named else folder
+            name = name or self._distinct(self._place(log, part, results, is_one_place=is_one_place), part, several)
             self._add_part(log, part, name, named)
         if together:
             self._builds.add_designs(log, parts)
@@ -165,34 +172,42 @@ class LoneLogs:
         )
         return any(is_same(name, part.seed, case) for name, case in pairs)
 
-    def _name(self, log: Artefact, part: Regression, *, is_only: bool) -> str:
+    def _place(self, log: Artefact, part: Regression, results: Artefact | None, *, is_one_place: bool) -> str:
         """Return the name that a simulation would have if it had written a results file.
 
-        The file would be in the folder where make ran. If that folder is unknown or not searched, it would be beside
-        the log, but only if the folder has no other log.
+        The file would be in the folder where make ran. If that folder is unknown, the results file of another
+        simulation in the log is there. If the folder is unknown or not searched, and there is no such file, it would be
+        beside the log, but only if the folder has no other log.
 
         Args:
             log: The log.
             part: The part of the log that covers this simulation.
-            is_only: Whether the log covers no other simulation.
+            results: The only results file that was read with the log; None if it does not show where make ran.
+            is_one_place: Whether all simulations in the log ran in the same folder, as far as known.
         """
-        run, root = self._run, self._parts.root
+        shown = undated(log.shown)
         if not (part.blocks or part.started):
-            return unique_name(undated(log.shown), run.names)
+            return shown
         folders = {Path(folder) for folder, _ in part.commands if folder}
         made_in = folders.pop() if len(folders) == 1 else None
-        if made_in is not None and made_in.is_relative_to(log.searched or root):
-            shown = shown_path(str(made_in / _RESULTS), root)
-        elif is_only and log.lasting and self._logs.is_alone(log):
-            shown = f"{log.folder}/{_RESULTS}" if log.folder else _RESULTS
-        else:
-            return unique_name(undated(log.shown), run.names)
-        name = simulation_name(replace(log, shown=shown))
-        if name in run.names:
-            taken = {result.nodeid for result in run.results}
-            if taken.isdisjoint(f"{name}::{without_module(block.name)}" for block in part.blocks):
-                return name
-        return unique_name(name, run.names)
+        if made_in is not None and made_in.is_relative_to(log.searched or self._parts.root):
+            return simulation_name(replace(log, shown=shown_path(str(made_in / _RESULTS), self._parts.root)))
+        if results is not None and is_one_place:
+            return simulation_name(results)
+        if is_one_place and log.lasting and self._logs.is_alone(log):
+            return simulation_name(replace(log, shown=f"{log.folder}/{_RESULTS}" if log.folder else _RESULTS))
+        return shown
+
+    def _distinct(self, name: str, part: Regression, several: Collection[str]) -> str:
+        """Return the name of a simulation, with its module or a number if another one has its tests."""
+        modules = {block.name.rpartition(".")[0] for block in part.blocks}
+        if len(modules) == 1 and any(without_module(block.name) in several for block in part.blocks):
+            name = "::".join(filter(None, (name, clean(modules.pop()))))
+        taken = {result.nodeid for result in self._run.results}
+        own = {f"{name}::{each}" for block in part.blocks for each in (block.name, without_module(block.name))}
+        if own and name in self._run.names and taken.isdisjoint(own):
+            return name
+        return unique_name(name, self._run.names)
 
     def _as_named(self, outcome: SimulationOutcome, named: NamedRun, log: Artefact) -> SimulationOutcome:
         """Return the outcome of a log, completed with what the log says about its run."""
@@ -235,6 +250,12 @@ def _named(log: Artefact, read: ReadLog) -> NamedRun | None:
 def _is_stopped(part: Regression) -> bool:
     """Return whether make stopped outside the tests of a simulation."""
     return any(STOPPED.match(line) for _, line in (*part.preamble, *part.rest))
+
+
+def _in_several_modules(parts: Iterable[Regression]) -> frozenset[str]:
+    """Return the tests' own names that occur in several modules."""
+    counts = Counter(map(without_module, {block.name for part in parts for block in part.blocks}))
+    return frozenset(name for name, count in counts.items() if count > 1)
 
 
 def _by_name(cases: Iterable[Case]) -> Mapping[str, Sequence[Case]]:

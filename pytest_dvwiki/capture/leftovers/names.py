@@ -28,9 +28,14 @@ _RUNNER_SUFFIX = ".result.xml"
 def simulation_name(artefact: Artefact) -> str:
     """Return the name of a simulation: the path of its results file, or of the file's folder, without dates."""
     shown = clean(artefact.shown)
-    if _ANY_RUN.match(PurePosixPath(shown).name):
+    if is_named_after_folder(artefact):
         return undated(artefact.folder or PurePosixPath(shown).name)
     return undated(shown.removesuffix(_RUNNER_SUFFIX))
+
+
+def is_named_after_folder(artefact: Artefact) -> bool:
+    """Return whether a results file has one of the names that identify nothing, so that its folder identifies it."""
+    return _ANY_RUN.match(PurePosixPath(clean(artefact.shown)).name) is not None
 
 
 def without_module(test: str) -> str:

@@ -81,8 +81,8 @@ def read_leftovers(
     contents = read_logs(free) if read_logs is not None else lone.read(free, templates)
     for log, content in zip(free, contents, strict=True):
         lone.add(log, content)
-    for log in files.shared.values():
-        _add_shared(log, run_logs.parts(log), lone, failed_builds)
+    for log, beside in files.shared.values():
+        _add_shared(log, beside, run_logs.parts(log), lone, failed_builds)
     run.drop_rollups()
     run.drop_unversioned()
     sources = {source.path: source for source in (*results, *_used(run_logs), *later.values())}
@@ -102,11 +102,18 @@ def _later(logs: RunLogs, run: Leftovers) -> dict[Path, Artefact]:
     return {log.path: log for _, log in pairs if not log.only_beside}
 
 
-def _add_shared(log: Artefact, regressions: Sequence[Regression], lone: LoneLogs, failed_builds: FailedBuilds) -> None:
-    """Add what a log shared by several results files says beside them."""
+def _add_shared(
+    log: Artefact,
+    beside: Sequence[Artefact | None],
+    regressions: Sequence[Regression],
+    lone: LoneLogs,
+    failed_builds: FailedBuilds,
+) -> None:
+    """Add what a log says beside the results files that were read with it."""
+    results = beside[0] if len(beside) == 1 else None
     tests = [block.name for part in regressions for block in part.blocks]
     if len(tests) == len(set(tests)):  # otherwise some of its simulations may belong to an earlier run
-        lone.add(log, ReadLog([part for part in regressions if part.blocks]), with_builds=False)
+        lone.add(log, ReadLog([part for part in regressions if part.blocks]), with_builds=False, results=results)
         failed_builds.add_designs(log, regressions)
 
 

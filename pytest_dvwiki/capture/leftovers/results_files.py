@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from pytest_dvwiki.capture.files.results import EmptyResultsError, ResultsError, read_results
-from pytest_dvwiki.capture.leftovers.names import native_runner, package_of, place_of, simulation_name
+from pytest_dvwiki.capture.leftovers.names import (
+    is_named_after_folder,
+    native_runner,
+    package_of,
+    place_of,
+    simulation_name,
+)
 from pytest_dvwiki.capture.leftovers.run_logs import text_of
 from pytest_dvwiki.capture.make.calls import makefiles_read
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
@@ -66,8 +72,9 @@ class ResultsFiles:
         self._parts = parts
         self._archived = archived
         self._seen = seen
-        self.shared: dict[Path, Artefact] = {}
-        """Logs that were read with a results file, but also hold tests of other simulations."""
+        self.shared: dict[Path, tuple[Artefact, list[Artefact | None]]] = {}
+        """Logs that were read with results files, but also hold other simulations, by path; and for each of the results
+        files the file itself, or None if the file does not show where make ran."""
 
     def parsed(self) -> Iterator[tuple[Artefact, ResultsFile | None]]:
         """Yield each readable results file with its content, or with None if it is empty and the run has logs."""
@@ -131,7 +138,9 @@ class ResultsFiles:
                 call=call,
             )
         )
-        self.shared |= {log.path: log for log in logs} if outcome.is_one_of_several else {}
+        shows_folder = is_named_after_folder(artefact) and name == simulation_name(artefact)
+        for log in logs if outcome.is_one_of_several else ():
+            self.shared.setdefault(log.path, (log, []))[1].append(artefact if shows_folder else None)
         run.add(outcome, outcome.failures, artefact)
 
     def _add_cases(self, file: ResultsFile, artefact: Artefact) -> None:

@@ -17,6 +17,11 @@ STOPPED = re.compile(r"^(?:g?make(?:\[\d+\])?|\S*[Mm]akefile\S*:\d+|\S+\.mk:\d+)
 _TARGET = re.compile(r"^(?:g?make(?:\[\d+\])?): \*\*\* \[(?:\S+: )?([^\]:]+)\] Error \d+$")
 """Matches make's message about a target that it could not make."""
 _FOLDER = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: (Entering|Leaving) directory [`'](.+)'$")
+_CHANGES = re.compile(
+    r"\bEntering directory\b|(?:^|[\s;&|(])(?:cd|pushd) [^\s;&|]|\bg?make\b[^\n]* (?:-\w*C|--directory)[ =]?[\w./]",
+    re.MULTILINE,
+)
+"""Matches a sign that commands in a log ran in another folder."""
 _SOURCE = re.compile(r"[^\s'\"`=,;()]+\.(?:vhdl?|s?vh?)(?![\w.])")
 """Matches the path of an HDL file."""
 _LACKS = re.compile(r"No rule to make target [`']([^'\n]+)'")
@@ -74,6 +79,12 @@ def folders_of(log: Path) -> set[str]:
     """Return the folders that make entered or left according to the start of a log."""
     found = map(_FOLDER.match, reading.start_of(log, _START).split("\n"))
     return {each[2] for each in found if each}
+
+
+def changes_folder(log: Path) -> bool:
+    """Return whether a log shows, or is too long to rule out, that some of its commands ran in another folder."""
+    text = reading.start_of(log, _READ_LIMIT)
+    return len(text) >= _READ_LIMIT or _CHANGES.search(text) is not None
 
 
 def stopped_in(log: Path) -> Iterator[tuple[str, str]]:

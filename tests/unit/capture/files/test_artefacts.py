@@ -457,12 +457,63 @@ def test_what_only_the_log_can_tell_is_asked_for(tmp_path: Path) -> None:
 
 def test_each_simulation_in_a_log_counts(tmp_path: Path) -> None:
     write(tmp_path, {"all.log": log(1) + log(2)})
-    assert outcomes(read(tmp_path, "all.log")) == {
-        "all.log::bad": "failed",
-        "all.log::good": "passed",
-        "all.log#2::bad": "failed",
-        "all.log#2::good": "passed",
+    expected = {"::bad": "failed", "::good": "passed", "#2::bad": "failed", "#2::good": "passed"}
+    assert outcomes(read(tmp_path, "all.log")) == {f"results.xml{name}": ended for name, ended in expected.items()}
+    write(tmp_path, {"other.log": "a word\n"})
+    assert outcomes(read(tmp_path, "all.log")) == {f"all.log{name}": ended for name, ended in expected.items()}
+
+
+def simulations(*tests: str) -> str:
+    """Return the log of a Makefile that runs one test for each design, without a word about folders."""
+    return "".join(
+        f"iverilog -s {test}\n{log(test=test)}".replace("bench.", f"{test}_bench.").replace("good", f"{test}_good")
+        for test in tests
+    )
+
+
+@pytest.mark.parametrize("others", [{}, {"other.log": "a word\n"}], ids=["alone", "beside_another_log"])
+def test_a_test_has_the_same_name_wherever_it_is_in_a_log(tmp_path: Path, others: dict[str, str]) -> None:
+    last = results(test="three").replace("bench", "three_bench").replace("good", "three_good")
+    write(tmp_path, {"sim/results.xml": last, **{f"sim/{name}": text for name, text in others.items()}})
+    for tests in (("one", "two", "three"), ("two", "three"), ("two", "one", "three")):
+        write(tmp_path, {"sim/all.log": simulations(*tests)})
+        expected = {f"sim::{test}": "failed" for test in tests} | {f"sim::{test}_good": "passed" for test in tests}
+        assert outcomes(read(tmp_path, "sim/results.xml", given="sim/all.log")) == expected
+        if not others:
+            assert outcomes(read(tmp_path, "sim/all.log")) == expected
+
+
+@pytest.mark.parametrize(
+    "command", ["cd two && vvp sim.vvp", "(cd two; make)", "make -C two", "make[1]: Entering directory '/elsewhere'"]
+)
+def test_a_simulation_in_an_unknown_folder_is_not_named_after_the_folder_of_another(
+    tmp_path: Path, command: str
+) -> None:
+    last = results(test="three").replace("bench", "three_bench").replace("good", "three_good")
+    write(tmp_path, {"sim/results.xml": last, "all.log": f"{command}\n{simulations('two', 'three')}"})
+    expected = {"sim::three": "failed", "sim::three_good": "passed", "all.log::two": "failed"}
+    assert outcomes(read(tmp_path, "sim/results.xml", given="all.log")) == {**expected, "all.log::two_good": "passed"}
+
+
+def test_a_results_file_with_a_name_of_its_own_names_no_other_simulation(tmp_path: Path) -> None:
+    last = results(test="three").replace("bench", "three_bench").replace("good", "three_good")
+    write(tmp_path, {"three.xml": last, "all.log": simulations("two", "three"), "other.log": "a word\n"})
+    assert set(outcomes(read(tmp_path, "three.xml", given="all.log"))) == {
+        *("three.xml::three", "three.xml::three_good"),
+        *("all.log::two", "all.log::two_good"),
     }
+
+
+def test_tests_of_one_name_in_several_modules_are_told_apart_by_the_module(tmp_path: Path) -> None:
+    parts = {name: log().replace("bench.", f"{name}.") for name in ("bench", "one", "two")}
+    write(tmp_path, {"results.xml": results(), "other.log": "a word\n"})
+    for order in (("one", "two", "bench"), ("two", "one", "bench"), ("two", "bench")):
+        write(tmp_path, {"all.log": "".join(parts[name] for name in order)})
+        names = {"results.xml", *(f"results.xml::{name}" for name in order[:-1])}
+        expected = {
+            f"{name}::{test}": ended for name in names for test, ended in (("bad", "failed"), ("good", "passed"))
+        }
+        assert outcomes(read(tmp_path, "results.xml", given="all.log")) == expected
 
 
 def test_a_second_copy_of_the_log_beside_a_results_file_counts_nothing(tmp_path: Path) -> None:
