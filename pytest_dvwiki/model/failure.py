@@ -171,6 +171,8 @@ class Result(Struct, frozen=True, kw_only=True, gc=False):
     """The build configuration as 12 hex digits; None if it is unknown."""
     earlier: tuple[Failure, ...] = ()
     """Failed attempts of a flaky test before it passed, in order."""
+    module: str = ""
+    """Module of a cocotb test; empty if it is unknown. It is not recorded."""
 
 
 class Origin(Struct, frozen=True, kw_only=True, gc=False):

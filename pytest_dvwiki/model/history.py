@@ -141,6 +141,8 @@ class Passing(Struct, frozen=True, kw_only=True):
     """The build configuration as 12 hex digits; None if it is unknown."""
     whole: bool = True
     """Whether no test in the runner or module failed; always True for a single test."""
+    modules: frozenset[str] = frozenset()
+    """Modules of the cocotb tests that passed; empty if one of them is unknown."""
 
 
 class StillFailing(Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -45,6 +46,7 @@ def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Pa
     inside = {(parent, *on) for nodeid, *on in ended for parent in parents_of(nodeid)}
     found: dict[tuple[str, str | None, str | None], Passing] = {}
     further: dict[tuple[str, str | None, str | None], dict[str, None]] = {}
+    modules: defaultdict[tuple[str, str | None, str | None], set[str]] = defaultdict(set)
     for each in sorted(results, key=lambda each: each.outcome != "passed"):
         if each.outcome == "passed":
             passed = (each.nodeid, *parents_of(each.nodeid))
@@ -63,10 +65,13 @@ def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Pa
                     whole=key not in inside,
                 )
                 first = found.setdefault(key, made)
+                modules[key].add(each.module)
                 if each.seed is not None and each.seed != first.seed:
                     further.setdefault(key, {})[each.seed] = None
     for key, seeds in further.items():
         found[key] = replace(found[key], other_seeds=tuple(seeds))
+    for key, names in modules.items():
+        found[key] = replace(found[key], modules=frozenset(names) if all(names) else frozenset())
     for nodeid in collected:
         if (nodeid, None, None) not in ended:
             found.setdefault((nodeid, None, None), Passing(nodeid=nodeid))

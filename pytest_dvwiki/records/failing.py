@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from pytest_dvwiki.model import StillFailing, Vcs
+from pytest_dvwiki.model import MOST_READ, StillFailing, Vcs
 from pytest_dvwiki.records import fixes, tables
 from pytest_dvwiki.records.aggregate import TEXTS
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED, is_beyond_sources
@@ -123,6 +123,8 @@ def _entry(archive: Archive, causes: _Causes, failure: _LastFailure, passing: Se
     if proof >= fixes.ANY_SEED and (deterministic or proven or seed_unknown or by.seed != seed):
         return None
     seen = causes.last(failure)
+    if seen is not None and is_folder(test.nodeid) and _is_of_other_modules(seen, by):
+        return None
     since = _certain_pass(archive, test, fingerprint, moment)
     last = _last_run(archive, test, fingerprint, since) or (Vcs(), "")
     with_seed = (_last_run(archive, test, fingerprint, since, seed) if seed in seeds else None) or last
@@ -144,6 +146,19 @@ def _entry(archive: Archive, causes: _Causes, failure: _LastFailure, passing: Se
         seed_unknown=seed_unknown,
         one_of_several=_is_one_of_several(archive, test, moment, passing),
     )
+
+
+def _is_of_other_modules(seen: Occurrence, by: Passing) -> bool:
+    """Return whether a pass is from other test modules than a simulation that ended in Python before its first test.
+
+    Such a simulation has built its design, so a pass of other modules on the same design says nothing about it.
+    """
+    read = [f"/{path}" for path in seen.reads if path.endswith(".py")]
+    if seen.error_class != "python_error" or not read or not by.modules or len(seen.reads) >= MOST_READ:
+        return False
+    places = [module.replace(".", "/") for module in by.modules]
+    files = tuple(f"/{place}{end}" for place in places for end in (".py", "/__init__.py"))
+    return not any(path.endswith(files) for path in read)
 
 
 def _is_one_of_several(archive: Archive, failed: Target, moment: str, passing: Sequence[Passing]) -> bool:

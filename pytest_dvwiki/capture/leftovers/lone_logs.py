@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from pytest_dvwiki.capture.leftovers.names import simulation_name, undated, without_module
 from pytest_dvwiki.capture.leftovers.run_logs import text_of
 from pytest_dvwiki.capture.leftovers.totals import result_of_log
+from pytest_dvwiki.capture.make.calls import modules_of
 from pytest_dvwiki.capture.make.folders import STOPPED, changes_folder, stopped_in
 from pytest_dvwiki.capture.runners import fusesoc
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
@@ -245,6 +246,21 @@ def _named(log: Artefact, read: ReadLog) -> NamedRun | None:
     test = f"{of_core.test}::{named.test.rpartition('::')[2]}"
     facts = replace(of_core, test=test, seed=named.seed or of_core.seed, is_cut_short=named.is_cut_short)
     return replace(facts, simulator=named.simulator or of_core.simulator)
+
+
+def ended_without_tests(part: Regression, parts: Iterable[Regression]) -> bool:
+    """Return whether a simulation ended before its first test, and no other simulation in the log ran its test modules.
+
+    If another one did, the modules may have been repaired before. If make stopped, the part counts as a failed build.
+
+    Args:
+        part: The part of the log that covers the simulation.
+        parts: All parts of the log.
+    """
+    if part.blocks or part.finished or part.seed is None or _is_stopped(part):
+        return False
+    modules = modules_of(part)
+    return bool(modules) and all(modules.isdisjoint(modules_of(other)) for other in parts if other.blocks)
 
 
 def _is_stopped(part: Regression) -> bool:

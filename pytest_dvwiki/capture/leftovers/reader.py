@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.leftovers.failed_builds import FailedBuilds
 from pytest_dvwiki.capture.leftovers.log_parts import LogParts
-from pytest_dvwiki.capture.leftovers.lone_logs import LoneLogs, ReadLog
+from pytest_dvwiki.capture.leftovers.lone_logs import LoneLogs, ReadLog, ended_without_tests
 from pytest_dvwiki.capture.leftovers.results_files import ResultsFiles
 from pytest_dvwiki.capture.leftovers.run_logs import RunLogs
 from pytest_dvwiki.capture.leftovers.totals import Leftovers
@@ -113,7 +113,8 @@ def _add_shared(
     results = beside[0] if len(beside) == 1 else None
     tests = [block.name for part in regressions for block in part.blocks]
     if len(tests) == len(set(tests)):  # otherwise some of its simulations may belong to an earlier run
-        lone.add(log, ReadLog([part for part in regressions if part.blocks]), with_builds=False, results=results)
+        shown = [part for part in regressions if part.blocks or ended_without_tests(part, regressions)]
+        lone.add(log, ReadLog(shown), with_builds=False, results=results)
         failed_builds.add_designs(log, regressions)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.model import Interest
 
 _NO_HARDWARE_YET = frozenset({"compile_error", "elaboration_error"})
+_NO_TEST_YET = _NO_HARDWARE_YET | {"python_error"}
 
 
 class RunLogs:
@@ -159,9 +160,12 @@ class RunLogs:
             parts = self.parts(log)
         except OSError:
             return False
-        if any(part.blocks or part.seed is not None for part in parts):
+        if any(part.blocks or part.finished for part in parts):
             return False
         classes = set().union(*(self._classes(log, part) for part in parts))
+        if any(part.seed is not None for part in parts):
+            # Cocotb draws its seed before it imports the test modules.
+            return not classes.isdisjoint(_NO_TEST_YET)
         if any(case.status in {"failed", "error"} for case in file.cases):
             return not any(part.started for part in parts) and not classes.isdisjoint(_NO_HARDWARE_YET)
         return classes != {None} and bool(classes)

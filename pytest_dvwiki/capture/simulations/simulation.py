@@ -111,7 +111,7 @@ class SimulationOutcome(Struct, frozen=True, kw_only=True):
     refused: tuple[Failure, ...] = ()
     """With strict logs, failures of passed tests with error lines; not in `failures`."""
     is_one_of_several: bool = False
-    """Whether the simulation's logs also hold tests of other simulations, or a build that failed."""
+    """Whether the simulation's logs also hold other simulations, or a build that failed."""
 
 
 def collect(sim: Simulation) -> SimulationOutcome:
@@ -158,6 +158,7 @@ def _result_of(
         noise_errors=errors[test.name].count if test.name in errors and not strictly else 0,
         simulator=run.simulator.name if run.simulator is not None else None,
         config=run.setup.config,
+        module=test.module,
     )
 
 

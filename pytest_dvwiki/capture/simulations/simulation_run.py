@@ -232,7 +232,7 @@ def _fresh_results(sim: Simulation) -> tuple[tuple[Case, ...] | None, ResultsErr
 def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regression, tuple[Regression, ...], bool]:
     """Return the regression with this simulation's tests, and the regressions in other logs.
 
-    The third value is whether one of the logs holds tests of several simulations, or a failed build.
+    The third value is whether one of the logs holds several simulations, or a failed build.
     """
     names = {name for case in cases or () for name in (case.fullname, case.name)}
     failing = {
@@ -247,7 +247,7 @@ def _regressions(sim: Simulation, cases: Sequence[Case] | None) -> tuple[Regress
             parts = read_regressions(log, sim.interest, names=names, failing=failing if cases is not None else None)
         except OSError:
             continue  # a log that cannot be opened
-        is_one_of_several |= sum(bool(one.blocks) for one in parts) > 1 or any(
+        is_one_of_several |= sum(bool(one.blocks) or one.seed is not None for one in parts) > 1 or any(
             STOPPED.match(line) for one in parts for _, line in (*one.preamble, *one.rest)
         )
         part = max(reversed(parts), key=lambda one: (_overlap(one, names), one.seed in seeds))

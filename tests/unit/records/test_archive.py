@@ -302,6 +302,34 @@ def test_a_folder_of_several_designs_passes_when_all_of_them_were_built(
     assert [each.commit for each in passes] == [f"{1:040x}"]
 
 
+@pytest.mark.parametrize(
+    ("modules", "counts"),
+    [
+        ({"bench.two"}, False),
+        ({"one", "bench.two"}, True),
+        ({"bench.one"}, True),
+        ({"one"}, True),
+        ({"helpers"}, True),
+        (set(), True),
+    ],
+)
+def test_a_pass_of_other_modules_on_the_same_design_says_nothing_about_an_import_error(
+    archive: Archive, tasks: Path, modules: set[str], counts: bool
+) -> None:
+    config = "a" * 8 + "0000"
+    lost = occurrence(
+        error_class="python_error",
+        failure_subtype="import_error",
+        pattern="python.import",
+        reads=("rtl/dut.v", "bench/one.py", "bench/helpers/__init__.py"),
+        tests=(FailedTest(nodeid=".", simulator="icarus", config=config),),
+    )
+    store.write_record(tasks, record(1, lost))
+    archive.refresh()
+    now = Passing(nodeid=".", simulator="icarus", config=config, modules=frozenset(modules))
+    assert len(failing.still_failing(archive, [now])) == counts
+
+
 def test_a_pass_that_proves_little_leaves_something_to_prove(archive: Archive, tasks: Path) -> None:
     store.write_record(tasks, record(1, occurrence(tests=(failed(seed="7"),)), vcs=Vcs(commit="a", changes="f" * 12)))
     store.write_record(tasks, passing(2, changed="seed"))

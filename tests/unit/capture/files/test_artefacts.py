@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import tarfile
 import time
 import zipfile
@@ -406,6 +407,42 @@ def test_the_tests_of_all_simulations_count_whose_results_the_last_one_wrote_ove
     assert outcomes(read(tmp_path, "tb/results.xml", given="make.log")) == expected
     write(tmp_path, {"make.log": made(tmp_path / "tb", text + text + log())})  # perhaps written on night after night
     assert outcomes(read(tmp_path, "tb/results.xml", given="make.log")) == {"tb::bad": "failed", "tb::good": "passed"}
+
+
+IMPORT_ERROR = """COCOTB_TEST_MODULES={0} vvp -m lib sim.vvp
+     0.00ns INFO     gpi                                GPI: VPI support registered
+     0.00ns INFO     cocotb.initialize                  Seeding Python random module with 7
+     0.00ns INFO     cocotb.initialize                  Running on Icarus Verilog version 11.0 (stable)
+Traceback (most recent call last):
+  File "/repo/{0}.py", line 1, in <module>
+    import absent
+ModuleNotFoundError: No module named 'absent'
+"""
+
+
+@pytest.mark.parametrize("module", ["other", "bench"])
+@pytest.mark.parametrize("failed", [True, False])
+def test_an_import_error_is_not_hidden_by_the_results_file_of_an_earlier_run(
+    tmp_path: Path, module: str, *, failed: bool
+) -> None:
+    before = results() if failed else re.sub("<failure.*</failure>", "", results(), flags=re.DOTALL)
+    write(tmp_path, {"results.xml": before, "now.log": IMPORT_ERROR.format(module)})
+    run = read(tmp_path, "results.xml", given="now.log")
+    assert [one.message for one in run.failures if one.nodeid == "."] == ["No module named 'absent'"]
+    assert outcomes(run)["."] == "failed"
+    assert run.notes == ["results.xml: from an earlier run than now.log, which ran no test"]
+
+
+@pytest.mark.parametrize("where", ["first", "last"])
+def test_an_import_error_of_one_of_several_simulations_in_a_log_is_seen(tmp_path: Path, where: str) -> None:
+    lost, ran = IMPORT_ERROR.format("other"), f"COCOTB_TEST_MODULES=bench vvp -m lib sim.vvp\n{log()}"
+    write(tmp_path, {"results.xml": results(), "now.log": lost + ran if where == "first" else ran + lost})
+    run = read(tmp_path, "results.xml", given="now.log")
+    assert outcomes(run) == {"results.xml::bad": "failed", "results.xml::good": "passed", ".": "failed"}
+    again = IMPORT_ERROR.format("bench")
+    write(tmp_path, {"now.log": again + ran})  # the module may have been repaired before it ran
+    run = read(tmp_path, "results.xml", given="now.log")
+    assert outcomes(run) == {"results.xml::bad": "failed", "results.xml::good": "passed"}
 
 
 @pytest.mark.parametrize(
