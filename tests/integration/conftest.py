@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-# pytester drops the modules that a run inside this process was the first to import. Loaded here, they stay, and there
-# is one copy of each class.
+# pytester drops the modules that a run inside this process was the first to import. Loaded here, they stay: there is
+# one copy of each class, and installed plugins are found. (The charts load `importlib_metadata`, which switches off
+# Python's own search for packages and brings another one, which would be dropped.)
 import pytest_dvwiki.pipeline
+import pytest_dvwiki.report.site.charts
 import pytest_dvwiki.report.terminal  # noqa: F401
 
 if TYPE_CHECKING:
