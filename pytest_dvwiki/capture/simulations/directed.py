@@ -5,31 +5,33 @@ from __future__ import annotations
 import ast
 import functools
 import io
+import itertools
 import os
 import re
 import sys
 import tokenize
-import warnings
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.simulations.builds import stamp_of
+from pytest_dvwiki.capture.simulations.reads import find_module
+from pytest_dvwiki.capture.simulations.unseeded import syntax_nodes
 from pytest_dvwiki.model import MOST_READ
-from pytest_dvwiki.records.sides import HDL
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
 _READ_LIMIT = 1 << 20
 """Maximum size in bytes of a file that is searched; a larger one may draw."""
 _LIBRARY_FILES = 200
-"""Maximum number of files of a Python library that are searched; a larger library may draw."""
+"""Maximum number of files of Python libraries that are searched for one import; more may draw."""
 _TRUSTED = frozenset({"cocotb", "cocotb_test", "cocotb_tools", "find_libpython", "numpy", "pytest", "pyuvm"})
 """Python libraries that draw only if the testbench names `random`. cocotb itself only sets the seed."""
 _DRAWS = re.compile(
     r"(?<!ope)rand|seed|secrets|uuid|shuffle|hypothesis|faker|\bvsc\b|crv|constrain|getpid"
+    r"|\bhash\(|\btime\.|\bdatetime\b"
     r"|\bopen\b|read_text|read_bytes|loadtxt|genfromtxt|fromfile|\bnp\.load\b"
     r"|import_module|__import__|\bexec\b|\beval\b|subprocess|popen|socket|urlopen|requests|thread"
     r"|@(?:cocotb\.)?(?:external|bridge|function|resume)\b",
@@ -37,14 +39,16 @@ _DRAWS = re.compile(
 )
 """Matches code of a testbench that may draw numbers, or take its stimulus from elsewhere."""
 _HDL_DRAWS = re.compile(
-    r"\$(?:u?random|dist_|f(?:open|scanf|gets|read)|readmem|system|value\$plusargs|test\$plusargs)|\brand(?:c|case|sequence|omize)?\b|\"DPI"
-    r"|random|\buniform\b|\bfile\b|textio|pragma\s+protect",
+    r"random|\brand(?:c|case|sequence|omize)?\b|\buniform\b|\$(?:dist_|f(?:open|scanf|gets|read)|readmem|system)"
+    r"|plusargs|\"DPI|\bfile\b|textio|pragma\s+protect",
     re.IGNORECASE,
 )
 _HDL_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _VHDL_COMMENT = re.compile(r"--[^\n]*")
+_SCRIPT = re.compile(r"(?:[Mm]akefile|\.(?:mk|f|vc|vlt|tcl|do))$")
 _SCRIPT_DRAWS = re.compile(
-    r"\$+[({]?RANDOM\b|urandom|\brand\(|\brandom\b|\bsrand\b|openssl|uuid|mktemp|\bshuf\b|\bdate\b|RESOLVE_X|TEST_ORDER"
+    r"\$+[({]?RANDOM\b|urandom|\brandom\b|\bs?rand\b|openssl|uuid|mktemp|\bshuf\b|\bdate\b"
+    r"|RESOLVE_X|TEST_ORDER"
 )
 """Matches a Makefile or script with a source of numbers that differ from run to run; a constant seed is none."""
 _BY_SEED = ("COCOTB_RESOLVE_X", "COCOTB_RANDOM_TEST_ORDER")
@@ -87,28 +91,41 @@ def _may_draw(file: str, known: frozenset[str]) -> bool:
     stamp = stamp_of(file)
     if stamp is None or stamp[1] > _READ_LIMIT:
         return True
-    draws, imports = _searched(file, stamp)
-    return draws or not all(_is_harmless(each, known) for each in imports)
+    imports = _searched(file, stamp)
+    return imports is None or not all(_is_harmless(each, known) for each in imports)
 
 
 @functools.lru_cache(maxsize=1024)
-def _searched(file: str, stamp: tuple[int, int]) -> tuple[bool, frozenset[tuple[str, ...]]]:  # noqa: ARG001  # a new stamp is a new file
-    """Return whether the code of a file may draw, and the modules that it imports, each as its possible names."""
+def _searched(file: str, stamp: tuple[int, int]) -> frozenset[tuple[str, ...]] | None:  # noqa: ARG001  # a new stamp is a new file
+    """Return what a file imports; None if its code may draw."""
     text = reading.start_of(file, _READ_LIMIT)
     if file.endswith(".py"):
-        return (True, frozenset()) if _python_draws(text) else (False, frozenset(_imports(text)))
-    if HDL.search(file):
+        return _imports(text)
+    if _SCRIPT.search(file):
+        draws = _SCRIPT_DRAWS.search(_SCRIPT_COMMENT.sub(" ", text))
+    else:  # HDL, and what it includes under any name
         comment = _VHDL_COMMENT if file.lower().endswith((".vhd", ".vhdl")) else _HDL_COMMENT
-        return _HDL_DRAWS.search(comment.sub(" ", text)) is not None, frozenset()
-    return _SCRIPT_DRAWS.search(_SCRIPT_COMMENT.sub(" ", text)) is not None, frozenset()
+        draws = _HDL_DRAWS.search(comment.sub(" ", text))
+    return None if draws else frozenset()
 
 
-def _python_draws(text: str) -> bool:
-    """Return whether Python code may draw. Comments do not count, but most files need no second look without them."""
-    if not _DRAWS.search(text):
-        return False
-    code = _python_code(text)
-    return code is None or _DRAWS.search(code) is not None
+def _imports(text: str) -> frozenset[tuple[str, ...]] | None:
+    """Return what Python code imports; None if it may draw or cannot be read.
+
+    Each import is a module, with a dot for each relative level, then the names taken from it.
+    """
+    # Most files mention nothing of the kind, not even in comments.
+    code = _python_code(text) if _DRAWS.search(text) else ""
+    nodes = syntax_nodes(text) if code is not None and not _DRAWS.search(code) else []
+    if not nodes:
+        return None
+    plain = ((each.name,) for node in nodes if isinstance(node, ast.Import) for each in node.names)
+    taken = (
+        ("." * node.level + (node.module or ""), *(each.name for each in node.names))
+        for node in nodes
+        if isinstance(node, ast.ImportFrom)
+    )
+    return frozenset((*plain, *taken))
 
 
 def _python_code(text: str) -> str | None:
@@ -125,51 +142,53 @@ def _python_code(text: str) -> str | None:
     return "\n".join(lines)
 
 
-def _imports(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield what a Python file imports: the dotted name of a module, then those of the names taken from it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        yield ("",)
-        return
-    for node in nodes:
-        if isinstance(node, ast.Import):
-            yield from ((each.name,) for each in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            module = f"{node.module}." if node.module else ""
-            yield (node.module or "", *(f"{module}{each.name}" for each in node.names))
-
-
 def _is_harmless(names: tuple[str, ...], known: frozenset[str]) -> bool:
     """Return whether an imported module was searched, or is known not to draw by itself."""
     module, *parts = names
+    path = module.lstrip(".").replace(".", "/")
+    if _is_trusted(module) or (path and _is_read(path, known)):
+        return True
+    if parts and all(_is_read(f"{path}/{each}".lstrip("/"), known) for each in parts):
+        return True
+    return not module.startswith(".") and not _library_may_draw(names)
+
+
+def _is_trusted(module: str) -> bool:
     first = module.partition(".")[0]
-    if first in _TRUSTED or first in sys.stdlib_module_names:
-        return True
-    if module and _is_read(module.replace(".", "/"), known):
-        return True
-    if parts and all(_is_read(each.replace(".", "/"), known) for each in parts):
-        return True
-    return bool(first) and not _library_may_draw(module)
+    return first in _TRUSTED or first in sys.stdlib_module_names
 
 
 @functools.lru_cache(maxsize=64)
-def _library_may_draw(module: str) -> bool:
-    """Return whether a Python library may draw; a library that is not found may."""
-    path = module.split(".")
-    for folder in dict.fromkeys(map(os.path.abspath, sys.path)):
-        for depth in range(len(path), 0, -1):
-            place = os.path.join(folder, *path[:depth])  # noqa: PTH118  # many of them
-            if os.path.isfile(f"{place}/__init__.py"):  # noqa: PTH113
-                files = [os.path.join(here, each) for here, _, names in os.walk(place) for each in names]  # noqa: PTH118
-            elif os.path.isfile(f"{place}.py"):  # noqa: PTH113
-                files = [f"{place}.py"]
-            else:
+def _library_may_draw(names: tuple[str, ...]) -> bool:
+    """Return whether a Python library may draw, with all that it imports; a module that is not found may."""
+    folders = list(dict.fromkeys(map(os.path.abspath, sys.path)))
+    waiting, met = [names], set[str]()
+    while waiting:
+        module, *parts = waiting.pop()
+        inner = [name for each in parts if find_module(name := f"{module}.{each}", folders)]
+        if not find_module(module, folders) and not (parts and len(inner) == len(parts)):
+            return True
+        # To import a module is to run all packages around it.
+        outer = itertools.accumulate(module.split("."), lambda package, name: f"{package}.{name}")
+        for name in (*outer, *inner):
+            file = next(iter(find_module(name, folders)), None)
+            if file is None or name in met:
                 continue
-            code = [each for each in files if each.endswith(".py")]
-            is_compiled = len(code) < len(files) and any(each.endswith((".so", ".pyd")) for each in files)
-            texts = (reading.start_of(each, _READ_LIMIT) for each in code)
-            return is_compiled or len(code) > _LIBRARY_FILES or any(map(_python_draws, texts))
-    return True
+            met.add(name)
+            imports = _imports(reading.start_of(file, _READ_LIMIT))
+            if imports is None or len(met) > _LIBRARY_FILES:
+                return True
+            package = name if file.endswith("/__init__.py") else name.rpartition(".")[0]
+            found = ((_absolute(each, package), *taken) for each, *taken in imports)
+            waiting += [each for each in found if not _is_trusted(each[0])]
+    return False
+
+
+def _absolute(module: str, package: str) -> str:
+    """Return the full name of a module that a file of a package imports."""
+    name = module.lstrip(".")
+    levels = len(module) - len(name)
+    if not levels:
+        return name
+    parts = package.split(".")
+    return ".".join(filter(None, (*parts[: len(parts) - levels + 1], name)))

@@ -162,7 +162,7 @@ def imported(files: Iterable[str], modules: Iterable[str], folder: str, base: st
     search = list(dict.fromkeys((folder, *(os.path.abspath(each) for each in sys.path))))  # noqa: PTH100
     search = [each for each in search if f"{each}/".startswith(base)]
     waiting = list(files)
-    waiting += [path for name in modules for path in _found(name, search) or _anywhere(name, base)]
+    waiting += [path for name in modules for path in find_module(name, search) or _anywhere(name, base)]
     waiting.reverse()
     met: set[str] = set()
     while waiting and len(met) < MOST_READ:
@@ -177,7 +177,9 @@ def imported(files: Iterable[str], modules: Iterable[str], folder: str, base: st
         for where, names, plain in _IMPORT.findall(reading.start_of(path, _READ_LIMIT)):
             if plain:
                 named = [part.split()[0] for part in plain.split(",") if part.split()]
-                waiting += [one for name in named for one in _found(name, (here, *search)) or _anywhere(name, base)]
+                waiting += [
+                    one for name in named for one in find_module(name, (here, *search)) or _anywhere(name, base)
+                ]
                 continue
             folders = [here, *search]
             module = where.lstrip(".")
@@ -186,10 +188,10 @@ def imported(files: Iterable[str], modules: Iterable[str], folder: str, base: st
                 folders = [os.path.normpath(os.path.join(here, *[".."] * (len(where) - len(module) - 1)))]  # noqa: PTH118
             inner = (f"{module}.{name}" if module else name for name in _NAME.findall(names))
             for name in (module, *inner) if module else inner:
-                waiting += _found(name, folders) or (() if is_relative else _anywhere(name, base))
+                waiting += find_module(name, folders) or (() if is_relative else _anywhere(name, base))
 
 
-def _found(module: str, folders: Iterable[str]) -> list[str]:
+def find_module(module: str, folders: Iterable[str]) -> list[str]:
     """Return a list with the first file of a module in the given folders; empty if there is none."""
     path = module.replace(".", "/")
     for folder in folders:

@@ -56,14 +56,7 @@ def draws_unseeded(files: Iterable[str], top: Path) -> str:
 
 def _calls(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the functions of `numpy.random` that a file calls, and whether each gets an argument other than None."""
-    if _MODULE.partition(".")[0] not in text:
-        return
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+    nodes = syntax_nodes(text) if _MODULE.partition(".")[0] in text else []
     names = {}
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -78,6 +71,16 @@ def _calls(text: str) -> Iterator[tuple[str, bool]]:
             if module == _MODULE:
                 given = [*node.args, *(each.value for each in node.keywords)]
                 yield name, any(not (isinstance(each, ast.Constant) and each.value is None) for each in given)
+
+
+def syntax_nodes(text: str) -> list[ast.AST]:
+    """Return all nodes of the syntax tree of a Python file; empty if it cannot be parsed."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
 
 
 def _dotted(node: ast.expr) -> str:

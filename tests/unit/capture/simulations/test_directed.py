@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.simulations.directed import draws_nothing
+from pytest_dvwiki.capture.simulations.directed import _library_may_draw, draws_nothing
 from pytest_dvwiki.model import MOST_READ
 
 if TYPE_CHECKING:
@@ -77,6 +77,11 @@ def test_fixed_values_are_directed(tmp_path: Path) -> None:
         {"rtl/add.sv": "module add; initial $display($urandom); endmodule"},
         {"rtl/add.sv": 'module add; initial $readmemh("a.hex", m); endmodule'},
         {"rtl/add.sv": "class item; rand bit a; endclass"},
+        {"rtl/stimulus.inc": "initial a = $urandom;"},
+        {"rtl/add.vp": "`pragma protect begin_protected"},
+        {"Makefile": "test: ; vvp sim.vvp +verilator+rand+reset+2\n"},
+        {"tb/model.py": "import time\nx = int(time.time()) % 4\n"},
+        {"tb/model.py": "x = hash('seven') % 4\n"},
         {"rtl/add.sv": 'import "DPI-C" function int draw();'},
         {"rtl/add.vhd": "use ieee.math_real.all; x := uniform(s1, s2, r);"},
         {"rtl/add.vhd": "library osvvm; use osvvm.RandomPkg.all;"},
@@ -116,6 +121,41 @@ def test_cocotb_itself_may_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert is_directed(tmp_path)
     monkeypatch.setenv(name, "RANDOM")
     assert not is_directed(tmp_path)
+
+
+LIBRARY = {
+    "vip/__init__.py": "",
+    "vip/uart/__init__.py": "from .driver import Driver\n",
+    "vip/uart/driver.py": "import cocotb\nfrom ..common import delay\n",
+    "vip/common.py": "from vip import values\n",
+    "vip/values.py": "delays = (1, 2)  # not random\n",
+    "vip/unused.py": "import random\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, True),
+        ({"vip/values.py": "import random\n"}, False),
+        ({"vip/__init__.py": "from . import unused\n"}, False),
+        ({"vip/values.py": "import another_library\n"}, False),
+        ({"vip/values.py": "x = (\n"}, False),
+    ],
+    ids=["fixed", "random", "around it", "not here", "no Python"],
+)
+def test_a_library_is_searched_with_all_that_it_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: Mapping[str, str], expected: bool
+) -> None:
+    packages = tmp_path / "packages"
+    for name, text in {**LIBRARY, **changes}.items():
+        (packages / name).parent.mkdir(parents=True, exist_ok=True)
+        (packages / name).write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(packages))
+    _library_may_draw.cache_clear()
+    for line in ("from vip.uart import Driver\n", "import vip.uart\n", "from vip import uart\n"):
+        assert is_directed(tmp_path / "project", {"tb/model.py": f"{line}{FILES['tb/model.py']}"}) is expected
+    _library_may_draw.cache_clear()
 
 
 def test_a_file_that_changes_is_searched_again(tmp_path: Path) -> None:
