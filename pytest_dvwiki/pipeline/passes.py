@@ -71,7 +71,8 @@ def passing(results: Sequence[Result], collected: Sequence[str] = ()) -> list[Pa
     for key, seeds in further.items():
         found[key] = replace(found[key], other_seeds=tuple(seeds))
     for key, names in modules.items():
-        found[key] = replace(found[key], modules=frozenset(names) if all(names) else frozenset())
+        if all(names):
+            found[key] = replace(found[key], modules=frozenset(names))
     for nodeid in collected:
         if (nodeid, None, None) not in ended:
             found.setdefault((nodeid, None, None), Passing(nodeid=nodeid))

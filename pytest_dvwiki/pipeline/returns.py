@@ -89,8 +89,8 @@ class Returns:
         others = [*undone, *(each.cause for each in counting)] if self._history.cause(name) is None else []
         beside = self._history.cause(others[0]) if others else None
         in_place = found[name].in_place if name in found else self._returned_in_place(name, occurrence)
-        why = [each.why for each in undone.values()]
-        return CauseOfRun(name, beside, why[0] if why else "", in_place, name in found, self._undone(name))
+        why: RuledOut = next((each.why for each in undone.values()), "")
+        return CauseOfRun(name, beside, why, in_place, name in found, self._undone(name))
 
     def _named(self, occurrence: Occurrence, rows: Sequence[SinceFix]) -> tuple[str, dict[str, _Other]]:
         """Return the cause of a failure, and the causes that are ruled out."""

@@ -116,8 +116,7 @@ class Passes:
         """
         suites = {suite for test in tests for suite in self._suites_having(test.nodeid)}
         spans = ((max(self._spans[suite][0], since), self._spans[suite][1], suite) for suite in suites)
-        waiting = sorted(span for span in spans if span[0] <= span[1] and span[0] < before)
-        waiting.reverse()
+        waiting = sorted((span for span in spans if span[0] <= span[1] and span[0] < before), reverse=True)
         current: list[tuple[str, str, tuple[Any, ...], sqlite3.Cursor]] = []
         while waiting or current:
             while waiting and (not current or waiting[-1][0] <= current[0][0]):

@@ -17,8 +17,9 @@ the following:
 * the tests had failed in every run before the fix, at least two with different seeds, and passed in at least two since;
 * the fix held, and the cause does not depend on the seed, or the failing seed had passed with the fix.
 
-It is a different cause as well, even if no run passed in between, if the failing simulation read none of the changes
-that introduced the cause, and other relevant sources were changed.
+It is a different cause as well, even if no run passed in between, if the changes that introduced the cause cannot
+explain the failure, and other relevant sources were changed: the failing simulation did not read them, or its tests had
+passed with them.
 
 Otherwise it is the same cause. The cause is back if a test that the fix made pass fails again, with any parameters; if
 only other tests fail, the fix stays proven. The first cause of a fingerprint is called by the fingerprint, each further
@@ -97,7 +98,7 @@ class CheckFailure(Struct, frozen=True, kw_only=True):
     without_fix: bool = False
     """Whether the run's commit lacks a fix of the check."""
     undone: frozenset[str] = frozenset()
-    """Runs in which the check failed with causes whose introducing changes this run's simulation did not read."""
+    """Runs in which the check failed with causes that cannot explain the failure in this run."""
 
     @property
     def seeded(self) -> set[FailingTest]:

@@ -215,7 +215,7 @@ class WikiHistory:
             occurrence: The failure.
             task_id: The run.
             changes: For each earlier fix related to this check, what has changed and what has passed since.
-            undone: Causes of the check whose introducing changes the current run's simulation did not read.
+            undone: Causes of the check that cannot explain the failure in the current run.
             without_fix: True if the run's commit lacks one of these fixes.
         """
         fingerprint = self._known(occurrence.fingerprint)

@@ -6,6 +6,7 @@ on sessions.
 
 from __future__ import annotations
 
+import codecs
 import fnmatch
 import functools
 import glob
@@ -47,11 +48,6 @@ _DATA = frozenset({".xml", ".json", _JOURNAL})
 _REPORTS = frozenset({".md", ".markdown", ".json"})
 """Suffixes of reports that agents and people write about a session; they are read only if the user passes the file."""
 _JOURNAL_HEAD = b'{"event":"start"'
-_RESULTS_HEAD = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*|<!DOCTYPE[^>]*>\s*|<\?xml-stylesheet[^>]*>\s*)*<testsuites?\b",
-    re.DOTALL,
-)
-"""Matches the start of a results file. A log may show a line of one."""
 _SPOOLS = frozenset({".out", ".err"})
 """Suffixes of files with the output of a run's child processes; they are read along with the run's journal."""
 _RUN_FOLDER = re.compile(r"[\w.-]+_\d{8}T\d{6}Z_[0-9a-f]{6}")
@@ -413,4 +409,6 @@ def _kind_of_content(path: Path, head: bytes) -> Kind | None:
         return "coverage"
     if may_be_coverage(path.name) and all(key.search(head) for key in _RECORD_KEYS):
         return "records"
-    return "results" if _RESULTS_HEAD.match(head) or runner_of(path.name, head) is not None else None
+    # A log may show a line of a results file.
+    is_xml = head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"<")
+    return "results" if (is_xml and b"<testsuite" in head) or runner_of(path.name, head) is not None else None

@@ -145,7 +145,7 @@ class LoneLogs:
             if folder and (has_others or self._builds.add_designs(log, [part], least=2)):
                 continue
             name = named.test if named else folder
-            name = name or self._distinct(self._place(log, part, results, is_one_place=is_one_place), part, several)
+            name = name or self._distinct(self._name(log, part, results, is_one_place=is_one_place), part, several)
             self._add_part(log, part, name, named)
         if together:
             self._builds.add_designs(log, parts)
@@ -173,7 +173,7 @@ class LoneLogs:
         )
         return any(is_same(name, part.seed, case) for name, case in pairs)
 
-    def _place(self, log: Artefact, part: Regression, results: Artefact | None, *, is_one_place: bool) -> str:
+    def _name(self, log: Artefact, part: Regression, results: Artefact | None, *, is_one_place: bool) -> str:
         """Return the name that a simulation would have if it had written a results file.
 
         The file would be in the folder where make ran. If that folder is unknown, the results file of another

@@ -34,6 +34,7 @@ _OF_MAKE = re.compile(r"MAKE\w*|CURDIR|SHELL|PATH|HOME|PWD|OLDPWD|USER|LOGNAME|T
 _GIVEN = re.compile(r"\b(COCOTB_TEST_MODULES|MODULE|COCOTB_TOPLEVEL|TOPLEVEL|TOPLEVEL_LANG)=([^\s\\]+)")
 _RAN = re.compile(r"\b(?:COCOTB_TEST_MODULES|MODULE)=([^\s\\]+)|\brunning (\S+)\.\w+ \(\d+/\d+\)$", re.MULTILINE)
 """Matches the test modules of a simulation: in make's command, or in cocotb's line at the start of a test."""
+_TOP = re.compile(r"\b(?:COCOTB_)?TOPLEVEL\b")
 _RULE = re.compile(r"^([A-Za-z0-9_][\w.-]*)[ \t]*::?(?!=)[^\n]*((?:\n(?:\t[^\n]*)?)*)", re.MULTILINE)
 """Matches a rule with one literal target, and its recipe."""
 _ENDED = re.compile(r"^(?:.*\*\* TESTS=\d+ .*|g?make(?:\[\d+\])?: \*\*\* .*)$", re.MULTILINE)
@@ -107,9 +108,9 @@ def make_call(
     given = _given(called)
     names, shown = from_outside(text), values_in_log(log)
     solved = shown | _solved(text, names, log, shown)
-    target, own_names = _own_rule(text, modules_in(shown)) if "Makefile.sim" not in text else ("", frozenset[str]())
-    given_here = given.keys() | own_names
-    solved = {name: value for name, value in solved.items() if _OLD_NAMES.get(name, name) not in given_here}
+    target, needless = _own_rule(text, modules_in(shown))
+    needless |= given.keys()
+    solved = {name: value for name, value in solved.items() if _OLD_NAMES.get(name, name) not in needless}
     variables, words = {}, [_placed_word(word, top, folder) for word in called]
     if target and all("=" in word for word in called):
         words.append(target)
@@ -148,20 +149,19 @@ def _own_rule(text: str, modules: Collection[str]) -> tuple[str, frozenset[str]]
         modules: Names of the test modules of a simulation.
 
     Returns:
-        An empty target if no rule, or several, set these modules.
+        An empty target if no rule, or several, set these modules, or if cocotb's Makefile calls the simulator.
     """
+    rules = _RULE.findall(text) if modules and "Makefile.sim" not in text else []
     found = [
         (target, recipe)
-        for target, recipe in _RULE.findall(text)
-        if modules and modules_in(values_in_log(recipe)) == modules and not any(map(_words, recipe.split("\n\t")))
+        for target, recipe in rules
+        if modules_in(values_in_log(recipe)) == modules and not any(map(_words, recipe.split("\n\t")))
     ]
     if len(found) != 1:
         return "", frozenset()
     target, recipe = found[0]
     names = {_OLD_NAMES.get(name, name) for name, _ in _GIVEN.findall(recipe)}
-    tops = {"COCOTB_TOPLEVEL", "TOPLEVEL"}
-    unread = tops if not any(re.search(rf"\b{name}\b", text) for name in tops) else set()
-    return target, frozenset(names | unread)
+    return target, frozenset(names if _TOP.search(text) else names | {"COCOTB_TOPLEVEL"})
 
 
 def named_makefile(words: Sequence[str], folder: Path) -> Path | None:
