@@ -1,7 +1,7 @@
 #!/bin/sh
-# Bring the records that this checkout has committed (pytest --dvwiki-commit) to a branch of a remote repository, and
-# try again where another job was faster. With --build, make the pages of all records there as well. The checkout stays
-# as it is: all happens in a work tree of its own.
+# Push the records that this checkout has committed (pytest --dvwiki-commit) to a branch of a remote repository, and try
+# again if another job was faster. With --build, also make the pages of all records there. The checkout does not change:
+# the script works in a temporary work tree.
 #
 #   push.sh [--build] REMOTE BRANCH
 set -eu
@@ -13,7 +13,7 @@ git config user.email >/dev/null || {
     export GIT_AUTHOR_NAME=pytest-dvwiki GIT_AUTHOR_EMAIL=pytest-dvwiki@localhost
     export GIT_COMMITTER_NAME=pytest-dvwiki GIT_COMMITTER_EMAIL=pytest-dvwiki@localhost
 }
-# A shallow clone gets the branch back to its own oldest commit; with less, what was pushed long ago would look new.
+# In a shallow clone, fetch the branch back to its oldest commit; otherwise commits pushed long ago would look new.
 since=$([ "$(git rev-parse --is-shallow-repository)" = false ] || git log --format=--shallow-since=@%ct | tail -1)
 get() { git fetch --quiet $1 "$remote" "refs/heads/$branch"; }
 place=$(mktemp -d)
@@ -26,10 +26,10 @@ for attempt in $(seq "$attempts"); do
     get "$since" 2>/dev/null || get "${since:+--depth=1}" # the whole branch may be older
     tip=$(git rev-parse FETCH_HEAD)
     [ "$tip" = "$last" ] && refusals=$((refusals + 1)) || refusals=0
-    [ $refusals -lt 5 ] || break # nobody was faster: the push is refused for another reason
+    [ $refusals -lt 5 ] || break # no other job was faster: the push is refused for another reason
     last=$tip
     tree reset --quiet --hard "$tip"
-    # One parent: no merge, and not the commit at which a shallow clone ends, which would bring all its files.
+    # One parent: no merge, and not the commit at which a shallow clone ends, which would add all its files.
     for commit in $(tree rev-list --reverse --right-only --cherry-pick --min-parents=1 --max-parents=1 \
         --grep='^Dvwiki-Task: ' "$tip...$mine"); do
         tree cherry-pick --keep-redundant-commits "$commit" >/dev/null 2>&1 || [ $build = yes ] || {
@@ -41,14 +41,14 @@ for attempt in $(seq "$attempts"); do
             tree add --all
             tree -c core.editor=true cherry-pick --continue >/dev/null
         fi
-        tree diff --quiet HEAD^ HEAD && tree reset --quiet --hard HEAD^ # the branch has it, from another clone
+        tree diff --quiet HEAD^ HEAD && tree reset --quiet --hard HEAD^ # another clone has pushed it
     done
     if [ $build = yes ] && [ -n "$(tree ls-files "$prefix*tasks/2*.yaml")" ]; then
         (cd "$place/tree/$prefix" && dvwiki build >/dev/null)
         tree add --all
         tree diff --cached --quiet || tree commit --quiet -m "dvwiki: pages of all records"
     fi
-    [ "$(tree rev-parse HEAD)" != "$tip" ] || { echo "push.sh: $branch has it all"; exit 0; }
+    [ "$(tree rev-parse HEAD)" != "$tip" ] || { echo "push.sh: $branch is up to date"; exit 0; }
     if git push --quiet --no-verify "$remote" "$(tree rev-parse HEAD):refs/heads/$branch" 2>"$place/refused"; then
         echo "push.sh: pushed to $branch, attempt $attempt"
         exit 0

@@ -1,4 +1,4 @@
-"""An agent that says where a bug lies, and knows what the wiki knows before it does.
+"""An agent that classifies a bug, with what the wiki knows about it in the prompt.
 
 python agent/classifier.py "word lost when a read empties the FIFO"
 """
@@ -26,7 +26,7 @@ Answer with the fields bug_type, confidence and rationale.
 
 
 class BugClassifier:
-    """Asks a model about a failure; a wiki that is off, empty or broken changes nothing but the prompt's length."""
+    """Asks a model about a failure. If the wiki is off, empty or broken, only the prompt is shorter."""
 
     def __init__(self, ask: Model, wiki: WikiConfig) -> None:
         self._ask = ask
@@ -34,14 +34,14 @@ class BugClassifier:
 
     async def run(self, failure_summary: str) -> str:
         """Return the model's answer."""
-        # Reading pages takes milliseconds, but they are a disk's: other agents of this loop go on meanwhile.
+        # Pages are read in a thread, so that other agents of this event loop can go on.
         system = await asyncio.to_thread(PromptLoader(self._wiki).render, PROMPT)
         similar = await asyncio.to_thread(self._similar, failure_summary)
         return await self._ask(f"{system}\n## The failure\n{failure_summary}\n{similar}")
 
     def _similar(self, failure_summary: str) -> str:
         found = WikiQueryService(self._wiki).search(failure_summary[:200], category="bugs", top_k=3)
-        # What a page quotes from a log was written by nobody who may give orders to a model.
+        # Text from logs is quoted, because a model must not follow instructions in it.
         lines = [
             f"- {hit.frontmatter['id']} ({hit.frontmatter['status']}), quoted from its page:\n  > {hit.excerpt}\n"
             for hit in found

@@ -1,11 +1,11 @@
-"""The model of these examples, which is none: it shows what it would have been sent."""
+"""A substitute for a model: it prints the prompt that a model would get."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
 Model = Callable[[str], Awaitable[str]]
-"""What the agents ask: a coroutine from a prompt to an answer. Put the client of your model in its place."""
+"""A coroutine function from a prompt to an answer. Replace `show` by the client of your model."""
 
 ANSWER = """\
 bug_type: UNKNOWN

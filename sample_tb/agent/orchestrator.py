@@ -1,4 +1,4 @@
-"""An agent that leads the others, and looks at the wiki's health as a session begins.
+"""An agent that runs the others, and checks the wiki when a session begins.
 
 python agent/orchestrator.py nightly_18 "error_class: sim_error" "failure_subtype: timeout" "primary: no bvalid"
 """
@@ -19,7 +19,7 @@ log = logging.getLogger("orchestrator")
 
 
 class Orchestrator:
-    """Leads a session: classify, report, archive. The check of the wiki runs meanwhile and only ever warns."""
+    """Runs a session: classify, report, archive. The wiki is checked at the same time, which only gives warnings."""
 
     def __init__(self, ask: Model, wiki: WikiConfig) -> None:
         self._wiki = wiki
@@ -30,18 +30,18 @@ class Orchestrator:
         """Return the report of the session."""
         check = asyncio.create_task(self._check())
         classification = await self._classifier.run(failure_summary)
-        await check  # long done, and before this session writes into what it looks at
+        await check  # before this session writes to the wiki
         report = await self._reporter.run(task_id, failure_summary, classification)
         await self._reporter.archived()
         return report
 
     async def _check(self) -> None:
-        """Look at the wiki's index and the frontmatter of its pages; `depth="full"` also reads what the pages say."""
+        """Check the index of the wiki and the frontmatter of its pages; `depth="full"` also checks their text."""
         if not self._wiki.enabled:
             return
         report = await WikiLintService(self._wiki).run(depth="quick")
         for finding in report.findings:
-            log.warning("the wiki wants a look: %s: %s", finding.page, finding.text)
+            log.warning("finding in the wiki: %s: %s", finding.page, finding.text)
 
 
 if __name__ == "__main__":

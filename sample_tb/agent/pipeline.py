@@ -1,4 +1,4 @@
-"""Agents that work on one bug in turn and talk to each other through the wiki alone: nothing is printed.
+"""Agents that work on one bug in turn, and communicate only through the wiki. Nothing is printed.
 
 python agent/pipeline.py "a word is lost when a read empties the FIFO"
 """
@@ -44,7 +44,7 @@ class Agent:
         self._ask = ask
 
     async def turn(self, task: str) -> str:
-        """Work once, and return the role that has the work now."""
+        """Work once, and return the role that now has the work."""
         entries = await asyncio.to_thread(self._store.list)  # scan: no text is read yet
         chosen = self._selected([entry for entry in entries if entry.category in {"bugs", "patterns", "specs"}], task)
         handoff = await asyncio.to_thread(self._store.fetch, "handoffs")
@@ -66,7 +66,7 @@ class Agent:
         return done.to or self._role
 
     def _selected(self, entries: list, task: str) -> list:
-        """Choose the few pages whose title and summary share most words with the work; a bug is among them."""
+        """Return the few pages whose title and summary share the most words with the task; the first is a bug."""
         wanted = set(re.findall(r"\w{4,}", task.lower()))
 
         def shared(entry) -> tuple[bool, int]:
@@ -81,12 +81,12 @@ class Agent:
 
 
 def task_of(words: str) -> str:
-    """Return a name for the work, by which its handoffs are counted."""
+    """Return a name for the task, under which its handoffs are counted."""
     return re.sub(r"\W+", "-", words.lower())[:60].strip("-")
 
 
 async def main(task: str, ask: Model = no_model) -> None:
-    """Give each role of the wiki's pipeline its turn, as long as the work goes on."""
+    """Give each role of the wiki's pipeline its turn, until the work stops moving on."""
     config = WikiConfig.from_project()
     role, last = WikiStore(config, "agent").schema.pipeline[0], ""
     while role != last:

@@ -1,4 +1,4 @@
-"""An agent that writes a session's report, and archives the session without making anybody wait.
+"""An agent that writes the report of a session, and archives the session in the background.
 
 python agent/reporter.py nightly_17 "error_class: sim_error" "failure_subtype: timeout" "primary: no answer on bvalid"
 """
@@ -14,7 +14,7 @@ from pytest_dvwiki import WikiConfig, WikiIngestResult, WikiIngestService
 
 
 class Reporter:
-    """Writes reports. A failure to archive is logged by the service and never reaches the report."""
+    """Writes reports. If archiving fails, the service logs it, and the report is not affected."""
 
     def __init__(self, ask: Model, wiki: WikiConfig) -> None:
         self._ask = ask
@@ -23,16 +23,16 @@ class Reporter:
         self._archiving: set[asyncio.Task[WikiIngestResult]] = set()
 
     async def run(self, task_id: str, failure_summary: str, classification: str | None = None) -> str:
-        """Return the report as soon as it is there; what is archived meanwhile is awaited by `archived`."""
+        """Return the report as soon as it is written; call `archived` to wait for the archiving."""
         report = await self._ask(f"Write the report of session {task_id}.\n\n{failure_summary}\n{classification or ''}")
         if self._wiki.enabled and self._wiki.auto_ingest:
             work = self._service.ingest_session(report, failure_summary, classification, None, task_id)
-            # The event loop forgets a task that nobody holds.
+            # The event loop keeps no reference to a task, so keep one here.
             self._archiving.add(asyncio.create_task(work))
         return report
 
     async def archived(self) -> list[WikiIngestResult]:
-        """Wait for what is still being archived: once, before the process ends."""
+        """Wait until everything is archived. Call this once, before the process ends."""
         return list(await asyncio.gather(*self._archiving))
 
 

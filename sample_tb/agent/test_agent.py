@@ -1,4 +1,4 @@
-"""An agent that runs as a test and gets what the wiki knows from the fixtures; no model is called.
+"""An agent that runs as a test, and gets the knowledge of the wiki from fixtures. No model is called.
 
 pytest agent -s    shows the prompt
 """

@@ -122,8 +122,8 @@ def test_the_orchestrator_leads_a_session_and_warns_of_a_wiki_that_was_tampered_
     index.write_text(index.read_text(encoding="utf-8").replace("timeout.md", "gone.md"), encoding="utf-8")
     warned = run(sample, "agent/orchestrator.py", "nightly_19", *FAILURE)
     assert warned.returncode == 0
-    assert "the wiki wants a look" in warned.stderr
-    assert "the wiki wants a look: patterns/timeout.md: " in warned.stderr
+    assert "finding in the wiki" in warned.stderr
+    assert "finding in the wiki: patterns/timeout.md: " in warned.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a file in the place of a folder")
