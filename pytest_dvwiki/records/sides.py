@@ -33,6 +33,14 @@ BY_STATUS = "its page is "
 _PROSE = re.compile(
     r"(?:^|/)(?:LICENSE|COPYING|NOTICE|README|CHANGELOG|CHANGES|AUTHORS|CONTRIBUTING|CODEOWNERS)[^/]*$|\.(?:md|rst|adoc)$"
 )
+FOR_PEOPLE = re.compile(
+    r"\.(?:dot|drawio|gv|odt|pdf|png|puml|svg|vsdx)$|(?:^|/)(?:\.editorconfig|\.idea/.*|\.vscode/.*|[^/]*\.code-workspace)$",
+    re.IGNORECASE,
+)
+"""Drawings, documents and settings of editors, which a simulation reads only if code names them.
+
+Other pictures, such as `.bmp` and `.ppm`, are common stimulus of image processing.
+"""
 HDL = re.compile(r"\.(?:sv|svh|v|vh|vhd|vhdl)$", re.IGNORECASE)
 NO_HDL = "(no HDL)"
 """Stands among the files that a failure read if it ended before any HDL could be read."""

@@ -42,6 +42,11 @@ class Git:
             self._time_left = max(0.0, self._time_left - (time.monotonic() - began))
         return self._answers.get(arguments)
 
+    @property
+    def is_late(self) -> bool:
+        """Return whether the time is up, so that no answer means nothing."""
+        return not self._time_left
+
 
 def clean_text(text: str) -> str:
     """Return text from git as one short line without secrets, ready to be stored."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki.capture.git.command import DIFF, PATCH, Git, clean_text
 from pytest_dvwiki.model import MOST_READ
-from pytest_dvwiki.records.sides import HDL, MAKEFILE, is_unread
+from pytest_dvwiki.records.sides import FOR_PEOPLE, HDL, MAKEFILE, is_unread
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -58,6 +58,12 @@ _RUNS_COCOTB = r"cocotb-config|Makefile\.sim"
 """Matches a Makefile that runs simulations by cocotb."""
 _LOADED = re.compile(r"(?:^|/)(?:conftest|__init__|__main__|setup)\.py$")
 """Matches Python files that are loaded or run without being imported by name."""
+_BUILT_NAME = r"""(^|[^a-z0-9_-]|%[0-9]*[a-z])\.SUFFIX|["']SUFFIX["']"""
+"""Matches code that builds a file's name from parts, for Python and for git."""
+_EXCEPT_PROSE = tuple(
+    f":(top,exclude,icase,glob)**/*.{suffix}" for suffix in ("adoc", "dot", "drawio", "gv", "md", "puml", "rst", "svg")
+)
+"""Paths for git that leave out texts for people: they name drawings, but read none."""
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _HDL_COMMENT = re.compile(r"(?://|--\s).*")
 
@@ -134,6 +140,11 @@ class Listing:
         """Return the links, submodules and scripts that any commit changed; it is unknown what uses them."""
         return self.changed(_SPECIAL) | _scripts(self._git, self.changed(_EXECUTABLE), self._failed)
 
+    @property
+    def for_people(self) -> set[str]:
+        """Return the drawings, documents and settings of editors that the failing simulation did not read."""
+        return {name for name in self._unread_files if FOR_PEOPLE.search(name)}
+
     def unread(self, known: Collection[str], absent: str, edited: Collection[str]) -> set[str]:
         """Return the lines of the commits that change no code read by the failing simulation.
 
@@ -190,7 +201,42 @@ def unread_files(git: Git, names: Iterable[str], reads: Collection[str], failed:
     unread = {name for name in every if is_unread(name, reads)}
     unread |= _unimported(git, every - unread, reads)
     unread |= _running_others(git, every - unread, reads, failed)
-    return unread - _mentioned(git, unread, reads, failed)
+    return (unread - _mentioned(git, unread, reads, failed)) | _for_people(git, every - unread, reads, failed)
+
+
+def _for_people(git: Git, names: Collection[str], reads: Collection[str], failed: str) -> set[str]:
+    """Return the drawings, documents and settings of editors that no code may read.
+
+    A program that is not on record may read them, too. So no code of the repository may contain their names, or build a
+    name with their suffix (`*.png`, `{name}.png`), and no file that was read may contain the name of their folder.
+
+    Args:
+        git: Answers queries about history.
+        names: The files.
+        reads: All files that were read; empty if that is unknown.
+        failed: The commit to search.
+    """
+    paths = {name: PurePosixPath(name.lower()) for name in names if FOR_PEOPLE.search(name)}
+    if not reads or not 0 < len(paths) <= _MOST:
+        return set()
+    built = {path.suffix: _BUILT_NAME.replace("SUFFIX", path.suffix[1:]) for path in paths.values() if path.suffix}
+    whole = {re.sub(r"\W", ".", path.name) for path in paths.values()}
+    folders = {path.parent.name for path in paths.values()} - {""}
+
+    def said(how: str, expressions: Iterable[str], *where: str) -> str:
+        wanted = (word for each in sorted(expressions) for word in ("-e", each))
+        return (git.ask("grep", "-ihI", "--no-color", how, *wanted, failed, "--", *where) or "").lower()
+
+    anywhere = said("-E", {*whole, *built.values()}, ":(top)", *_EXCEPT_PROSE)
+    in_reads = said("-F", folders, *(f":(top,literal){name}" for name in reads)) if folders else ""
+    found = {
+        name
+        for name, path in paths.items()
+        if path.name not in anywhere
+        and not (path.suffix and re.search(built[path.suffix], anywhere, re.MULTILINE))
+        and not (path.parent.name and path.parent.name in in_reads)
+    }
+    return set() if git.is_late else found
 
 
 def _unimported(git: Git, names: Collection[str], reads: Collection[str]) -> set[str]:

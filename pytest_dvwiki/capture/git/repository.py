@@ -607,6 +607,7 @@ class Repository:
         log, unread = self._ordered(listing, code, suspects, (*before.edited, *edited))
         # Files that only the unread commits touch are not part of what the other commits did.
         theirs = listing.only_of(unread)
+        unneeded = theirs | listing.for_people
         kept = [name for name in (*code, *same) if name not in prose and name not in theirs]
         # Edits of files that the simulation did not read, or of prose, say nothing about its passes and failures.
         edits = (*before.edited, *edited)
@@ -625,7 +626,7 @@ class Repository:
             unread_count=len(unread),
             files=suspects.first([name for name in kept if name in code], kept),
             file_count=len({*kept}),
-            all_files=tuple(dict.fromkeys((*(name for name in code if name not in theirs), *left))),
+            all_files=tuple(dict.fromkeys((*(name for name in code if name not in unneeded), *left))),
             is_unread=not note and listing.has_unread_only({*code} - prose.keys(), suspects.named(code)),
             note=note if log else f"a change between {first[:_SHORT]} and {last[:_SHORT]}",
         )

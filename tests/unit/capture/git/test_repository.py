@@ -405,6 +405,43 @@ def test_commits_that_change_no_code_that_was_read_are_counted(
     assert bool(unknown.unread_count) is (is_counted and name in READ), "comments alone"
 
 
+@pytest.mark.parametrize(
+    ("name", "files", "is_counted"),
+    [
+        ("img/fsm.png", {}, True),
+        ("img/fsm.DOT", {}, True),
+        ("notes/fifo.drawio.svg", {}, True),
+        (".vscode/tasks.json", {}, True),
+        (".editorconfig", {}, True),
+        ("img/fsm.bmp", {}, False),
+        ("img/frame.yaml", {}, False),
+        ("img/fsm.png", {"bench/test_fifo.py": "imread(HERE / 'fsm.png')\n"}, False),
+        ("img/fsm.png", {"bench/test_fifo.py": "for each in (HERE / 'img').iterdir(): imread(each)\n"}, False),
+        ("img/fsm.png", {"rtl/fifo.v": 'module fifo; initial $readmemh("../img/fsm.png", m);'}, False),
+        ("img/fsm.png", {"tools/convert.py": "for each in HERE.glob('*.png'): convert(each)\n"}, False),
+        ("img/fsm.png", {"tools/convert.py": "convert(f'{name}.png')\n"}, False),
+        ("img/fsm.png", {"tools/convert.py": "convert(Path(name).with_suffix('.png'))\n"}, False),
+        ("img/fsm.png", {"tools/convert.py": "convert('frame%03d.png' % number)\n"}, False),
+        ("img/fsm.png", {"sim/a/Makefile": "%.hex: ../%.png\n\tconvert $< $@\n"}, False),
+        ("img/fsm.png", {"tools/plot.py": "savefig('rates.png')\n", "README.md": "![](img/fsm.png)\n"}, True),
+    ],
+)
+def test_a_drawing_was_not_read_unless_code_may_name_it(
+    project: Project, name: str, files: dict[str, str], is_counted: bool
+) -> None:
+    for file, content in (TEXTS | {name: "1", "img/other.svg": "fsm.png"} | files).items():
+        project.write(file, content)
+    project.commit("all files")
+    before = project.state
+    project.commit("fifo: width", rtl__fifo_v="module fifo2;")
+    project.commit("drawing", **{name: "2"})
+    found = project.since(before, reads=READ)
+    assert (found.unread_count, found.all_files == ("rtl/fifo.v",)) == (int(is_counted), is_counted)
+    assert project.since(before).unread_count == 0, "nobody knows what was read"
+    project.commit("regs", **{name: "3", "rtl/fifo.v": "module fifo3;"})
+    assert (project.since(before, reads=READ).all_files == ("rtl/fifo.v",)) is is_counted
+
+
 @pytest.mark.parametrize(("head", "is_counted"), [("", True), ("#!/usr/bin/env python3\n", False)])
 def test_an_executable_file_is_a_script_only_if_it_says_what_runs_it(
     project: Project, head: str, is_counted: bool
