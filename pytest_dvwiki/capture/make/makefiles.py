@@ -19,16 +19,23 @@ from pytest_dvwiki.capture.simulations.reproduce import VARIABLES, Call, relativ
 from pytest_dvwiki.records.command import workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 _REFERENCE = re.compile(r"\$[({]([A-Za-z_]\w*)[)}]", re.ASCII)
 _OR = re.compile(r"\$[({]or[ \t]+(\$[({]\w+[)}])[ \t]*,[^(){}$]*[)}]")
 """Matches `$(or $(NAME),default)`."""
 _CONDITION = re.compile(r"^[ \t]*(?:else[ \t]+)?ifn?def[ \t]+([A-Za-z_]\w*)", re.MULTILINE | re.ASCII)
 _ASSIGNMENT = re.compile(
-    r"^[ \t]*(?:export[ \t]+|override[ \t]+)?([A-Za-z_]\w*)[ \t]*(\?=|\+=|:{0,3}=)([^#\n]*)", re.MULTILINE | re.ASCII
+    r"[ \t]*(?:(?:export|override|private)[ \t]++)*+([A-Za-z_]\w*)[ \t]*([?+!]=|:{0,3}=)([^#]*)", re.ASCII
 )
+_OF_TARGETS = re.compile(r" *+([^\s:=#][^:=#]*+)::?(?!=)")
+"""Matches the targets of a rule, or of an assignment for them alone."""
+_DEFINE = re.compile(r"[ \t]*(?:(?:export|override|private)[ \t]++)*+define[ \t]++([^\s=:?+!]++)[ \t]*([?+!]?:{0,3}=)?")
+_END_OF_DEFINE = re.compile(r"[ \t]*endef\b")
+_IN_RULE = re.compile(r"[ \t]*(?:(?:else|endif|ifn?def|ifn?eq)\b|$)")
+"""Matches a line that neither begins nor ends a rule."""
 _INCLUDE = re.compile(r"^[ \t]*-?include[ \t]++([^$\n]++)$", re.MULTILINE)
+_INCLUDE_ANY = re.compile(r"[ \t]*-?s?include\b")
 _OF_MAKE = re.compile(r"MAKE\w*|CURDIR|SHELL|PATH|HOME|PWD|OLDPWD|USER|LOGNAME|TERM|LANG|LC_\w+|TMPDIR|HOSTNAME")
 # Variables that cocotb's Makefile passes to the simulator, as the log shows them.
 _GIVEN = re.compile(r"\b(COCOTB_TEST_MODULES|MODULE|COCOTB_TOPLEVEL|TOPLEVEL|TOPLEVEL_LANG)=([^\s\\]+)")
@@ -62,9 +69,9 @@ _LEAST_LITERAL = 3
 """Minimum number of literal characters in a Makefile's word for it to be searched for in a log."""
 
 
-def from_outside(text: str) -> frozenset[str]:
-    """Return the variables that a Makefile takes from its environment or command line."""
-    found = assignments(text)
+def from_outside(text: str, targets: Collection[str] = ()) -> frozenset[str]:
+    """Return the variables that a Makefile takes from its environment or command line, also for the given targets."""
+    found = assignments(text, targets)
     fixed = {name for name, how, value in found if how not in {"?=", "+="} and f"({name})" not in value}
     weak = {name for name, how, _ in found if how in {"?=", "+="}}
     names = (set(_REFERENCE.findall(text)) | set(_CONDITION.findall(text)) | weak) - fixed
@@ -106,28 +113,30 @@ def make_call(
     if (named := named_makefile(called, folder)) is not None:
         text = text_of(named)
     given = _given(called)
-    names, shown = from_outside(text), values_in_log(log)
-    solved = shown | _solved(text, names, log, shown)
+    shown = values_in_log(log)
     target, needless = _own_rule(text, modules_in(shown))
+    goals = _goals(called, target, text)
+    names, settings = from_outside(text, goals), assignments(text, goals)
+    solved = shown | _solved(text, settings, names, log, shown)
     needless |= given.keys()
     solved = {name: value for name, value in solved.items() if _OLD_NAMES.get(name, name) not in needless}
     variables, words = {}, [_placed_word(word, top, folder) for word in called]
     if target and all("=" in word for word in called):
         words.append(target)
     for name, value in solved.items():
-        settings = [(how, setting) for each, how, setting in assignments(text) if each == name]
-        if name == "SIM" or name in names or not settings:
-            if name == "SIM" or ("?=", value) not in settings:
+        own = [(how, setting) for each, how, setting in settings if each == name]
+        if name == "SIM" or name in names or not own:
+            if name == "SIM" or ("?=", value) not in own:
                 variables[name] = value
-        elif not any(setting == value or _follows(setting, solved.keys() - shown.keys()) for _, setting in settings):
+        elif not any(setting == value or _follows(setting, solved.keys() - shown.keys()) for _, setting in own):
             words.append(f"{name}={value}")  # only make's command line overrides what a Makefile sets itself
     for name in sorted((names | set(VARIABLES)) - given.keys()):
         if name not in solved and environment.get(name) and len(environment[name]) < _LONGEST_VALUE:
             variables[name] = environment[name]
-    own = top_in(shown)
-    if own and tops - {own} and "Makefile.sim" in text and "SIM_BUILD" not in text:
+    built = top_in(shown)
+    if built and tops - {built} and "Makefile.sim" in text and "SIM_BUILD" not in text:
         # The folder of builds may hold another design, which make would take for this one.
-        variables["SIM_BUILD"] = f"sim_build/{own}"
+        variables["SIM_BUILD"] = f"sim_build/{built}"
     changed = () if here == folder else ("-C", relative(folder, here))
     return Call(
         arguments=("make", *changed, *words),
@@ -162,6 +171,24 @@ def _own_rule(text: str, modules: Collection[str]) -> tuple[str, frozenset[str]]
     target, recipe = found[0]
     names = {_OLD_NAMES.get(name, name) for name, _ in _GIVEN.findall(recipe)}
     return target, frozenset(names if _TOP.search(text) else names | {"COCOTB_TOPLEVEL"})
+
+
+def _goals(called: Sequence[str], target: str, text: str) -> list[str]:
+    """Return the targets that a call of make asked for: those in it, or else the first one of the Makefile.
+
+    Args:
+        called: The arguments of the call, as far as they are known.
+        target: The target that is known from what was run, or empty.
+        text: Text of the Makefile.
+    """
+    options = [number for number, word in enumerate(called) if word in {"-f", "--file"}]
+    named = [word for number, word in enumerate(called) if "=" not in word and not {number, number - 1} & {*options}]
+    if target or named:
+        return [*named, target]
+    # Before it, an include may have other targets.
+    first = next((line for line in text.split("\n") if _RULE.match(line) or _INCLUDE_ANY.match(line)), "")
+    found = _RULE.match(first)
+    return [found[1]] if found else []
 
 
 def named_makefile(words: Sequence[str], folder: Path) -> Path | None:
@@ -398,18 +425,20 @@ def _follows(value: str, known: Collection[str]) -> bool:
     return bool(names) and names <= set(known)
 
 
-def _solved(text: str, names: Collection[str], log: str, shown: Mapping[str, str]) -> dict[str, str]:
+def _solved(
+    text: str, settings: Sequence[tuple[str, str, str]], names: Collection[str], log: str, shown: Mapping[str, str]
+) -> dict[str, str]:
     """Return the values of variables that follow from the commands in a log.
 
     For example, `-Pdut.WIDTH=$(WIDTH)` in the Makefile and `-Pdut.WIDTH=16` in the log give the width.
     """
     found: dict[str, str] = {}
-    for name, _, value in assignments(text):
+    for name, _, value in settings:
         only = _REFERENCE.fullmatch(value)
         if only and name in shown and only[1] in names:
             found.setdefault(only[1], shown[name])
     logged = set(log.split())
-    folders = {value for name, _, value in assignments(text) if name == "SIM_BUILD"}
+    folders = {value for name, _, value in settings if name == "SIM_BUILD"}
     for word in filter(_REFERENCE.search, text.split()):
         wanted = [name for name in _REFERENCE.findall(word) if name in names and name not in {*found, *shown}]
         if wanted and len(_REFERENCE.sub("", word)) >= _LEAST_LITERAL:
@@ -441,9 +470,60 @@ def _values_in(logged: Collection[str], word: str) -> dict[str, str]:
     return dict(fits.pop()) if len(fits) == 1 else {}
 
 
-def assignments(text: str) -> list[tuple[str, str, str]]:
-    """Return the name, operator and value of each assignment of a Makefile."""
-    return [(name, how, value.strip(" \t")) for name, how, value in _ASSIGNMENT.findall(text)]
+def assignments(text: str, targets: Collection[str] = ()) -> list[tuple[str, str, str]]:
+    """Return the name, operator and value of each assignment of a Makefile; of `define` the value is empty.
+
+    What a recipe gives to its command (`SIM=icarus vvp …`) is none.
+
+    Args:
+        text: Text of the Makefile.
+        targets: The targets whose own assignments (`sim: SIM = icarus`) count.
+    """
+    found: list[tuple[str, str, str]] = []
+    in_rule, depth = False, 0
+    for line in text.split("\n"):
+        is_defining = _DEFINE.match(line)
+        if depth:
+            depth += (is_defining is not None) - (_END_OF_DEFINE.match(line) is not None)
+        elif (in_rule and line.startswith("\t")) or _IN_RULE.match(line):
+            continue
+        elif is_defining:
+            found.append((is_defining[1], is_defining[2] or "=", ""))
+            in_rule, depth = False, 1
+        elif set_here := _ASSIGNMENT.match(line):
+            found.append(_assigned(set_here))
+            in_rule = False
+        else:
+            rule = _OF_TARGETS.match(line)
+            in_rule = rule is not None
+            if rule and (set_here := _ASSIGNMENT.match(line, rule.end())) and _is_for(rule[1].split(), targets):
+                found.append(_assigned(set_here))
+    return found
+
+
+def _assigned(found: re.Match[str]) -> tuple[str, str, str]:
+    return found[1], found[2], found[3].strip(" \t")
+
+
+def _is_for(names: Iterable[str], targets: Collection[str]) -> bool:
+    """Return whether any of the given targets has one of the names, which may be patterns with `%`."""
+    parts = (name.partition("%") for name in names)
+    return any(
+        each == start
+        if not is_pattern
+        else each.startswith(start) and each.endswith(end) and len(each) > len(start + end)
+        for start, is_pattern, end in parts
+        for each in targets
+    )
+
+
+def given_by_recipes(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and value of each variable that a recipe gives to its command alone."""
+    for line in text.split("\n"):
+        if line.startswith("\t"):
+            for word in itertools.takewhile(lambda word: "=" in word, line.lstrip("\t @+-").split()):
+                name, _, value = word.partition("=")
+                yield name, value
 
 
 def text_of(makefile: Path) -> str:

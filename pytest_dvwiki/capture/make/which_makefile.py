@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from pytest_dvwiki.capture.make.makefiles import assignments, text_of
+from pytest_dvwiki.capture.make.makefiles import assignments, given_by_recipes, text_of
 from pytest_dvwiki.capture.processes.tools import makefiles
 
 if TYPE_CHECKING:
@@ -152,5 +152,8 @@ def _sets(text: str, value: str) -> bool:
 
 def _sets_another(text: str, names: Collection[str]) -> bool:
     """Return whether a Makefile sets any of the given variables, and only to fixed literal values."""
-    values: Iterable[tuple[str, str]] = [(how, value) for name, how, value in assignments(text) if name in names]
+    values: Iterable[tuple[str, str]] = [
+        *((how, value) for name, how, value in assignments(text) if name in names),
+        *(("=", value) for name, value in given_by_recipes(text) if name in names),
+    ]
     return bool(values) and all(value and how not in {"?=", "+="} and "$" not in value for how, value in values)

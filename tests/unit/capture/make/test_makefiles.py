@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_dvwiki.capture.make.makefiles import from_outside, make_call, text_of
+from pytest_dvwiki.capture.make.makefiles import assignments, from_outside, make_call, text_of
 
 from ...effort import seconds
 
@@ -85,6 +87,103 @@ def test_what_a_makefile_sets_itself_is_said_on_the_command_line_where_it_was_an
     found = call(tmp_path, makefile=same)
     assert found.arguments == ("make", "COCOTB_TEST_MODULES=bench")
     assert found.variables == {"SIM": "icarus"}
+
+
+ASSIGNING = """\
+ifdef WAVES
+\tFIRST = tabbed
+endif
+export override SECOND := two
+STAMP != date
+define RUN
+\tTHIRD=no vvp
+define inner
+endef
+\tFOURTH=no vvp
+endef
+all: build
+
+ifdef FAST
+\tFIFTH=no vvp
+endif
+\t@SIXTH=no SEVENTH=no vvp
+  EIGHTH = eight # indented by spaces
+\tNINTH ?= nine
+wide tall: export WIDTH = 16
+wide: build
+\tTENTH=no vvp
+%_fast: SPEED := 2
+once: ; ELEVENTH=no vvp
+"""
+SET = [
+    ("FIRST", "=", "tabbed"),
+    ("SECOND", ":=", "two"),
+    ("STAMP", "!=", "date"),
+    ("RUN", "=", ""),
+    ("EIGHTH", "=", "eight"),
+    ("NINTH", "?=", "nine"),
+]
+
+
+@pytest.mark.parametrize(
+    ("targets", "more"),
+    [
+        ((), []),
+        (("all", "once"), []),
+        (("tall",), [("WIDTH", "=", "16")]),
+        (("wide", "run_fast"), [("WIDTH", "=", "16"), ("SPEED", ":=", "2")]),
+    ],
+)
+def test_what_a_recipe_gives_to_its_command_is_no_assignment(
+    tmp_path: Path, targets: tuple[str, ...], more: list[tuple[str, str, str]]
+) -> None:
+    makefile = tmp_path / "Makefile"
+    makefile.write_text(ASSIGNING)
+    found = assignments(text_of(makefile), targets)
+    assert found == SET + more
+    by_make = (known_to_make(makefile, target) for target in targets or ["all"])
+    assert {name for name, _, _ in found} == set().union(*by_make)
+
+
+def known_to_make(makefile: Path, target: str) -> set[str]:
+    """Return the variables that GNU make takes from a Makefile while it makes a target."""
+    names = set(re.findall(r"[A-Z]{3,}", ASSIGNING)) - {"WAVES", "FAST"}
+    show = f"$(foreach each,{' '.join(names)},$(if $(filter file override,$(origin $(each))),$(each)))"
+    rules = f"build:\nrun_fast tall wide all once: show\nshow: ; @echo {show}\n"
+    (makefile.parent / "asking.mk").write_text(f"{makefile.read_text()}{rules}")
+    call = ["make", "-f", "asking.mk", "WAVES=1", "-k", target]
+    done = subprocess.run(call, cwd=makefile.parent, capture_output=True, text=True, check=False)
+    return set(done.stdout.split("\n")[0].split())
+
+
+@pytest.mark.parametrize(
+    ("makefile", "arguments", "module"),
+    [
+        ("wide:\n\tMODULE=other $(MAKE) narrow\n", ("make", "wide"), "bench"),
+        ("wide: MODULE=other\n", ("make", "wide", "MODULE=bench"), None),
+        ("tall: MODULE=other\n", ("make", "wide"), "bench"),
+        ("MODULE = other\n", ("make", "wide", "MODULE=bench"), None),
+    ],
+)
+def test_a_value_is_given_by_the_environment_unless_the_makefile_sets_it_for_the_target(
+    tmp_path: Path, makefile: str, arguments: tuple[str, ...], module: str | None
+) -> None:
+    log = "make wide\nmake[1]: Entering directory '{root}/sim'\nMODULE=bench vvp -m x sim.vvp\n"
+    found = call(tmp_path, makefile=f"{makefile}include $(SHARED)/Makefile.sim\n", log=log)
+    assert (found.arguments, found.variables.get("MODULE")) == (arguments, module)
+
+
+@pytest.mark.parametrize(
+    ("makefile", "arguments"),
+    [
+        ("wide: MODULE=other\nwide: run\n", ("make", "MODULE=bench")),
+        ("include $(SHARED)/rules.mk\nwide: MODULE=other\nwide: run\n", ("make",)),
+        ("narrow: run\nwide: MODULE=other\nwide: run\n", ("make",)),
+    ],
+)
+def test_without_a_target_the_first_one_is_made(tmp_path: Path, makefile: str, arguments: tuple[str, ...]) -> None:
+    found = call(tmp_path, makefile=makefile, log="MODULE=bench vvp -m x sim.vvp\n")
+    assert found.arguments == arguments
 
 
 OWN_RULES = """\

@@ -38,3 +38,12 @@ def test_a_makefile_without_the_target_that_stopped_did_not_run(tmp_path: Path) 
     (tmp_path / "sim").mkdir()
     (tmp_path / "sim" / "Makefile").write_text("lint:\n\t@true\n")
     assert Makefiles(tmp_path).of(MakeRun(tmp_path / "sim", log=log)) is None
+
+
+@pytest.mark.parametrize(("module", "is_found"), [("bench", True), ("other", False)])
+def test_a_makefile_whose_recipes_run_another_module_did_not_run(tmp_path: Path, module: str, is_found: bool) -> None:
+    makefile = tmp_path / "sim" / "Makefile"
+    makefile.parent.mkdir()
+    makefile.write_text("sim:\n\t@MODULE=bench vvp -m $(shell cocotb-config --libs) sim.vvp\n")
+    found = Makefiles(tmp_path).of(MakeRun(makefile.parent, modules=frozenset({module})))
+    assert found == (makefile if is_found else None)
