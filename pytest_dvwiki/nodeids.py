@@ -20,11 +20,18 @@ if TYPE_CHECKING:
 
 UNREPRODUCIBLE = "the test cannot be selected without a secret in its name"
 UNPRINTABLE = "the path or name of the test contains bytes that cannot be printed in a command"
+_TOP_FOLDER = "."
+"""Name of what fails before its tests are known, in the top folder of the project; another folder has its path."""
 _MASKED = re.compile(r"\[redacted(?:-[0-9a-f]{8})?\]|…")
 """Matches the mask of a secret in a name or a command."""
 _STORED = re.compile(r"\[redacted-[0-9a-f]{8}\]")
 _CHOOSING = ("COCOTB_TEST_FILTER", "COCOTB_TESTCASE", "TESTCASE")
 """Variables that select a test inside a simulator."""
+
+
+def shown(nodeid: str) -> str:
+    """Return the name of a test, or of a folder whose build failed, as people read it."""
+    return "the top folder" if nodeid == _TOP_FOLDER else nodeid
 
 
 def stored_run(run: Run) -> Run:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from pytest_dvwiki import nodeids
 from pytest_dvwiki.causes.words import sentence, text
 from pytest_dvwiki.model.sentences import count
 from pytest_dvwiki.records.command import from_anywhere
@@ -70,7 +71,7 @@ def tests_of(brief: Brief) -> str:
     if not brief.tests:
         return ""
     more = f", +{len(brief.tests) - _MOST_TESTS}" if len(brief.tests) > _MOST_TESTS else ""
-    return f"{count(len(brief.tests), 'test')}: {', '.join(brief.tests[:_MOST_TESTS])}{more}"
+    return f"{count(len(brief.tests), 'test')}: {', '.join(map(nodeids.shown, brief.tests[:_MOST_TESTS]))}{more}"
 
 
 def _brief(archived: Archived, cause: Cause, root: Path) -> Brief:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from pytest_dvwiki import nodeids
 from pytest_dvwiki.causes.statements import (
     Accepted,
     Advice,
@@ -287,8 +288,8 @@ def _tests(tests: Sequence[FailedTest]) -> str:
 
 
 def _short(nodeid: str) -> str:
-    """Return a node id without its file; a node id without `::` is returned as it is."""
-    return nodeid.partition("::")[2] or nodeid
+    """Return the name of a test without its file; a name without `::` is returned whole."""
+    return nodeid.partition("::")[2] or nodeids.shown(nodeid)
 
 
 def _detail(cause: Cause, width: int) -> Iterator[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_dvwiki.model import Command, Failure
-from pytest_dvwiki.nodeids import UNREPRODUCIBLE, stored_failure
+from pytest_dvwiki.nodeids import UNREPRODUCIBLE, shown, stored_failure
 from pytest_dvwiki.redact import redact
 
 from .secret_samples import filled
@@ -61,3 +61,7 @@ def test_where_the_name_itself_holds_the_secret_the_reason_is_told(nodeid: str, 
 def test_a_failure_without_a_secret_stays_as_it_is() -> None:
     failure = Failure(nodeid=f"{BARE}[redacted]", command=Command(arguments=("pytest", f"{BARE}[redacted]")))
     assert stored_failure(failure) is failure
+
+
+def test_the_top_folder_has_a_name_for_people() -> None:
+    assert [shown(name) for name in (".", "sim/fifo", BARE)] == ["the top folder", "sim/fifo", BARE]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_dvwiki import nodeids
 from pytest_dvwiki.causes.statements import Proposed
 from pytest_dvwiki.causes.words import after_return, ends, no_fix, passed_of, sentence, unread
 from pytest_dvwiki.model.sentences import count, few
@@ -167,4 +168,4 @@ def _reckoning(state: FixState) -> str:
 
 def _unproven(each: UnprovenPass) -> str:
     why = no_fix(each.changed, each.seed, each.failed_seed)
-    return f"{each.finished[:10]}: {code(each.nodeid, 160)}: {escape(one_line(why))}."
+    return f"{each.finished[:10]}: {code(nodeids.shown(each.nodeid), 160)}: {escape(one_line(why))}."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_dvwiki import nodeids
 from pytest_dvwiki.causes.cause import Cause
 from pytest_dvwiki.causes.statements import (
     Accepted,
@@ -161,7 +162,11 @@ def own_words(sentence: str) -> str:
 def _last(history: CauseHistory) -> str:
     """Describe the tests that failed last, with simulator, commit and simulation time."""
     last, newest = history.rows[0], history.newest
-    names = few([code(name, 160) for name in last.names], len(last.names), of=last.tests) if last.names else ""
+    names = (
+        few([code(nodeids.shown(name), 160) for name in last.names], len(last.names), of=last.tests)
+        if last.names
+        else ""
+    )
     times = [code(time) for time in sorted({test.sim_time for test in newest.tests if test.sim_time})[:5]]
     ended = "last simulation time in the log" if is_own(newest.primary) else "ended at the simulation time"
     return "; ".join(filter(None, (names, _where(last), f"{ended} {', '.join(times)}" if times else "")))
@@ -223,7 +228,8 @@ def _occurrences(history: CauseHistory) -> str:
     rows = [
         (
             row.finished[:10],
-            ", ".join(code(name, 120) for name in row.names[:1]) + (f" +{row.tests - 1}" if row.tests > 1 else ""),
+            ", ".join(code(nodeids.shown(name), 120) for name in row.names[:1])
+            + (f" +{row.tests - 1}" if row.tests > 1 else ""),
             ", ".join(code(seed) for seed in row.seeds[:5]) + (" …" if len(row.seeds) > len(row.seeds[:5]) else ""),
             code(row.simulators),
             _commit(row),
