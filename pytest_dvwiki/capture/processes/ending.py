@@ -29,6 +29,11 @@ _SAID_BY_MAKE = re.compile(
 
 A leading `-`, as in cocotb's Makefile for Verilator, makes make ignore the failure.
 """
+_MISSED_BY_MAKE = re.compile(r"^make(?:\[\d+\])?: \*\*\* wait: No child processes\.")
+"""Matches the message of a make that a signal ended while it took note of a command's end.
+
+Its handler of signals has taken note of all commands before, so it names no target.
+"""
 _SIGNALS = {(signal.strsignal(number) or "").partition(":")[0]: number for number in signal.valid_signals()}
 """Maps the C library's description of a signal, without the number that macOS adds, to the signal."""
 _SENT = frozenset({signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM})
@@ -113,6 +118,11 @@ def status_in(lines: Iterable[str]) -> int | None:
             if _signal(status) is not None:
                 return status
     return None
+
+
+def was_killed(lines: Iterable[str]) -> bool:
+    """Return whether make tells that a signal ended it, without telling which one."""
+    return any(map(_MISSED_BY_MAKE.match, lines))
 
 
 def sentence(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_dvwiki.capture.files.results import Case, ResultsError, read_results
 from pytest_dvwiki.capture.make.folders import STOPPED
-from pytest_dvwiki.capture.processes.ending import read_ending, sentence, status_in
+from pytest_dvwiki.capture.processes.ending import read_ending, sentence, status_in, was_killed
 from pytest_dvwiki.capture.simulations import reproduce
 from pytest_dvwiki.capture.simulations.builds import UNKNOWN, setup_of_log
 from pytest_dvwiki.capture.simulations.cocotb_tests import CocotbTest, is_silent, join_tests
@@ -43,8 +43,10 @@ class SimulationRun:
         self.main, self.sides, self.is_one_of_several = (
             (sim.regression, (), False) if sim.regression else _regressions(sim, self.cases)
         )
-        status = status_in(_last_lines((self.main, *self.sides))) if sim.status is None else sim.status
-        self.ending = read_ending(status=status, error=sim.error, longrepr=sim.longrepr, cut_short=sim.cut_short)
+        last = tuple(_last_lines((self.main, *self.sides))) if sim.status is None else ()
+        status = status_in(last) if sim.status is None else sim.status
+        cut_short = sim.cut_short or (status is None and was_killed(last))
+        self.ending = read_ending(status=status, error=sim.error, longrepr=sim.longrepr, cut_short=cut_short)
         self.setup = self._find_setup()
         self.simulator = self._simulator_of_run()
         seeds = (one.seed for one in (self.main, *self.sides))

@@ -57,6 +57,7 @@ def log(seed: int = 7, *, test: str = "bad") -> str:
 """
 
 
+ENDED = "cocotb.regression.SimFailure: cocotb expected it would shut down the simulation, but it ended prematurely."
 UVM = "UVM_INFO @ 0: reporter [RNTST] Running test t...\n{}--- UVM Report Summary ---\nUVM_ERROR :    {}\n"
 UVM_BAD = UVM.format("UVM_ERROR sb.sv(210) @ 1250: uvm_test_top.sb [SB] expected 0x12 got 0x13\n", 1)
 UVM_GOOD = UVM.format("", 0)
@@ -470,6 +471,34 @@ def test_a_build_without_a_known_top_has_failed_where_no_later_one_read_its_file
     found = [one for one in run.failures if one.nodeid == "."]
     assert len(found) == fails
     assert (outcomes(run).get(".") == "failed") == fails
+
+
+MISSED = "make[2]: *** wait: No child processes.  Stop.\nmake[2]: *** Waiting for unfinished jobs....\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("make[2]: *** [Makefile:60: results.xml] Terminated\n", "simulator icarus was killed by signal 15 (SIGTERM)"),
+        (MISSED, "run was killed"),
+        (f"{MISSED}make[1]: *** [Makefile:60: results.xml] Terminated\n", "simulator icarus was killed by signal 15"),
+    ],
+)
+@pytest.mark.parametrize("reported", [True, False])
+def test_whatever_make_says_of_a_signal_the_run_was_cut_short(
+    tmp_path: Path, said: str, message: str, *, reported: bool
+) -> None:
+    """A simulator that handles the signal ends in good order; cocotb then reports that it did not expect that."""
+    running, _, _ = log().partition("    10.00ns WARNING")
+    early = f"    10.00ns WARNING  cocotb.regression                  bench.bad failed\n{PAD}{ENDED}\n"
+    end = "    10.00ns INFO     cocotb.regression                  ****************************\n"
+    write(tmp_path, {"make.log": running + (early + end if reported else "") + said})
+    (failure,) = read(tmp_path, "make.log").failures
+    verdict = TextClassifier(load_registry()).classify(failure)
+    assert (verdict.error_class, verdict.failure_subtype) == ("tool_error", "cut_short")
+    assert verdict.primary.startswith(f"{message}")
+    assert " while running bad, last logged time " in verdict.primary
+    assert failure.command is None
 
 
 def test_a_killed_simulation_is_called_as_its_results_would_be(tmp_path: Path) -> None:

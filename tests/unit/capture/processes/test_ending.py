@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_dvwiki.capture.processes.ending import Ending, read_ending, sentence, status_in
+from pytest_dvwiki.capture.processes.ending import Ending, read_ending, sentence, status_in, was_killed
 
 
 def read(error: str = "", *, status: int | None = None, longrepr: str = "") -> Ending:
@@ -90,6 +90,20 @@ def test_the_sentence_names_cause_test_and_time(ending: Ending, said: str | None
 )
 def test_make_tells_the_signal_that_ended_its_command(line: str, status: int | None) -> None:
     assert status_in(["rm -f results.xml", line]) == status
+
+
+@pytest.mark.parametrize(
+    ("line", "killed"),
+    [
+        ("make: *** wait: No child processes.  Stop.", True),
+        ("make[2]: *** wait: No child processes.  Stop.", True),
+        ("make: *** Waiting for unfinished jobs....", False),
+        ("make: *** [sim.mk:12: sim] Error 2", False),
+        ("wait: No child processes", False),
+    ],
+)
+def test_make_misses_its_commands_where_a_signal_ended_it(line: str, killed: bool) -> None:
+    assert was_killed(["rm -f results.xml", line]) is killed
 
 
 def test_a_limit_of_the_program_timeout_is_its_signal() -> None:
