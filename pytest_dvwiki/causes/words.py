@@ -178,7 +178,7 @@ def _came(statement: of.Came, style: Style = PLAIN) -> str:
     named += f"; and {rest} more" if rest > 0 else ""
     # Without the file, to save lines of the terminal. The last part alone is often the same for all tests of a cause.
     others = few([style.name(each.partition("::")[2] or each) for each in found.passed_after], _TESTS)
-    later = f"; but {others} passed after that: something else came since" if others else ""
+    later = f"; but {others} passed after that, so their fault is newer" if others else ""
     if found.log_count == 1:
         return f"came with {named}{f' ({files}{more})' if files else ''}{owners}{later}"
     if not found.log_count:
@@ -410,7 +410,7 @@ def of_passes(statement: Passed) -> str:
 _NO_FIX = {
     "fails elsewhere": "the cause still fails other tests",
     "seed": "the same sources failed before, and no seed on record decides its stimulus",
-    "older": "the commit is older than the one that failed; the cause came in between",
+    "older": "the commit is older than the one that failed, and the cause came after it",
     "branch": "the branch never had the commit that failed",
     "configuration": "configuration not recorded, so it may have run with other parameters than the failure",
     "nothing": "the same sources failed before, so it is intermittent",

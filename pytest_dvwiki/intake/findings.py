@@ -34,7 +34,7 @@ _NAMING = ("fingerprint", "test", "failure_subtype", "error_class", "primary")
 _logger = logging.getLogger(__name__)
 
 
-def tells_of_failure(group: Mapping[str, str]) -> bool:
+def is_about_failure(group: Mapping[str, str]) -> bool:
     """Return whether a group of fields is about a failure: it has a label, a message, or an origin with a description.
 
     A group that the report calls passed is not a failure.
@@ -58,7 +58,7 @@ def with_judgements(failures: list[dict[str, str]], judged: Sequence[Mapping[str
     If there are no failures, each judgement with an origin or a label becomes a failure.
     """
     if not failures:
-        return [dict(each) for each in judged if "bug_type" in each or tells_of_failure(each)]
+        return [dict(each) for each in judged if "bug_type" in each or is_about_failure(each)]
     found = list(failures)
     for number, each in enumerate(judged):
         alike = [place for place, failure in enumerate(found) if same_failure(failure, each)]

@@ -18,7 +18,7 @@ from pytest_dvwiki.intake.fields import (
     of_heading,
     title_in,
 )
-from pytest_dvwiki.intake.findings import tells_of_failure
+from pytest_dvwiki.intake.findings import is_about_failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ def failures_in_prose(
             break
         if (headed or {}).get("status") == "passed" or (only_headed and headed is None):
             continue
-        if any(map(tells_of_failure, groups("\n".join(line for block in blocks for line, _ in block)))):
+        if any(map(is_about_failure, groups("\n".join(line for block in blocks for line, _ in block)))):
             continue
         groups_of_fields = [group for block in blocks[:MOST] if (group := _of_block(block, classify))]
         # All messages under the heading of one failure belong to that failure.

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from pytest_dvwiki.intake.fields import MOST, groups, word
-from pytest_dvwiki.intake.findings import same_failure, tells_of_failure, with_judgements, without_bullet
+from pytest_dvwiki.intake.findings import is_about_failure, same_failure, with_judgements, without_bullet
 from pytest_dvwiki.intake.prose import failures_in_prose
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ class SessionReader:
         Raises:
             ModelError: The rules find no failure in the texts, and the model gave no usable answer.
         """
-        found = [group for group in groups(failure_summary) if tells_of_failure(group)]
+        found = [group for group in groups(failure_summary) if is_about_failure(group)]
         summed = len(found)
-        for group in filter(tells_of_failure, groups(report)):
+        for group in filter(is_about_failure, groups(report)):
             same = next((place for place, each in enumerate(found[:summed]) if same_failure(each, group)), None)
             if same is not None:
                 found[same] = group | found[same]

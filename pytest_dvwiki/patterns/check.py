@@ -52,8 +52,8 @@ class Checker:
             yield from self._benign(pattern, example) if pattern.tier == "benign" else self._failure(pattern, example)
         for example in pattern.counterexamples:
             if self._matches(pattern, example.strip()):
-                told = f"the pattern matches {_shown(example)}; narrow it with `unless` or a longer `match`"
-                yield self._problem(pattern, "counterexamples", told)
+                text = f"the pattern matches {_shown(example)}; narrow it with `unless` or a longer `match`"
+                yield self._problem(pattern, "counterexamples", text)
 
     def _failure(self, pattern: Pattern, example: str) -> Iterator[Problem]:
         hits = self._matcher.hits(f"{example}\n{self._company(pattern)}\n")

@@ -59,8 +59,7 @@ def with_seed(command: Command | None, seed: str | None) -> Command | None:
 
 def words(command: Command) -> list[str]:
     """Return the arguments of a command, quoted for a shell in the command's folder."""
-    # A record from elsewhere may hold a name that no shell accepts for a variable: quoted, the assignment is one word
-    # and nothing runs.
+    # A record from elsewhere may have an invalid variable name. Quoted, the assignment is a word that runs nothing.
     variables = (
         f"{name}={_quoted(value)}" if _NAME.fullmatch(name) else shlex.quote(f"{name}={value}")
         for name, value in command.variables.items()

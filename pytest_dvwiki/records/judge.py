@@ -49,9 +49,8 @@ class Judge:
             late: Sort key of the first added run, if older than a run already on record.
 
         Returns:
-            The causes whose fixes are judged differently, that have another proposed fix, or whose fix has its commits
-            in
-            common with other causes than before.
+            The causes with fixes that are judged differently, with another proposed fix, or with a fix that now shares
+            its commits with other causes.
         """
         more: set[str] = set()
         if fingerprints is None:

@@ -1,4 +1,4 @@
-"""Which kinds of failures occur with every seed, come from infrastructure, or precede the simulator."""
+"""Kinds of failures: those that occur with every seed, come from infrastructure, or precede the simulator."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Refresh:
             anew = anew or identity.are_new(self._db, self._new)
             if anew:
                 self._rename()
-            moved = self._tell_apart(None if anew or self._removed else self._newest)
+            moved = self._reassign(None if anew or self._removed else self._newest)
             return moved | self._judge(moved)
 
     def _rename(self) -> None:
@@ -134,7 +134,7 @@ class Refresh:
         for place, name in files:
             self._read_file(self._tasks / place / name, place, _file(self._db, place, name), again=True)
 
-    def _tell_apart(self, newest: str | None) -> set[str]:
+    def _reassign(self, newest: str | None) -> set[str]:
         """Assign occurrences to causes again, for checks that may report several causes.
 
         Args:

@@ -1,4 +1,4 @@
-"""Whether a file is part of the design or the testbench, and which of them a fix touched."""
+"""Decide whether a file is part of the design or the testbench, and which of them a fix touched."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Other pictures, such as `.bmp` and `.ppm`, are common stimulus of image processi
 """
 HDL = re.compile(r"\.(?:sv|svh|v|vh|vhd|vhdl)$", re.IGNORECASE)
 NO_HDL = "(no HDL)"
-"""Stands among the files that a failure read if it ended before any HDL could be read."""
+"""Entry in the list of files read, for a failure before any HDL could be read."""
 _BENCH_WORDS = (
     r"tb|tbs|tests?|testbench(?:es)?|bench|uvm|verif(?:ication)?|dv|sim|agents?|env|envs|seq|seqs|sequences?"
     r"|scoreboards?|sb|scb|monitors?|drivers?|model|bfm|vip|checkers?|cov|coverage"

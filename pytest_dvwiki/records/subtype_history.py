@@ -121,7 +121,7 @@ def _words(archive: Archive, causes: set[str]) -> dict[str, str]:
         (tables.json_list(sorted(causes)),),
     )
     found = dict(kept)
-    # The details went when the newest run was removed: the occurrence that is newest now is read from its file.
+    # The details were removed with the newest run, so the occurrence that is now the newest is read from its file.
     rest = ((cause, archive.newest_occurrence((cause,))) for cause in causes - found.keys())
     return found | {cause: mask(newest.primary) for cause, newest in rest if newest is not None}
 

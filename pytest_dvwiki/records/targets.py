@@ -81,7 +81,7 @@ def is_same_config(one: str, other: str) -> bool:
 def of_failure(occurrence: Occurrence, test: FailedTest) -> Target:
     """Return the target that a pass must match to be relevant to a failure."""
     if test.simulator is None and test.phase == "setup":
-        # pytest calls a fixture of several tests once: if it fails, only the first of these tests tells where it ran.
+        # pytest runs a shared fixture once: if it fails, only the first of its tests has the simulator.
         shared = {
             (each.simulator, each.config) for each in occurrence.tests if each.simulator and each.phase == "setup"
         }

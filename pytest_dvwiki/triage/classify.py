@@ -149,7 +149,7 @@ class Classifier:
         return Likeness(self.registry.entries)
 
     def classify(self, failure: Failure, *, keep: bool = False) -> Verdict:
-        """Return the verdict on a failure. There always is one.
+        """Return the verdict on a failure.
 
         Args:
             failure: The failure.

@@ -248,8 +248,8 @@ def _is_path_problem(verdict: Verdict, change: Clue, refuted: Collection[str | N
     If the design itself includes the missing file, this does not apply: the message is then in a file of the design.
     """
     place = side_of(verdict.place.file) if verdict.place is not None else None
-    is_told = change.side == "RTL_BUG" or "build" in refuted
-    return verdict.failure_subtype == "missing_file" and is_told and place != "RTL_BUG"
+    is_explained = change.side == "RTL_BUG" or "build" in refuted
+    return verdict.failure_subtype == "missing_file" and is_explained and place != "RTL_BUG"
 
 
 def as_decided(verdict: Verdict, known: Cause | None) -> Verdict:

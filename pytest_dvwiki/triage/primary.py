@@ -327,7 +327,7 @@ def _reported(best: Candidate, ranked: list[Candidate], function: str | None) ->
         checks = [c for c in telling if c.pattern.failure_subtype == "scoreboard_fail"]
         first = [*checks, *telling] or (reports if _EMPTY_CHECK.fullmatch(best.text) else [])
         return (first[0], reason) if first else None
-    if best.pattern.failure_subtype == "scoreboard_fail" and _tells_values(best):
+    if best.pattern.failure_subtype == "scoreboard_fail" and _shows_values(best):
         telling = [report for report in telling if _values(best) <= _values(report)]
     if telling:
         return min(telling, key=lambda c: c.line), "the report says what failed; the exception only ended the test"
@@ -369,7 +369,7 @@ def _stopped_by(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, st
 def _with_values(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, str] | None:
     """Return the line with the compared values next to a line that only says that a check failed, with the rule."""
     plain = best.pattern.failure_subtype == "assertion_fail" and not best.pattern.tools
-    without = plain or (best.pattern.failure_subtype == "scoreboard_fail" and not _tells_values(best))
+    without = plain or (best.pattern.failure_subtype == "scoreboard_fail" and not _shows_values(best))
     if not without or best.exception or _is_uvm(best):
         return None
     near = range(best.line - _BESIDE, best.line + _BESIDE + 1 if plain else best.line)
@@ -381,7 +381,7 @@ def _with_values(best: Candidate, ranked: list[Candidate]) -> tuple[Candidate, s
         and not c.exception
         and c.pattern.failure_subtype == "scoreboard_fail"
         and not _is_uvm(c)
-        and _tells_values(c)
+        and _shows_values(c)
     )
     found = min(telling, key=lambda c: c.line, default=None)
     return (found, "the compared values outrank the line that only says that the check failed") if found else None
@@ -410,14 +410,14 @@ def _report_rule(raised: Candidate, report: Candidate) -> str | None:
     """Return the rule why a report with compared values outranks the exception; None if it does not."""
     if raised.pattern.failure_subtype == "assertion_fail":
         return "the report with expected and actual values outranks the plain assertion that ended the test"
-    if raised.pattern.failure_subtype == "scoreboard_fail" and _tells_values(report) and not _tells_values(raised):
+    if raised.pattern.failure_subtype == "scoreboard_fail" and _shows_values(report) and not _shows_values(raised):
         return "the report with expected and actual values outranks the exception, which shows no values"
     return None
 
 
 def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] | None:
     """Return the exception caught by a component before a failed check without values, with the rule."""
-    if _tells_values(report):
+    if _shows_values(report):
         return None
     before = (c for c in noise if c.pattern.id in _CAUGHT and c.source == report.source and c.line < report.line)
     first = min(before, key=lambda c: c.line, default=None)
@@ -428,7 +428,7 @@ def _caught(report: Candidate, noise: list[Candidate]) -> tuple[Candidate, str] 
     )
 
 
-def _tells_values(candidate: Candidate) -> bool:
+def _shows_values(candidate: Candidate) -> bool:
     """Return whether a message shows at least two values, as a comparison does. Error counts are not values."""
     text = parse_report(candidate.text).text
     if not _PAIR.search(text):

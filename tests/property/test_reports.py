@@ -47,7 +47,7 @@ def test_any_text_gives_fields_and_failures_or_none(text: str) -> None:
         assert set(group) <= set(fields.NAMES.values())
         assert set(map(type, group.values())) <= {str}
         findings.origin(group)
-        findings.tells_of_failure(group)
+        findings.is_about_failure(group)
     findings.holes(text)
     for failure in prose.failures_in_prose(text, lambda _: None):
         assert failure["failure_subtype"] == "timeout"

@@ -264,7 +264,7 @@ def _passed_after(
 
 def _is_usable(one: Pass, *, occurrence: Occurrence, failed: Vcs, repository: Repository) -> bool:
     """Return whether a pass had no uncommitted changes in files that the failing simulation may have read."""
-    # Asked at the failing commit, git is asked once for all passes with the same edits.
+    # The failing commit is the same for all passes with the same edits, so git is called only once for them.
     return not one.edited or repository.are_unread(one.edited, occurrence.reads, str(failed.commit))
 
 
@@ -276,7 +276,7 @@ def _has(commit: str, other: str, repository: Repository) -> bool:
 def _proves(one: Pass, test: FailedTest, occurrence: Occurrence) -> bool:
     """Return whether a pass proves that the cause of a current failure was absent.
 
-    What failed before any simulator was chosen had no seed yet, whatever seed the simulation of the pass had.
+    A failure before any simulator was chosen has no seed, so a pass with any seed is proof.
     """
     has_seed = test.stimulus_seed in {None, one.seed} or precedes_simulator(occurrence, test)
     return is_deterministic(occurrence) or (has_seed and not test.seed_unknown)
@@ -367,7 +367,7 @@ def _between(
     found = FirstBad(
         fingerprint=fingerprint,
         nodeid=start.nodeid,
-        # What passed at one commit passes at another that differs only in what was not read.
+        # A test that passed at one commit passes at another one that differs only in files that it does not read.
         good=repository.last_change(commit if is_same else start.commit),
         bad=repository.last_change(commit),
         dirty=failed.dirty,

@@ -78,7 +78,7 @@ _MOST_STATES = 10
 """Maximum number of earlier states of files that a fix is compared with."""
 _SHORT = 12
 EDITS = "uncommitted changes"
-"""How descriptions of edits that no commit has yet begin."""
+"""Prefix of the description of uncommitted changes."""
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _IN_TEXT = 3
 

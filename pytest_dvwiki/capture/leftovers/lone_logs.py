@@ -135,7 +135,7 @@ class LoneLogs:
         parts = [part for part in read.parts if not self._is_covered(part)]
         several = _in_several_modules(read.parts)
         is_one_place = (results is None and len(read.parts) == 1) or not changes_folder(log.path)
-        # Where other simulations ran, their builds and those that failed are told apart together.
+        # If other simulations ran, `add_designs` separates their builds from those that failed, for all parts at once.
         together = with_builds and not has_others and any(part.blocks for part in parts)
         for part in parts:
             named = _named(log, read)

@@ -56,8 +56,8 @@ class MakeCalls:
             return None
         log = head_of(logs)
         commands = part.commands if part is not None else ()
-        told = values_in_log("\n".join(command for _, command in commands) or log)
-        modules, top = modules_in(told), top_in(told)
+        values = values_in_log("\n".join(command for _, command in commands) or log)
+        modules, top = modules_in(values), top_in(values)
         of_cases = {case.classname for case in cases}
         if modules.isdisjoint(of_cases) and of_cases:
             # The log may begin with another simulation.
@@ -99,8 +99,8 @@ def makefiles_read(makefile: Path | None, call: Call | None) -> tuple[str, ...]:
 
 def modules_of(part: Regression) -> frozenset[str]:
     """Return the test modules that a part of a log shows."""
-    told = values_in_log("\n".join(command for _, command in part.commands))
-    return frozenset(modules_in(told) | {block.name.rpartition(".")[0] for block in part.blocks} - {""})
+    values = values_in_log("\n".join(command for _, command in part.commands))
+    return frozenset(modules_in(values) | {block.name.rpartition(".")[0] for block in part.blocks} - {""})
 
 
 def head_of(logs: Iterable[Artefact]) -> str:

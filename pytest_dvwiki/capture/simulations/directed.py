@@ -50,7 +50,7 @@ _SCRIPT_DRAWS = re.compile(
     r"\$+[({]?RANDOM\b|urandom|\brandom\b|\bs?rand\b|openssl|uuid|mktemp|\bshuf\b|\bdate\b"
     r"|RESOLVE_X|TEST_ORDER"
 )
-"""Matches a Makefile or script with a source of numbers that differ from run to run; a constant seed is none."""
+"""Matches a Makefile or script with a source of numbers that differ between runs; a constant seed is not one."""
 _BY_SEED = ("COCOTB_RESOLVE_X", "COCOTB_RANDOM_TEST_ORDER")
 """Variables that can make cocotb itself draw: values for unknown bits, and the order of tests."""
 _SCRIPT_COMMENT = re.compile(r"(?:#|//)[^\n]*")
@@ -160,7 +160,7 @@ def _is_trusted(module: str) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _library_may_draw(names: tuple[str, ...]) -> bool:
-    """Return whether a Python library may draw, with all that it imports; a module that is not found may."""
+    """Return whether a Python library, or a module that it imports, may draw; a missing module may."""
     folders = list(dict.fromkeys(map(os.path.abspath, sys.path)))
     waiting, met = [names], set[str]()
     while waiting:
@@ -168,7 +168,7 @@ def _library_may_draw(names: tuple[str, ...]) -> bool:
         inner = [name for each in parts if find_module(name := f"{module}.{each}", folders)]
         if not find_module(module, folders) and not (parts and len(inner) == len(parts)):
             return True
-        # To import a module is to run all packages around it.
+        # Importing a module also runs all packages that contain it.
         outer = itertools.accumulate(module.split("."), lambda package, name: f"{package}.{name}")
         for name in (*outer, *inner):
             file = next(iter(find_module(name, folders)), None)

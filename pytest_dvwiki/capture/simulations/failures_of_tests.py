@@ -138,7 +138,7 @@ def _frame_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
 def _place_of(run: SimulationRun, test: CocotbTest) -> Frame | None:
     """Return the source location of a test, for an exception without a frame in the user's code."""
     case, of_limit = test.case, test.exception == reproduce.LIMIT
-    # A test's own timeout leaves no traceback, and the test was waiting as a whole: its function is the place.
+    # A test's own timeout leaves no traceback, so the place is the function of the test.
     function = redact(test.function) if of_limit else ""
     if case is not None and case.file is not None and not is_library(case.file):
         return Frame(file=redact(shown_path(case.file, run.sim.root)), line=case.line or 0, function=function)

@@ -135,7 +135,7 @@ def _read(log: LogText) -> NamedRun | None:
     ended = False
     for number, chunk in enumerate(LogStream(log)):
         if number < _BEGINNING and not running:
-            beginning += _telling_lines(chunk.text)
+            beginning += _relevant_lines(chunk.text)
             asked = asked or next((found["test"] for line in beginning if (found := _ASKED.search(line))), None)
         elif not (running or asked):
             return None
@@ -156,7 +156,7 @@ def _read(log: LogText) -> NamedRun | None:
     )
 
 
-def _telling_lines(text: str) -> list[str]:
+def _relevant_lines(text: str) -> list[str]:
     """Return the lines that may show a command (with its continuation lines), a seed or a version."""
     literals = (
         _TEST_OPTION,

@@ -146,7 +146,7 @@ def _reckoning(state: FixState) -> str:
     counted = " on record"
     if past.left_out:
         passes = "1 earlier pass" if past.left_out == 1 else f"{past.left_out} earlier passes"
-        counted = f" (leaving out {passes}, which chance alone does not explain: the cause came in later)"
+        counted = f" (leaving out {passes}, which chance alone does not explain: the cause is newer)"
     once = " A seed that failed counts as one run." if state.failed_seed is not None and not past.comes_and_goes else ""
     chance = f"{past.rate.chance_of_passing(needed) * 100:.1f} %"
     seed = f"seed {code(state.failed_seed)}" if state.failed_seed is not None else "the seed that failed"

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki import pipeline
 from pytest_dvwiki.intake.fields import groups
-from pytest_dvwiki.intake.findings import holes, tells_of_failure
+from pytest_dvwiki.intake.findings import holes, is_about_failure
 from pytest_dvwiki.intake.service import WikiIngestService
 from pytest_dvwiki.intake.session import SessionReader
 from pytest_dvwiki.llm.model import ModelError
@@ -243,9 +243,9 @@ def test_holes_are_read_from_a_table_and_from_json(caplog: pytest.LogCaptureFixt
 
 
 def test_what_is_called_passed_is_no_failure() -> None:
-    assert not tells_of_failure({"status": "PASS", "error_class": "uvm_error"})
-    assert tells_of_failure({"status": "open", "error_class": "uvm_error"})
-    assert not tells_of_failure({"bug_type": "RTL_BUG"})
+    assert not is_about_failure({"status": "PASS", "error_class": "uvm_error"})
+    assert is_about_failure({"status": "open", "error_class": "uvm_error"})
+    assert not is_about_failure({"bug_type": "RTL_BUG"})
 
 
 MODEL_REPORT = """\

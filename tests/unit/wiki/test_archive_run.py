@@ -297,7 +297,7 @@ def test_the_table_of_fixes_holds_whatever_git_says(place: Layout) -> None:
 def test_passes_that_prove_nothing_are_told_with_their_reason(place: Layout) -> None:
     page = archive(place, record(1, occurrence())).page_of[CAUSE]
     archive(place, passing(2, changed="older"))
-    told = f"- 2026-11-21: `{TEST}`: the commit is older than the one that failed; the cause came in between."
+    told = f"- 2026-11-21: `{TEST}`: the commit is older than the one that failed, and the cause came after it."
     assert f"{told} (source: tasks/{record(2).task_id}.yaml)" in (place.wiki / page).read_text()
 
 

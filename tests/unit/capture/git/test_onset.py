@@ -872,7 +872,7 @@ def test_a_range_names_the_tests_that_fail_too_but_passed_since(project: Project
     archived = project.run(fails=True, seed="1", also=(OTHER,))
     told = " ".join(text(each) for cause in archived.causes for each in archived.statements(cause))
     assert re.search(
-        rf"came with \w+ fifo: rework .*; but {OTHER_NAME} passed after that: something else came since", told
+        rf"came with \w+ fifo: rework .*; but {OTHER_NAME} passed after that, so their fault is newer", told
     )
     assert f"but `{OTHER_NAME}` passed after that" in project.page()
     found = project.first_bad(seed="1")
