@@ -50,7 +50,7 @@ def test_any_text_gives_fields_and_failures_or_none(text: str) -> None:
         findings.is_about_failure(group)
     findings.holes(text)
     for failure in prose.failures_in_prose(text, lambda _: None):
-        assert failure["failure_subtype"] == "timeout"
+        assert failure["failure_subtype"].startswith("timeout")  # the text after the label may continue its word
 
 
 @given(VALUES, TEXTS)
