@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ast
 import functools
-import io
 import itertools
 import os
 import re
 import sys
-import tokenize
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.simulations.builds import stamp_of
+from pytest_dvwiki.capture.simulations.constant_seeds import code_that_may_draw
 from pytest_dvwiki.capture.simulations.reads import find_module
 from pytest_dvwiki.capture.simulations.unseeded import syntax_nodes
 from pytest_dvwiki.model import MOST_READ
@@ -114,9 +113,7 @@ def _imports(text: str) -> frozenset[tuple[str, ...]] | None:
 
     Each import is a module, with a dot for each relative level, then the names taken from it.
     """
-    # Most files mention nothing of the kind, not even in comments.
-    code = _python_code(text) if _DRAWS.search(text) else ""
-    nodes = syntax_nodes(text) if code is not None and not _DRAWS.search(code) else []
+    nodes = syntax_nodes(text)
     if not nodes:
         return None
     plain = ((each.name,) for node in nodes if isinstance(node, ast.Import) for each in node.names)
@@ -125,21 +122,16 @@ def _imports(text: str) -> frozenset[tuple[str, ...]] | None:
         for node in nodes
         if isinstance(node, ast.ImportFrom)
     )
-    return frozenset((*plain, *taken))
+    found = frozenset((*plain, *taken))
+    # Most files mention nothing of the kind, not even in comments.
+    return None if _DRAWS.search(text) and _code_may_draw(nodes[0]) else found
 
 
-def _python_code(text: str) -> str | None:
-    """Return Python code without its comments; None if it cannot be read."""
+def _code_may_draw(tree: ast.AST) -> bool:
     try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
-    except (tokenize.TokenError, SyntaxError, ValueError):
-        return None
-    lines = text.split("\n")
-    for token in tokens:
-        if token.type == tokenize.COMMENT:
-            number, column = token.start
-            lines[number - 1] = lines[number - 1][:column]
-    return "\n".join(lines)
+        return not isinstance(tree, ast.Module) or _DRAWS.search(code_that_may_draw(tree)) is not None
+    except RecursionError:
+        return True
 
 
 def _is_harmless(names: tuple[str, ...], known: frozenset[str]) -> bool:

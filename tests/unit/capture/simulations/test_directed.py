@@ -58,7 +58,7 @@ def test_fixed_values_are_directed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"tb/model.py": "import random\n"},
+        {"tb/model.py": "import random\nx = random.random()\n"},
         {"tb/model.py": "from numpy import random\n"},
         {"tb/model.py": "import numpy as np\nx = np.random.rand()\n"},
         {"tb/model.py": "from os import urandom\n"},
@@ -96,6 +96,89 @@ def test_what_may_draw_is_not(tmp_path: Path, changes: Mapping[str, str]) -> Non
     assert is_directed(tmp_path, dict.fromkeys(changes, "") | {key: FILES[key] for key in changes if key in FILES})
 
 
+MADE = "import random\nrng = random.Random(7)\n"
+SEEDED = "import random\nasync def random_writes(dut):\n    random.seed(1234)\n"
+NUMPY = "import numpy as np\ndef made(dut):\n    np.random.seed(0)\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"{MADE}x = rng.randrange(4)\n",
+        f"{MADE}def shuffled(rng: random.Random) -> random.Random:\n    rng.shuffle([1, rng.random()])\n",
+        "import random\nclass Item:\n    def __init__(self):\n        self.rng = random.Random(x='a text')\n",
+        '"""Random numbers."""\nimport random\nx = [random.Random(7).getrandbits(8)]  # random\n',
+        f"{SEEDED}    for rand_value in range(random.randint(1, 4)):\n        x = [random.choice('a') for _ in 'b']\n",
+        "import numpy as np\nrng = np.random.default_rng(3)\nx = rng.integers(0, 9, size=4)\n",
+        "import numpy\nrng: numpy.random.RandomState = numpy.random.RandomState(3)\nx = rng.rand()\n",
+        f"{NUMPY}    return np.random.randint(4)\n",
+    ],
+)
+def test_numbers_from_a_literal_seed_are_the_same_in_every_run(tmp_path: Path, code: str) -> None:
+    assert is_directed(tmp_path, {"tb/model.py": f"{code}{FILES['tb/model.py']}"})
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import random\nrng = random.Random()\n",
+        "import random\nrng = random.Random(None)\n",
+        "import random\nimport os\nrng = random.Random(int(os.getenv('N', '3')))\n",
+        "import random\nfor number in range(3):\n    rng = random.Random(number)\n",
+        "import random\nrng = random.SystemRandom(7)\n",
+        "import random\nclass Own(random.Random): ...\n",
+        "import random\nmake = random.Random\n",
+        "import random as numbers\nrng = numbers.Random(7)\n",
+        "from random import Random\nrng = Random(7)\n",
+        "import random\nimport model as random\nrng = random.Random(7)\n",
+        "import random\ndef made(random):\n    return random.Random(7)\n",
+        f"{MADE}rng.seed()\n",
+        f"{MADE}x = random.randrange(4)\n",
+        f"{MADE}draw = getattr(random, 'randrange')\n",
+        # cocotb sets the seed again at the start of each test
+        "import random\nrandom.seed(1234)\nasync def test(dut):\n    return random.random()\n",
+        f"{SEEDED}async def other(dut):\n    return random.random()\n",
+        "import random\nasync def test(dut):\n    x = random.random()\n    random.seed(1234)\n",
+        "import random\nasync def test(dut):\n    if dut.on:\n        random.seed(1234)\n    x = random.random()\n",
+        "import random\nasync def test(dut):\n    random.seed()\n    x = random.random()\n",
+        "import random\nasync def test(dut):\n    random.seed(dut.x.value)\n    x = random.random()\n",
+        f"{SEEDED}    def later():\n        return random.random()\n",
+        f"{SEEDED}    later = lambda: random.random()\n",
+        f"{SEEDED}    later = (random.random() for _ in range(4))\n",
+        f"{SEEDED}    later = random.random\n",
+        f"{SEEDED}    random.seed(dut.x.value)\n",
+        f"{SEEDED}    random.setstate(state)\n",
+        "import random\ndef items():\n    random.seed(1)\n    while True:\n        yield random.random()\n",
+        "import numpy as np\nrng = np.random.default_rng()\n",
+        "import numpy as np\nrng = np.random.default_rng(seed=None)\n",
+        "import numpy as np\nnp.random.seed(0)\nx = np.random.rand()\n",
+        f"{NUMPY}    return np.random.default_rng().integers(4)\n",
+        f"{SEEDED}    return np.random.rand()\nimport numpy as np\n",
+        f"{MADE}import numpy as np\nx = np.random.rand()\n",
+        f"{MADE}import os\nx = os.urandom(4)\n",
+        f"{MADE}import cocotb\nx = cocotb.RANDOM_SEED\n",
+    ],
+)
+def test_other_numbers_are_not(tmp_path: Path, code: str) -> None:
+    assert not is_directed(tmp_path, {"tb/model.py": f"{code}{FILES['tb/model.py']}"})
+
+
+@pytest.mark.parametrize("use", ["model.random.random()", "model.random.Random(7)", "random.random()"])
+def test_another_file_draws_by_what_a_file_imports(tmp_path: Path, use: str) -> None:
+    changes = {
+        "tb/model.py": f"{MADE}{FILES['tb/model.py']}",
+        "tb/test_add.py": f"{BENCH}from model import *\nimport model\n",
+    }
+    assert is_directed(tmp_path, changes)
+    assert not is_directed(tmp_path, changes | {"tb/test_add.py": f"{changes['tb/test_add.py']}x = {use}\n"})
+
+
+def test_code_that_is_nested_too_deeply_may_draw(tmp_path: Path) -> None:
+    deep = f"x = {'-' * 900}1\n"
+    assert is_directed(tmp_path, {"tb/model.py": f"{deep}{FILES['tb/model.py']}"})
+    assert not is_directed(tmp_path, {"tb/model.py": f"{MADE}{deep}{FILES['tb/model.py']}"})
+
+
 def test_files_that_are_unknown_may_draw(tmp_path: Path) -> None:
     assert not is_directed(tmp_path, sources=[])
     assert not is_directed(tmp_path, sources=[str(tmp_path / "rtl/add.sv"), "/opt/pdk/cells.v"])
@@ -129,7 +212,7 @@ LIBRARY = {
     "vip/uart/driver.py": "import cocotb\nfrom ..common import delay\n",
     "vip/common.py": "from vip import values\n",
     "vip/values.py": "delays = (1, 2)  # not random\n",
-    "vip/unused.py": "import random\n",
+    "vip/unused.py": "import random\nx = random.random()\n",
 }
 
 
@@ -137,7 +220,7 @@ LIBRARY = {
     ("changes", "expected"),
     [
         ({}, True),
-        ({"vip/values.py": "import random\n"}, False),
+        ({"vip/values.py": "import random\nx = random.random()\n"}, False),
         ({"vip/__init__.py": "from . import unused\n"}, False),
         ({"vip/values.py": "import another_library\n"}, False),
         ({"vip/values.py": "x = (\n"}, False),
@@ -160,5 +243,5 @@ def test_a_library_is_searched_with_all_that_it_imports(
 
 def test_a_file_that_changes_is_searched_again(tmp_path: Path) -> None:
     assert is_directed(tmp_path)
-    assert not is_directed(tmp_path, {"tb/model.py": "import random\n"})
+    assert not is_directed(tmp_path, {"tb/model.py": "import random\nx = random.random()\n"})
     assert is_directed(tmp_path)

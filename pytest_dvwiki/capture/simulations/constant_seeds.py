@@ -1,0 +1,208 @@
+"""Random numbers that are the same in every run, because a literal in the code is the seed of what draws them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_GENERATORS = frozenset({"random.Random", "numpy.random.default_rng", "numpy.random.RandomState"})
+"""What makes a generator of its own, with the seed that it is given."""
+_TYPES = _GENERATORS | {"numpy.random.Generator"}
+_SETS_SEED = frozenset({"random.seed", "numpy.random.seed"})
+_NAMED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar
+_MODULES = frozenset({"random", "numpy"})
+_DRAWING = frozenset(
+    {
+        "betavariate",
+        "bytes",
+        "choice",
+        "choices",
+        "expovariate",
+        "gammavariate",
+        "gauss",
+        "getrandbits",
+        "integers",
+        "lognormvariate",
+        "normal",
+        "normalvariate",
+        "paretovariate",
+        "permutation",
+        "permuted",
+        "poisson",
+        "rand",
+        "randbytes",
+        "randint",
+        "randn",
+        "random",
+        "randrange",
+        "sample",
+        "shuffle",
+        "standard_normal",
+        "triangular",
+        "uniform",
+        "vonmisesvariate",
+        "weibullvariate",
+    }
+)
+"""Methods of generators, which are also functions of `random` or `numpy.random`."""
+
+
+def code_that_may_draw(tree: ast.Module) -> str:
+    """Return code without the parts that draw the same numbers in every run, and without comments and docstrings.
+
+    The tree is changed. These parts draw the same numbers:
+
+    - what makes a generator with a literal seed (`random.Random(7)`), and the methods of generators;
+    - calls of the functions of `random` in a function that has called `random.seed(7)` before. That call at the top of
+      a module is not enough: cocotb sets another seed at the start of each test.
+
+    The same holds for `numpy.random`. What uses these modules in any other way stays in the code.
+
+    Raises:
+        RecursionError: The code is nested too deeply.
+    """
+    return ast.unparse(_Remainder(tree).visit(tree))
+
+
+class _Remainder(ast.NodeTransformer):
+    """Takes the parts of code that draw the same numbers in every run out of a tree."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        imported: dict[str, set[str]] = {}
+        for name, module in _imported(tree):
+            imported.setdefault(name, set()).add(module)
+        bound = set(_bound(tree))
+        self._modules = {
+            name: module
+            for name, (module, *others) in imported.items()
+            # Another file could import `random` under a name that does not tell what it is.
+            if module in _MODULES and not others and name not in bound and module in {name, "numpy"}
+        }
+        self._own = bound - imported.keys() - _MODULES - {*dir(builtins)}
+        """Names that are the file's own, so that it does not matter how they are called."""
+        self._seeded: frozenset[str] = frozenset()
+        """The modules whose functions draw from a literal seed here."""
+
+    def visit_Import(self, node: ast.Import) -> ast.stmt:
+        names = [each for each in node.names if each.asname or each.name != "random" or "random" not in self._modules]
+        return ast.Import(names) if names else ast.Pass()
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return ast.Pass() if is_text else ast.Expr(self.visit(node.value))
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self._called(node.id)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        name = self._full_name(node.func)
+        module, _, function = name.rpartition(".")
+        if name in _GENERATORS and _is_literal(node):
+            return ast.Name("made")
+        if module in self._seeded and function in _DRAWING:
+            node.func = ast.Name("drawn")
+        elif isinstance(node.func, ast.Attribute) and not name and node.func.attr in _DRAWING:
+            node.func.attr = "drawn"
+        self.generic_visit(node)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        is_type = node.annotation is not None and self._full_name(node.annotation) in _TYPES
+        annotation = self.visit(node.annotation) if node.annotation is not None and not is_type else None
+        return ast.arg(self._called(node.arg), annotation)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if self._full_name(node.annotation) in _TYPES:
+            node.annotation = ast.Name("type")
+        return self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return self._function(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        node.name = self._called(node.name)
+        return self._unseeded(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        return self._unseeded(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        return self._unseeded(node)
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        """Visit a function, statement by statement: what follows a literal seed draws from it."""
+        before, self._seeded = self._seeded, frozenset()
+        body, node.body, node.name = node.body, [], self._called(node.name)
+        node.returns = None if node.returns is None or self._full_name(node.returns) in _TYPES else node.returns
+        self.generic_visit(node)
+        # A test can begin to iterate over a generator, and the next one go on.
+        is_generator = any(isinstance(each, ast.Yield | ast.YieldFrom) for part in body for each in ast.walk(part))
+        for each in body:
+            call = each.value if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call) else None
+            name = self._full_name(call.func) if call is not None else ""
+            if call is not None and name in _SETS_SEED and not is_generator and _is_literal(call):
+                self._seeded |= {name.rpartition(".")[0]}
+            else:
+                node.body.append(self.visit(each))
+        node.body = node.body or [ast.Pass()]
+        self._seeded = before
+        return node
+
+    def _unseeded(self, node: ast.AST) -> ast.AST:
+        """Visit code that may run at any time later."""
+        before, self._seeded = self._seeded, frozenset()
+        self.generic_visit(node)
+        self._seeded = before
+        return node
+
+    def _called(self, name: str) -> str:
+        return "own" if name in self._own else name
+
+    def _full_name(self, node: ast.expr) -> str:
+        """Return what an expression is in one of the modules, such as `numpy.random.seed`; empty for any other."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        module = self._modules.get(node.id) if isinstance(node, ast.Name) else None
+        return ".".join((module, *reversed(parts))) if module else ""
+
+
+def _is_literal(call: ast.Call) -> bool:
+    """Return whether the only argument of a call is a number or a text."""
+    given = [*call.args, *(each.value for each in call.keywords)]
+    return (
+        len(given) == 1 and isinstance(given[0], ast.Constant) and isinstance(given[0].value, int | float | str | bytes)
+    )
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield each name that an import binds, and the module or object that it stands for."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                yield (each.asname, each.name) if each.asname else (each.name.partition(".")[0],) * 2
+        elif isinstance(node, ast.ImportFrom):
+            for each in node.names:
+                yield each.asname or each.name, f"{'.' * node.level}{node.module or ''}.{each.name}"
+
+
+def _bound(tree: ast.Module) -> Iterator[str]:
+    """Yield each name that anything but an import binds."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, _NAMED) and node.name:
+            yield node.name
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            yield node.rest
