@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.capture.simulations.builds import stamp_of
@@ -42,6 +42,8 @@ _HDL_DRAWS = re.compile(
     r"|plusargs|\"DPI|\bfile\b|textio|pragma\s+protect",
     re.IGNORECASE,
 )
+_MEMORY = re.compile(r'\$readmem[bh]\s*\(\s*"([^"\\\n]+)"')
+"""Matches a call that reads a file with a literal name into a memory."""
 _HDL_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _VHDL_COMMENT = re.compile(r"--[^\n]*")
 _SCRIPT = re.compile(r"(?:[Mm]akefile|\.(?:mk|f|vc|vlt|tcl|do))$")
@@ -55,7 +57,9 @@ _BY_SEED = ("COCOTB_RESOLVE_X", "COCOTB_RANDOM_TEST_ORDER")
 _SCRIPT_COMMENT = re.compile(r"(?:#|//)[^\n]*")
 
 
-def draws_nothing(reads: Sequence[str], sources: Iterable[str], modules: Sequence[str], top: Path) -> bool:
+def draws_nothing(
+    reads: Sequence[str], sources: Iterable[str], modules: Sequence[str], top: Path, folder: Path
+) -> bool:
     """Return whether a simulation is known to draw no random numbers.
 
     It is known only if all files that take part are known, and none of them contains anything that may draw, load
@@ -66,6 +70,7 @@ def draws_nothing(reads: Sequence[str], sources: Iterable[str], modules: Sequenc
         sources: Absolute paths of the sources of the build.
         modules: Names of the test modules.
         top: The top of the repository.
+        folder: The simulator's working directory.
     """
     base = f"{os.path.realpath(top)}{os.sep}"
     known = frozenset(reads)
@@ -76,9 +81,15 @@ def draws_nothing(reads: Sequence[str], sources: Iterable[str], modules: Sequenc
         return False
     if not all(_is_read(each.replace(".", "/"), known) for each in modules):
         return False
-    folders = {str(folder) for each in reads if each.endswith(".py") for folder in PurePosixPath(each).parents}
-    settings = [name for folder in folders if os.path.isfile(name := f"{base}{folder}/conftest.py")]  # noqa: PTH113
-    return not any(_may_draw(each, known) for each in (*settings, *(f"{base}{name}" for name in reads)))
+    above = {str(path) for each in reads if each.endswith(".py") for path in PurePosixPath(each).parents}
+    settings = [name for each in above if os.path.isfile(name := f"{base}{each}/conftest.py")]  # noqa: PTH113
+    memories: set[str] = set()
+    for file in (*settings, *(f"{base}{name}" for name in reads)):
+        found = _found_in(file)
+        if found is None or not all(_is_harmless(names, known) for names in found.imports):
+            return False
+        memories |= found.memories
+    return {os.path.realpath(folder / name).removeprefix(base).replace(os.sep, "/") for name in memories} <= known
 
 
 def _is_read(path: str, known: Collection[str]) -> bool:
@@ -86,26 +97,35 @@ def _is_read(path: str, known: Collection[str]) -> bool:
     return any(f"/{each}".endswith((f"/{path}.py", f"/{path}/__init__.py")) for each in known)
 
 
-def _may_draw(file: str, known: frozenset[str]) -> bool:
+class _Found(NamedTuple):
+    """What a file refers to that draws nothing by itself."""
+
+    imports: frozenset[tuple[str, ...]] = frozenset()
+    memories: frozenset[str] = frozenset()
+    """Files that it reads into memories of the design."""
+
+
+def _found_in(file: str) -> _Found | None:
+    """Return what a file refers to; None if it may draw."""
     stamp = stamp_of(file)
-    if stamp is None or stamp[1] > _READ_LIMIT:
-        return True
-    imports = _searched(file, stamp)
-    return imports is None or not all(_is_harmless(each, known) for each in imports)
+    return None if stamp is None or stamp[1] > _READ_LIMIT else _searched(file, stamp)
 
 
 @functools.lru_cache(maxsize=1024)
-def _searched(file: str, stamp: tuple[int, int]) -> frozenset[tuple[str, ...]] | None:  # noqa: ARG001  # a new stamp is a new file
-    """Return what a file imports; None if its code may draw."""
+def _searched(file: str, stamp: tuple[int, int]) -> _Found | None:  # noqa: ARG001  # a new stamp is a new file
     text = reading.start_of(file, _READ_LIMIT)
     if file.endswith(".py"):
-        return _imports(text)
+        imports = _imports(text)
+        return None if imports is None else _Found(imports)
+    memories: list[str] = []
     if _SCRIPT.search(file):
         draws = _SCRIPT_DRAWS.search(_SCRIPT_COMMENT.sub(" ", text))
     else:  # HDL, and what it includes under any name
         comment = _VHDL_COMMENT if file.lower().endswith((".vhd", ".vhdl")) else _HDL_COMMENT
-        draws = _HDL_DRAWS.search(comment.sub(" ", text))
-    return None if draws else frozenset()
+        code = comment.sub(" ", text)
+        memories = _MEMORY.findall(code)
+        draws = _HDL_DRAWS.search(_MEMORY.sub("(", code))
+    return None if draws else _Found(memories=frozenset(memories))
 
 
 def _imports(text: str) -> frozenset[tuple[str, ...]] | None:

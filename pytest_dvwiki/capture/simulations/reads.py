@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 _READ_LIMIT = 1 << 20
 """Maximum number of bytes of a file that are searched for includes or imports."""
 _DIRECTIVE = re.compile(
-    r'//[^\n]*+|/\*(?:.*?\*/|.*+)|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"?'
+    r'//[^\n]*+|/\*(?:.*?\*/|.*+)|\$readmem[bh][ \t]*+\([ \t]*+"(?P<memory>[^"\\\n]++)"|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"?'
     r'|`(?:include[ \t]++"(?P<file>[^"\n]++)"|(?P<word>ifdef|ifndef|elsif|else|endif|define)\b[ \t]*+(?P<name>\w*+))',
     re.DOTALL,
 )
-"""Matches a comment, a string, or a Verilog directive for inclusion or conditional compilation."""
+"""Matches a comment, a string, a call that reads a memory, or a directive for inclusion or conditional compilation."""
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*+[\w.]*+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
@@ -56,7 +56,7 @@ def files_read(
     top = workspace(root)[0]
     base, real = f"{top}{os.sep}", f"{os.path.realpath(top)}{os.sep}"
     found: dict[str, None] = {}
-    for path in (*_hdl(setup, folder), *imported(files, modules, folder, base)):
+    for path in (*_hdl(setup, folder, top), *imported(files, modules, folder, base)):
         # git knows a file by its real path, not by the path of a link.
         there = os.path.realpath(path)
         if there.startswith(real) and not is_library(there):
@@ -66,22 +66,25 @@ def files_read(
     return tuple(found)
 
 
-def _hdl(setup: Setup, folder: str) -> Iterator[str]:
-    """Yield the sources of a build, then the files that they include."""
+def _hdl(setup: Setup, folder: str, top: Path) -> Iterator[str]:
+    """Yield the sources of a build, then the files that they include, and those of memories."""
     yield from setup.sources
     yield from _dependencies(setup, folder)
-    yield from _included(setup)
+    yield from _included(setup, folder, top)
 
 
 class _Include(NamedTuple):
-    """An included file, and the macros that must be defined for it to be read."""
+    """An included file, or the file of a memory, and the macros that must be defined for it to be read."""
 
     file: str
     needs: tuple[str, ...] = ()
+    is_memory: bool = False
 
 
-def _included(setup: Setup) -> Iterator[str]:
-    """Yield the files that the sources of a build include.
+def _included(setup: Setup, folder: str, top: Path) -> Iterator[str]:
+    """Yield the files that the sources of a build include, and those that `$readmemh` and `$readmemb` read.
+
+    The file of a memory is in the simulator's folder. It must be tracked by git, as each run may write another.
 
     For Icarus, a file inside an `ifdef` is left out if neither the build's commands nor any source defines the macro.
     """
@@ -93,12 +96,16 @@ def _included(setup: Setup) -> Iterator[str]:
             path = waiting.pop()
             if path not in found:
                 found[path] = _directives(reading.start_of(path, _READ_LIMIT))
-            for name, needs in found[path][0]:
-                folders = (os.path.dirname(path), *setup.includes)  # noqa: PTH120  # joined as text
+            for name, needs, is_memory in found[path][0]:
+                folders = (folder,) if is_memory else (os.path.dirname(path), *setup.includes)  # noqa: PTH120  # joined as text
                 there = next((one for each in folders if os.path.isfile(one := absolute(each, name))), None)  # noqa: PTH113
-                if there is not None and there not in met and all(map(may_define, needs)):
-                    met.add(there)
+                if there is None or there in met or not all(map(may_define, needs)):
+                    continue
+                met.add(there)
+                if not is_memory:
                     waiting.append(there)
+                    yield there
+                elif _is_tracked(there, top):
                     yield there
 
     every = list(reached(lambda _: True))
@@ -111,14 +118,14 @@ def _included(setup: Setup) -> Iterator[str]:
 
 
 def _directives(text: str) -> tuple[list[_Include], set[str]]:
-    """Return the files that a source includes, and the macros that it defines."""
+    """Return the files that a source includes or reads into memories, and the macros that it defines."""
     includes, defines = [], set()
     needs: list[str] = []
     is_balanced = True
     for each in _DIRECTIVE.finditer(text):
         word, name = each["word"], each["name"]
-        if each["file"]:
-            includes.append(_Include(each["file"], tuple(filter(None, needs))))
+        if file := each["file"] or each["memory"]:
+            includes.append(_Include(file, tuple(filter(None, needs)), is_memory=each["memory"] is not None))
         elif word == "define":
             defines.add(name)
         elif word in {"ifdef", "ifndef"}:
@@ -130,8 +137,13 @@ def _directives(text: str) -> tuple[list[_Include], set[str]]:
         elif word:
             needs[-1] = name if word == "elsif" else ""
     if needs or not is_balanced:
-        includes = [_Include(each.file) for each in includes]
+        includes = [each._replace(needs=()) for each in includes]
     return includes, defines
+
+
+@functools.lru_cache(maxsize=256)
+def _is_tracked(path: str, top: Path) -> bool:
+    return bool(git.output(top, "ls-files", "-z", "--", f":(literal){os.path.realpath(path)}"))
 
 
 def _dependencies(setup: Setup, folder: str) -> Iterator[str]:

@@ -85,7 +85,10 @@ class SimulationRun:
         """Return whether the simulation is known to draw no random numbers."""
         from pytest_dvwiki.capture.simulations.directed import draws_nothing  # noqa: PLC0415  # only for failures
 
-        return draws_nothing(self.reads, self.setup.sources, self.modules, workspace(self.sim.root)[0])
+        sim = self.sim
+        return draws_nothing(
+            self.reads, self.setup.sources, self.modules, workspace(sim.root)[0], sim.folder or sim.root
+        )
 
     def nodeid_of(self, test: CocotbTest) -> str:
         """Return the node id of a test."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki.capture.processes.toolcalls import read_call
 from pytest_dvwiki.capture.simulations.builds import Build, Builds, Setup, Watch, _config, _hashed, setup_of_log
-from pytest_dvwiki.capture.simulations.reads import files_read
+from pytest_dvwiki.capture.simulations.reads import _is_tracked, files_read
 
 from ...effort import seconds
 from ...samples import git
@@ -219,6 +219,30 @@ def test_the_files_read_are_those_included_and_imported(tmp_path: Path) -> None:
         "tb/bench.py", "tb/helper.py", "tb/vip/__init__.py", "tb/vip/driver.py", "tb/vip/seq.py", "tb/vip/monitor.py",
     }  # fmt: skip
     assert files_read(Setup(), files=(), modules=("absent",), folder=str(tmp_path), root=tmp_path) == ()
+
+
+def test_the_file_of_a_memory_is_read_if_git_has_it(tmp_path: Path) -> None:
+    text = 'initial $readmemh("../rtl/rom.hex", m);\n// $readmemh("../rtl/not.hex", m);\n$readmemb ( "new.hex", m);\n'
+    below = '`ifdef NONE\n$readmemh("../rtl/below.hex", m);\n`endif\n$readmemh("gone.hex", m); s = "$readmemh(";\n'
+    files = {
+        "rtl/dut.sv": text + below,
+        "rtl/new.hex": "",
+        **{f"rtl/{each}.hex": "" for each in ("rom", "not", "below")},
+    }
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "--all")
+    (tmp_path / "sim").mkdir()
+    (tmp_path / "sim" / "new.hex").write_text("")
+    setup = Setup(simulator="icarus", sources=(f"{tmp_path}/rtl/dut.sv",), defined=())
+    found = files_read(setup, files=(), modules=(), folder=f"{tmp_path}/sim", root=tmp_path)
+    assert set(found) == {"rtl/dut.sv", "rtl/rom.hex"}
+    git(tmp_path, "add", "--all")
+    _is_tracked.cache_clear()
+    found = files_read(setup, files=(), modules=(), folder=f"{tmp_path}/sim", root=tmp_path)
+    assert set(found) == {"rtl/dut.sv", "rtl/rom.hex", "sim/new.hex"}
 
 
 ASSERTED = """`ifdef ASSERTED

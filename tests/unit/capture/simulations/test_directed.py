@@ -45,7 +45,7 @@ def is_directed(root: Path, changes: Mapping[str, str] | None = None, **others: 
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
     given = {"reads": tuple(files), "sources": [str(root / "rtl/add.sv")], "modules": ["test_add"], **others}
-    return draws_nothing(given["reads"], given["sources"], given["modules"], root)  # type: ignore[arg-type]
+    return draws_nothing(given["reads"], given["sources"], given["modules"], root, root / "sim")  # type: ignore[arg-type]
 
 
 def test_fixed_values_are_directed(tmp_path: Path) -> None:
@@ -177,6 +177,15 @@ def test_code_that_is_nested_too_deeply_may_draw(tmp_path: Path) -> None:
     deep = f"x = {'-' * 900}1\n"
     assert is_directed(tmp_path, {"tb/model.py": f"{deep}{FILES['tb/model.py']}"})
     assert not is_directed(tmp_path, {"tb/model.py": f"{MADE}{deep}{FILES['tb/model.py']}"})
+
+
+def test_a_memory_is_read_from_a_known_file_with_a_literal_name(tmp_path: Path) -> None:
+    reads = 'module add; initial $readmemh ( "../rtl/rom.hex", m); endmodule'
+    known = {"rtl/add.sv": reads, "rtl/rom.hex": "00 // random\n"}
+    assert is_directed(tmp_path, known)
+    assert not is_directed(tmp_path, known, reads=(*FILES,))
+    for other in ('"rom.hex"', "FILE", '{"../rtl/", "rom.hex"}', '"../rtl/rom.hex", m); initial $readmemb(FILE'):
+        assert not is_directed(tmp_path, {**known, "rtl/add.sv": reads.replace('"../rtl/rom.hex"', other)})
 
 
 def test_files_that_are_unknown_may_draw(tmp_path: Path) -> None:
