@@ -1,5 +1,5 @@
-# `make demo` and `make test` make their own environment, .venv, where none is active, and install what they need.
-# `SIM=verilator make demo` names the simulator; without it Icarus is taken where `iverilog` is found.
+# `make demo` and `make test` create the environment .venv if none is active, and install what they need.
+# `SIM=verilator make demo` names the simulator; without it, Icarus is used if `iverilog` is found.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -18,70 +18,70 @@ help: ## show these lines
 	@sed -n 's/^\([a-z]*\):[^#]*## /make \1\t/p' Makefile | expand -t 16
 
 .PHONY: demo
-demo: tools env ## a regression with faults as days go by: new, known, fixed, back again
+demo: tools env ## run a regression with faults, day by day: new, known, fixed, back again
 	@$(ACTIVATE); python sample_tb/demo.py
 
 .PHONY: test
-test: tools env ## the tests
+test: tools env ## run the tests
 	@$(ACTIVATE); python -m pytest -n $(WORKERS) -m 'not further_mode'
 
 .PHONY: coverage
-coverage: tools env ## the tests again, with a report of the lines that they reach
+coverage: tools env ## run the tests with a report of line coverage
 	@$(ACTIVATE); rm -f .coverage .coverage.*; \
 	python -m coverage run -m pytest -n $(WORKERS) -m 'not further_mode'; \
 	python -m coverage combine -q; python -m coverage report
 
 .PHONY: fuzz
-fuzz: tools env ## random input, new each time, and ten minutes for each reader of files that people bring
+fuzz: tools env ## run the readers on random input, ten minutes each
 	@$(ACTIVATE); python -m pytest -n $(WORKERS) --hypothesis-profile other tests/fuzz tests/property; \
 	python -m pip install -qq --disable-pip-version-check --only-binary :all: atheris || \
 	    echo 'no atheris for this Python: hypothesis makes the files up'; \
 	python -m tests.fuzz $(SECONDS_EACH)
 
 .PHONY: outcomes
-outcomes: tools env ## the whole table of outcomes, in every flow and capture mode, with every command that is printed
+outcomes: tools env ## test the table of outcomes in all flows and capture modes, with all printed commands
 	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_outcomes.py tests/sim/test_commands.py tests/sim/test_sample.py \
 	    tests/sim/test_docs.py tests/sim/test_invariants.py tests/sim/test_other_flows.py tests/sim/test_strict_logs.py \
 	    tests/integration/test_companions.py tests/integration/test_gate.py \
 	    tests/integration/test_farm.py tests/integration/test_mcp.py tests/integration/test_task_pages.py
 
 .PHONY: truth
-truth: tools env ## the whole table of what is said of fixes, commits, counts, causes, origins and commands
+truth: tools env ## test the table of statements on fixes, commits, counts, causes, origins and commands
 	@$(ACTIVATE); python -m pytest -n $(WORKERS) tests/sim/test_truth.py tests/sim/test_configurations.py \
 	    tests/unit/wiki/test_same_check.py tests/unit/wiki/test_increments.py tests/unit/librarian/test_guards.py \
 	    tests/survival/test_pushes.py
 
 .PHONY: lint
-lint: env ## ruff, mypy, the layers, the change notes
+lint: env ## check with ruff and mypy, and check the import layers and change notes
 	@$(ACTIVATE); ruff check; ruff format --check; mypy; lint-imports; \
 	towncrier build --draft --version next >/dev/null
 
 .PHONY: bench
-bench: env ## what the plugin costs, how fast logs are read, and what a wiki costs as it grows
+bench: env ## measure the cost of the plugin, the speed of log reading, and the wiki as it grows
 	@$(ACTIVATE); python tests/bench/overhead.py; python tests/bench/session.py; python tests/bench/scan.py; python tests/bench/scale.py; \
 	python tests/bench/report.py; python tests/bench/farm.py; python -m tests.bench_agents
 
 .PHONY: survive
-survive: env ## a thousand kills, a full disk, a crowd at one wiki, CI jobs that push at once, 10 GB of output; an hour
+survive: env ## test a thousand kills, a full disk, many writers at once, pushes of CI jobs, 10 GB of output; an hour
 	@$(ACTIVATE); (cd tests; python -m survival; python -m survival.pushes); \
 	python -m pytest -m further_mode tests/integration/test_faults.py
 
 .PHONY: docs
-docs: env ## write what is generated into the documentation, and build its site in build/site
+docs: env ## write the generated parts of the documentation, and build its site in build/site
 	@$(ACTIVATE); python docs/generate.py; python -m sphinx -q -W --keep-going docs build/site
 
 .PHONY: examples
-examples: tools env ## write into the documentation what its examples print now
+examples: tools env ## run the examples of the documentation, and write their output into it
 	@$(ACTIVATE); python -m tests.sim.pages; \
 	DVWIKI_WRITE_DOCS=1 python -m pytest -q tests/unit/test_secret_places.py
 
 .PHONY: clean
-clean: ## remove all that was made here, .venv included
+clean: ## remove all created files, .venv included
 	rm -rf .venv build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	rm -rf sample_tb/sim_build sample_tb/.pytest_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# What no Python package brings.
+# Tools that no Python package installs.
 .PHONY: tools
 tools:
 	@missing() { echo "$$1 is missing: install it, on Debian with 'apt-get install $$2'" >&2; exit 1; }; \
@@ -93,7 +93,7 @@ tools:
 	    command -v g++ >/dev/null || missing 'a C++ compiler (g++), which Verilator needs,' g++; \
 	fi
 
-# Installs only where pyproject.toml differs from the one that was installed last.
+# Installs only if pyproject.toml has changed since the last installation.
 .PHONY: env
 env:
 	@if [ -n "$(VIRTUAL_ENV)" ] && [ ! -x $(PY) ]; then \

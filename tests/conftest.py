@@ -1,4 +1,4 @@
-"""How the tests make up their input, and which of them run beside each other."""
+"""Settings of hypothesis, and the order in which xdist's workers run the tests."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from xdist.scheduler import LoadScopeScheduling
 if TYPE_CHECKING:
     from xdist.remote import Producer
 
-# The same code is given the same examples, however long they take: a change lands or not by what it does, not by chance
-# or by the load of a machine. `make fuzz` looks for other examples.
+# The same code always gets the same examples, without a time limit, so that neither chance nor the load of the machine
+# decides whether a test passes. `make fuzz` looks for other examples.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", _PATIENT, derandomize=True)
 settings.register_profile("other", _PATIENT, derandomize=False)
 settings.load_profile("same")
 
-# A run in which a test starts another would annotate the job that runs the tests.
+# Otherwise a run that a test starts would annotate the job that runs the tests.
 os.environ.pop("GITHUB_ACTIONS", None)
 
 _ONE_RUN = re.compile(
@@ -29,7 +29,7 @@ _ONE_RUN = re.compile(
 
 
 class _OneWorkerARun(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Gives the tests that look at one run of a simulator to one worker, all others one by one."""
+    """Gives tests of one simulator run to one worker, and distributes the others one by one."""
 
     def _split_scope(self, nodeid: str) -> str:
         found = _ONE_RUN.match(nodeid)
@@ -38,5 +38,5 @@ class _OneWorkerARun(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no
 
 @pytest.hookimpl(optionalhook=True)  # also with -p no:xdist
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
-    """In place of xdist's own groups, whose marks it no longer sees from pytest 9.2 on."""
+    """Return our own scheduler: from pytest 9.2 on, xdist no longer sees the marks of its groups."""
     return _OneWorkerARun(config, log)

@@ -1,4 +1,4 @@
-"""Models that follow a script: a server on loopback (OpenAI's interface and Anthropic's), and one in memory."""
+"""Models that answer from a script: a server on loopback (interfaces of OpenAI and Anthropic), and one in memory."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reply:
-    """What the server does with one request."""
+    """The server's response to one request."""
 
     text: str = ""
     """The answer."""
     status: int = 200
     delay: float = 0.0
-    """Seconds until it answers, or until the test ends."""
+    """Delay of the answer in seconds; it ends early if the test ends."""
     finish: str = "stop"
-    """Why the answer ends; `length` if it was cut off at the limit."""
+    """Reason why the answer ends: `length` if it was cut off at the limit."""
     body: bytes | None = None
-    """The bytes of the response, in place of a good one."""
+    """Bytes to send instead of a valid response."""
     cut: bool = False
-    """The connection ends in the middle of the response."""
+    """Close the connection in the middle of the response."""
 
 
 Script = str | Reply | Exception | Callable[[str], str]
-"""A reply; a function makes the text of the answer from the prompt. The model in memory raises an exception."""
+"""A reply. A function gets the prompt and returns the text of the answer; the model in memory raises an exception."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class _Scripted:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def say(self, *replies: Script) -> None:
-        """Sets the next replies."""
+        """Set the next replies."""
         with self._lock:
             self.replies = list(replies)
 
@@ -59,7 +59,7 @@ class ScriptedModel(_Scripted):
     """A model in memory."""
 
     calls: list[dict[str, Any]] = field(default_factory=list)
-    """What it was asked: `prompt`, `system`, `step`."""
+    """The requests so far: `prompt`, `system`, `step`."""
 
     def complete(self, prompt: str, *, system: str = "", step: str = "", max_tokens: int = 4096) -> Answer:
         self.calls.append({"prompt": prompt, "system": system, "step": step})
@@ -76,7 +76,7 @@ class LlmServer(_Scripted):
 
     port: int = 0
     requests: list[dict[str, Any]] = field(default_factory=list)
-    """The documents that clients sent, each with its key as `authorization`."""
+    """The documents that clients sent, each with the client's key as `authorization`."""
     ended: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -84,11 +84,11 @@ class LlmServer(_Scripted):
         return f"http://127.0.0.1:{self.port}/v1"
 
     def entry(self, **keys: object) -> object:
-        """Returns an entry of `backends:` for this server."""
+        """Return an entry of `backends:` for this server."""
         return {"openai": {"model": "small", "url": self.url, "timeout": 5} | keys}
 
     def set_up(self, root: Path, *backends: object, **keys: object) -> None:
-        """Writes a project.yaml with the block `librarian:`; its backends are this server if none are given."""
+        """Write a project.yaml with the block `librarian:`; without `backends`, the backend is this server."""
         path = root / ".agent" / "project.yaml"
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps({"librarian": {"backends": backends or [self.entry()], **keys}}), encoding="utf-8")
@@ -144,7 +144,7 @@ def _message(asked: dict[str, Any], prompt: str, reply: Reply) -> dict[str, Any]
 
 @contextmanager
 def serving() -> Iterator[LlmServer]:
-    """Runs a server; nothing is scripted yet."""
+    """Run a server that has no replies yet."""
     server = LlmServer()
 
     class Handler(BaseHTTPRequestHandler):
@@ -169,7 +169,7 @@ def serving() -> Iterator[LlmServer]:
 
 @dataclass
 class FakeClock:
-    """A clock that sleeping moves on."""
+    """A clock that advances only when someone sleeps."""
 
     now: float = field(default_factory=time.monotonic)
     slept: list[float] = field(default_factory=list)

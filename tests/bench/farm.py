@@ -1,10 +1,10 @@
-"""What reading an archive of many logs costs with one worker and with two, in processes and on a Dask cluster.
+"""Measures how long an archive of many logs takes with one and two workers, as processes and on a Dask cluster.
 
     python tests/bench/farm.py [--gigabytes N] [--rounds N] [--folder DIR]
 
-Makes an archive of large logs with one failure in 100,000 lines, and runs `dvwiki scan` on it in each way in turn, as
-whole processes. Prints, in Markdown, the shortest time that passed for each way, the speed, and how many times faster
-two workers are than one. All of them have to print the same bytes.
+Makes an archive of large logs with one failure in 100,000 lines, and runs `dvwiki scan` on it in each way in turn.
+Prints a table in Markdown: the shortest time of each way, its speed, and how many times faster two workers are than
+one. Fails if the ways do not print the same bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WAYS = {
 
 
 def archive(folder: Path, gigabytes: float) -> list[Path]:
-    """Make the logs of an archive of this size; they have the same lines."""
+    """Make the logs of an archive of this size; all have the same lines."""
     folder.mkdir(parents=True, exist_ok=True)
     first = folder / "run_00.log"
     write_log(first, int(gigabytes * 1e9 / 2**20 / _FILES))
@@ -40,7 +40,7 @@ def archive(folder: Path, gigabytes: float) -> list[Path]:
 
 
 def took(folder: Path, words: tuple[str, ...]) -> tuple[float, bytes]:
-    """Return the seconds that a scan took, and what it printed but its speed."""
+    """Return the duration of a scan in seconds, and its output without the line of its speed."""
     began = time.perf_counter()
     done = subprocess.run([*SCAN, str(folder), *words], capture_output=True, check=False)
     seconds = time.perf_counter() - began
@@ -59,7 +59,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name) / "archive"
         size = sum(path.stat().st_size for path in archive(folder, options.gigabytes)) / 1e9
-        took(folder, ("--jobs", "2"))  # the files are then in memory
+        took(folder, ("--jobs", "2"))  # reads the files into memory
         best = dict.fromkeys(_WAYS, float("inf"))
         printed = set()
         for _ in range(options.rounds):

@@ -1,9 +1,9 @@
-"""A wiki as it is after years of regressions, made of records alone: the same one for the same numbers.
+"""Makes a wiki like that of a project after years of regressions; the same numbers give the same wiki.
 
     python tests/bench/grown.py FOLDER [--pages N] [--records N]
 
-The records of FOLDER name so many causes, subtypes and coverage bins that the wiki has N pages. Few of them make most
-of the failures, as in a real project: a cause is seen in one run or in hundreds, and few labels are those of most.
+Writes records to FOLDER with enough causes, subtypes and coverage bins for N pages, and builds the wiki from them. As
+in a real project, few causes make most of the failures, and most causes share few labels.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _KINDS = 120
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """How large a wiki is."""
+    """The size of a wiki."""
 
     pages: int
     records: int
@@ -94,8 +94,8 @@ class Generator:
     """Makes the records of a wiki.
 
     Args:
-        numbers: How large it is.
-        seed: Another one gives other words and dates.
+        numbers: Size of the wiki.
+        seed: Seed of the words and dates.
     """
 
     def __init__(self, numbers: Numbers, seed: int = 1) -> None:
@@ -108,7 +108,7 @@ class Generator:
         ]
 
     def records(self) -> Iterator[RunRecord]:
-        """Yield all records, by time; each cause and bin is in one at least."""
+        """Yield all records in the order of time; each cause and bin occurs in at least one."""
         dice, count = self._dice, self.numbers.records
         moments = sorted(dice.randrange(_DAYS * 86_400) for _ in range(count))
         debut: dict[int, list[int]] = {}
@@ -124,7 +124,7 @@ class Generator:
             causes = dict.fromkeys(debut.get(number, []))
             seen += causes
             causes |= dict.fromkeys(self._any(seen) for _ in range(dice.randrange(3)) if seen)
-            # What fails longest is fixed first.
+            # The cause that has failed longest is fixed first.
             fixed = [cause for cause in itertools.islice(failing, dice.randrange(2)) if cause not in causes]
             yield self.record(number, moment, list(causes), bins.get(number, []), fixed)
             failing |= causes
@@ -132,7 +132,7 @@ class Generator:
                 del failing[cause]
 
     def _any(self, seen: Sequence[int]) -> int:
-        """Return one of the causes seen so far, an early one more often."""
+        """Return one of the causes seen so far, early ones with a higher probability."""
         share = self._dice.random() * self._weights[len(seen) - 1]
         return seen[bisect.bisect(self._weights, share, 0, len(seen) - 1)]
 
@@ -142,11 +142,11 @@ class Generator:
         """Return one run.
 
         Args:
-            number: Of the run, for its id and commit.
-            second: At which it finished, from `BEGAN` on.
-            causes: Numbers of those that fail.
-            bins: Numbers of the coverage bins that it tells of.
-            fixed: Numbers of causes that pass again.
+            number: Number of the run, for its id and commit.
+            second: End of the run, in seconds after `BEGAN`.
+            causes: Numbers of the failing causes.
+            bins: Numbers of the coverage bins in its report.
+            fixed: Numbers of the causes that pass again.
         """
         finished = BEGAN + timedelta(seconds=second)
         names = self.tests[: 400 + number // 500]
@@ -169,11 +169,11 @@ class Generator:
         )
 
     def suites(self) -> list[list[str]]:
-        """Return the lists of tests that records name."""
+        """Return the lists of tests to which records refer."""
         return [self.tests[: 400 + step] for step in range(self.numbers.records // 500 + 1)]
 
     def occurrence(self, cause: int, run: int) -> Occurrence:
-        """Return a cause as seen in a run: the same words each time, other values."""
+        """Return a cause as seen in a run: always the same words, with other values in each run."""
         words = random.Random(f"cause {cause}")
         values = random.Random(f"cause {cause} run {run}")
         ip, unit, signal, verb = (words.choice(choice) for choice in (_IPS, _UNITS, _SIGNALS, _VERBS))
@@ -263,12 +263,12 @@ class Generator:
 
 
 def fingerprint_of(cause: int) -> str:
-    """Return the fingerprint of a cause, by its number."""
+    """Return the fingerprint of a cause from its number."""
     return f"{random.Random(cause).getrandbits(48):012x}"
 
 
 def kind_of(kind: int) -> str:
-    """Return the name of a subtype, by its number."""
+    """Return the name of a subtype from its number."""
     known = ("scoreboard_fail", "timeout", "assertion_fail", "x_propagation", "protocol_violation", "null_handle")
     return known[kind] if kind < len(known) else f"{_SIGNALS[kind % 12]}_{_VERBS[kind % 10].replace(' ', '_')}_{kind}"
 
@@ -279,7 +279,7 @@ def layout_of(folder: Path) -> Layout:
 
 
 def write_records(folder: Path, numbers: Numbers) -> Layout:
-    """Write the records, and no page."""
+    """Write the records without pages."""
     place, generator = layout_of(folder), Generator(numbers)
     for names in generator.suites():
         write_suite(place.tasks, names)
@@ -304,7 +304,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--pages", type=int, default=1_000)
-    parser.add_argument("--records", type=int, help="two for each page where not given")
+    parser.add_argument("--records", type=int, help="default: two for each page")
     options = parser.parse_args()
     grow(options.folder, Numbers(options.pages, options.records or 2 * options.pages))
 

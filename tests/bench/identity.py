@@ -1,17 +1,17 @@
-"""How well fingerprints tell causes apart, against dvsim's buckets and Drain3, on reports of real UVM statements.
+"""Compares fingerprints with dvsim's buckets and Drain3 at telling causes apart, on reports of real UVM statements.
 
     python tests/bench/identity.py FOLDER [--lines N] [--most N] [--show REPOSITORY]
 
-Drain3 takes part where it is installed (`pip install drain3`).
+Drain3 takes part if it is installed (`pip install drain3`).
 
-FOLDER has a folder for each repository with its SystemVerilog sources. From every `uvm_error and `uvm_fatal whose
-message is a literal or a $sformatf the benchmark makes N reports as simulators print them: with other values, signs, X
-and Z, times, folders, instances, and values of enumerations that a check compares. The truth is the statement: its
-file, severity, id, format and the names that it prints; an X in another place of the message is a truth of its own.
-Equal statements of one file are one, since nothing but the line number tells them apart.
+FOLDER has a folder with the SystemVerilog sources of each repository. From every `uvm_error and `uvm_fatal whose
+message is a literal or a $sformatf, the benchmark makes N reports as simulators print them, with different values,
+signs, X and Z, times, folders, instances, and enumeration values. Two reports have the same cause if they come from the
+same statement (file, severity, id, format and printed names) and have X in the same places. Equal statements of one
+file count as one, since only the line number differs.
 
-Printed are, for each method, pairwise precision, recall and F1 within each repository (mean over repositories), the
-share of statements found whole and pure, the number of groups, and the processor time of a report.
+Prints for each method the pairwise precision, recall and F1 within each repository (mean over repositories), the share
+of statements whose reports are exactly one group, the number of groups, and the processor time per report.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class Statement:
     line: int
     severity: str
     identity: str
-    """The expression that gives the id."""
+    """The expression of the id."""
     form: str
     arguments: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Report:
-    """A line as a simulator prints it, and what it comes from."""
+    """A line as a simulator prints it, with the statement from which it comes."""
 
     text: str
     truth: tuple[str, ...]
@@ -68,10 +68,10 @@ class Report:
 
 
 def statements(folder: Path) -> Iterator[Statement]:
-    """Yield all statements of one repository whose message can be printed."""
+    """Yield all statements of one repository for whose message a value can be made up."""
     for path in sorted([*folder.rglob("*.sv"), *folder.rglob("*.svh")]):
         source = path.read_text("utf-8", "replace")
-        # A comment that looks like one inside a string is rare enough.
+        # Strings that contain comment marks are rare enough to ignore.
         for call in _CALL.finditer(_COMMENTS.sub(lambda found: "\n" * found[0].count("\n"), source)):
             found = _statement(call, folder, path)
             if found is not None:
@@ -99,7 +99,7 @@ def _statement(call: re.Match[str], folder: Path, path: Path) -> Statement | Non
 
 
 def _arguments(text: str, start: int) -> list[str]:
-    """Return the arguments of a call, from behind its opening parenthesis."""
+    """Return the arguments of a call whose opening parenthesis precedes `start`."""
     parts, depth, at, begin = [], 0, start, start
     while at < len(text):
         char = text[at]
@@ -125,7 +125,7 @@ def _arguments(text: str, start: int) -> list[str]:
 
 
 def reports(statement: Statement, count: int, dice: random.Random) -> Iterator[Report]:
-    """Yield so many reports of a statement, one per run."""
+    """Yield `count` reports of a statement, one per run."""
     same = (Path(statement.file).name, statement.severity, statement.identity, *_words(statement))
     constant = random.Random(repr(same))
     widths = [constant.choice(_WIDTHS) for _ in _FORMAT.findall(statement.form)]
@@ -145,7 +145,7 @@ def reports(statement: Statement, count: int, dice: random.Random) -> Iterator[R
 
 
 def _words(statement: Statement) -> list[str]:
-    """Return the first line of a format, and the names of what it prints as text."""
+    """Return the first line of a format, and the names of the values that it prints as text."""
     first = statement.form.split("\n")[0]
     kinds = [found["kind"] for found in _FORMAT.finditer(first) if found["kind"] not in "%m"]
     return [first, *(a for kind, a in zip(kinds, statement.arguments, strict=False) if kind.lower() in "sv")]
@@ -175,26 +175,26 @@ def _identity(statement: Statement, where: str) -> str:
 
 @dataclass(frozen=True)
 class Field:
-    """A place in a format."""
+    """A conversion in a format, such as `%0d`."""
 
     kind: str
     given: str
-    """What stands between % and the letter."""
+    """The characters between % and the letter."""
     argument: str
     before: str
     width: int
-    """Bits of the argument."""
+    """Number of bits of the argument."""
     constant: str
-    """The name of an enumeration's value that this statement prints where nothing is compared."""
+    """The enumeration value that this statement always prints if it compares nothing."""
 
     @property
     def zeros(self) -> bool:
-        """Tell whether no leading zeros are printed, as by %0h."""
+        """Return whether leading zeros are omitted, as with %0h."""
         return bool(self.given) and not self.given.strip("0")
 
     @property
     def columns(self) -> int:
-        """Return the width asked for."""
+        """Return the requested width."""
         return int(self.given.strip("-").split(".")[0] or 0)
 
 
@@ -253,7 +253,7 @@ def _value(place: Field, dice: random.Random) -> str:
 
 
 def _text(place: Field, dice: random.Random) -> str:
-    """Return what %s prints for an argument of such a name; words that no check compares stay."""
+    """Return a text for %s; it varies only if the name is one that a check compares."""
     index = dice.randrange(8)
     if "full_name" in place.argument or "gfn" in place.argument:
         return f"uvm_test_top.env.m_agent[{index}].driver"
@@ -293,11 +293,12 @@ def ours(reports_: list[Report]) -> list[str]:
 
 _TOP = re.compile(r"\w*top\.\S+\.(\w+)")
 _BUCKET = (
-    # times and blanks go
+    # removes times and blanks
     *((re.compile(form), "") for form in (r"@\s+[\d.]+\s+[np]s: ", r"\[[\d.]+\s+[np]s\] ", r"^\s+", r"\s+(?=\s)")),
-    # a hierarchy below a top becomes its last name
+    # reduces a hierarchical path to its last name
     (_TOP, r"\1"),
-    # hex with a base, fractions, numbers between signs, in parentheses, behind = and :, at either end of a word
+    # hexadecimal numbers with a base, fractions, numbers between signs, in parentheses, after = and :, and at both ends
+    # of a word
     *(
         (re.compile(form), "*")
         for form in (
@@ -319,8 +320,8 @@ _BUCKET = (
 def buckets(reports_: list[Report]) -> list[str]:
     """Group messages by the rule of dvsim, as its documentation and source state it.
 
-    Times and doubled blanks go; of a hierarchy the last name stays; numbers become a star where no letter touches them,
-    behind a base, and at the ends of words. A sign stays, and the folder of the source file does.
+    Removes times and repeated blanks, reduces a hierarchical path to its last name, and replaces numbers by a star if
+    they touch no letter, follow a base, or are at the end of a word. Keeps signs and the folder of the source file.
     """
     found = []
     for report in reports_:
@@ -332,7 +333,7 @@ def buckets(reports_: list[Report]) -> list[str]:
 
 
 def drain(reports_: list[Report]) -> list[str]:
-    """Group reports by Drain3 with its defaults; a group is the one that a report joins when it comes."""
+    """Group reports by Drain3 with its defaults; each report counts for the group that it joins first."""
     package = importlib.import_module("drain3")
     config = importlib.import_module("drain3.template_miner_config").TemplateMinerConfig()
     miner = package.TemplateMiner(config=config)
@@ -340,7 +341,7 @@ def drain(reports_: list[Report]) -> list[str]:
 
 
 def raw(reports_: list[Report]) -> list[str]:
-    """Return the text as it stands."""
+    """Return the text unchanged."""
     return [report.text for report in reports_]
 
 
@@ -353,14 +354,14 @@ def _pairs(counts: Counter[object]) -> int:
 
 @dataclass(frozen=True)
 class Score:
-    """Of one repository."""
+    """The score of a method on one repository."""
 
     precision: float
     recall: float
     groups: int
     truths: int
     whole: int
-    """Statements whose reports are one group, with no other's in it."""
+    """Number of statements whose reports are exactly one group."""
 
     @property
     def f1(self) -> float:
@@ -386,7 +387,7 @@ def score(truth: list[tuple[str, ...]], found: list[str]) -> Score:
 
 
 def sample(folder: Path, lines: int, most: int) -> list[Report]:
-    """Return reports of one repository in random order, of at most so many of its statements."""
+    """Return reports of at most `most` statements of one repository, in random order."""
     dice = random.Random(folder.name)
     known = {(s.file, s.line): s for s in statements(folder)}
     chosen = sorted(known.values(), key=lambda s: (s.file, s.line))
@@ -398,7 +399,7 @@ def sample(folder: Path, lines: int, most: int) -> list[Report]:
 
 
 def show_faults(reports_: list[Report], found: list[str]) -> None:
-    """Print statements that were split, and groups that hold several."""
+    """Print the statements that were split, and the groups with reports of several statements."""
     split: dict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
     merged: dict[str, dict[tuple[str, ...], str]] = defaultdict(dict)
     for report, group in zip(reports_, found, strict=True):

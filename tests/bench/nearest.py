@@ -1,11 +1,11 @@
-"""How often the nearest example of an unknown message has the right label, by similarity.
+"""Measures how often the nearest example of an unknown message has the right label, by similarity.
 
     python tests/bench/nearest.py [--corpus LOGS.jsonl]
 
-Each message is taken for an unknown one. First every example of every pattern, with all examples of its tool
-left out; then, with `--corpus`, every failure of a labelled corpus (one JSON object a line with `source`, `text`,
-`is_failure`, `error_class`, `failure_subtype` and `accept`), compared with the examples and with the failures of all
-other repositories. `docs/naming.md` has what came out.
+Treats each message as unknown: first every example of every pattern, compared with the examples of all other tools;
+then, with `--corpus`, every failure of a labelled corpus (one JSON object a line with `source`, `text`, `is_failure`,
+`error_class`, `failure_subtype` and `accept`), compared with the examples and with the failures of all other
+repositories. `docs/naming.md` has the results.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Z = 1.96
 
 @dataclass(frozen=True)
 class Answer:
-    """What the nearest example said of one message."""
+    """The label that the nearest example gives one message."""
 
     similarity: float
     right: bool
@@ -39,7 +39,7 @@ class Answer:
 
 
 def of_examples() -> Iterator[Answer | None]:
-    """Yield each example, compared with all others but those of its tool; None if none is similar."""
+    """Yield the answer for each example, from the examples of all other tools; None if none is similar."""
     patterns = [
         pattern
         for pattern in load_registry()
@@ -63,7 +63,7 @@ def of_examples() -> Iterator[Answer | None]:
 
 
 def of_corpus(path: Path) -> Iterator[Answer | None]:
-    """Yield each failure of a corpus, compared with the examples and the failures of other repositories."""
+    """Yield the answer for each failure of a corpus, from the examples and the failures of other repositories."""
     registry = load_registry()
     classifier = TextClassifier(registry)
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]

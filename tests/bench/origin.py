@@ -1,19 +1,19 @@
-"""How often a printed origin is right, on faults whose origin is known.
+"""Measures how often a printed origin is right, on faults whose origin is known.
 
     python -m tests.bench.origin [--fit] [--wrong]
 
-The set is `origin.jsonl`: one line for each run that failed after one fault had been put into the design or the
-testbench of a project, by a change of one line, with what the verdict followed from and no line of the project itself.
-`truth` is the side that was changed. Half of the lines know what changed since the last pass; of these one in six has
-changes on both sides, and one in eight of the others, where the fault lets the design build, a change on the wrong
-side alone, as where a stricter check shows an older fault. Of the failures at run time in the other half, two in three
-know what changed since a pass with another seed (`likely`), before at least two runs failed; of these one in six has
-changes on both sides, and one in six of the others a change on the wrong side alone: one in nine of these faults is
-older than the pass, whichever side changed then. These shares were chosen, not measured.
+`origin.jsonl` has one line for each failing run after a change of one line in the design or the testbench of a project.
+A line has the clues of the verdict, and no text of the project. `truth` is the side that was changed. In half of the
+lines, the files that changed since the last pass are known. One in six of these has changes on both sides. Of the
+others whose design builds, one in eight has a change on the wrong side only, as when a stricter check shows an older
+fault. In the other half, for two in three of the failures at run time, the files that changed since a pass with another
+seed are known (`likely`), and at least two runs failed since. One in six of these has changes on both sides, and one in
+six of the others a change on the wrong side only. One in nine of these faults is older than the pass. These shares were
+chosen, not measured.
 
-The weights of the clues are fitted on all projects but one, and the verdicts on that one are counted. Printed are the
-deciles of confidence by the rule of `dvwiki lint`, and the Brier score against that of the constant base rate.
-`--fit` prints the weights that all projects together give: those of `pytest_dvwiki/triage/origin.py`.
+Judges each project with weights fitted on all other projects. Prints the deciles of confidence by the rule of `dvwiki
+lint`, and the Brier score next to that of the constant base rate. `--fit` prints the weights that all projects together
+give: those of `pytest_dvwiki/triage/origin.py`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 SET = Path(__file__).with_suffix(".jsonl")
 RIDGE = 0.3
-"""Pulls the weights of rare clues towards none: five right ones of five are no certainty."""
+"""Pulls the weights of rare clues towards zero: five right of five are no certainty."""
 _STEPS = 300
 
 
@@ -59,15 +59,15 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What was said of all cases, each by weights that its project had no part in."""
+    """The verdicts on all cases, each with weights fitted without its project."""
 
     said: tuple[tuple[Case, Origin], ...]
     base: tuple[float, ...]
-    """For each case the share of design faults in the other projects."""
+    """The share of design faults in the other projects, for each case."""
 
     @property
     def deciles(self) -> tuple[Decile, ...]:
-        """Return the verdicts that claim an origin, by confidence."""
+        """Return the verdicts that name an origin, in deciles of confidence."""
         return by_decile(
             Decision(said.type, said.confidence, case.truth, case.pattern)
             for case, said in self.said
@@ -76,18 +76,18 @@ class Score:
 
     @property
     def brier(self) -> float:
-        """Return the mean squared error of the stated confidence; an unknown origin counts as even odds."""
+        """Return the mean squared error of the confidence; an unknown origin counts as 50 %."""
         return _mean((_chance_of_design(said) - (case.truth == "RTL_BUG")) ** 2 for case, said in self.said)
 
     @property
     def brier_of_base(self) -> float:
-        """Return the same for the constant base rate."""
+        """Return the Brier score of the constant base rate."""
         pairs = zip(self.said, self.base, strict=True)
         return _mean((base - (case.truth == "RTL_BUG")) ** 2 for (case, _), base in pairs)
 
 
 def load(path: Path = SET) -> list[Case]:
-    """Read the set; the clues are those that the tool takes from it today."""
+    """Read the set, and derive the clues by today's rules."""
     return [_case(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -107,7 +107,7 @@ def score(cases: Sequence[Case]) -> Score:
 
 
 def fit(cases: Iterable[Case]) -> dict[str, float]:
-    """Return the weight of each kind of clue by ridge regression on the log-odds; none speaks against its own side."""
+    """Return the weight of each kind of clue, at least 0, by ridge regression on the log-odds."""
     rows = Counter(
         (
             case.truth == "RTL_BUG",
@@ -139,7 +139,7 @@ def _fitted(clues: Iterable[Clue]) -> list[Clue]:
 
 def _case(row: Mapping[str, Any]) -> Case:
     patterns, subtypes = _known()
-    # A cocotb testbench is in Python; its files were given to no build.
+    # A cocotb testbench is in Python; no build gets its files.
     sources = frozenset(row["sources"])
     clues = origins.judge(
         error_class=row["error_class"],
@@ -155,8 +155,8 @@ def _case(row: Mapping[str, Any]) -> Case:
         clues += origins.of_seeds(*row.get("seeds", (0, 0)))
         clues += origins.of_simulators([row["simulator"]], row.get("passes_on", ()))
         changed, likely = row["changed"] or (), row.get("likely", ())
-        # The set lists the sources of the build only; a run today also knows the Python files that it read, and the
-        # files that were changed for the set are among these.
+        # The set lists only the sources of the build. Today a run also knows the Python files that it read, and the
+        # files that were changed for the set are among them.
         read = sources.union(name for name in (*changed, *likely) if name.endswith(".py"))
         clues += changes.of_changes(changed, "0" * 8, sources=read, python_bench=True)
         clues += changes.of_changes(likely, "0" * 8, sources=read, python_bench=True, failures=origins.FEWEST_SEEDS)

@@ -1,11 +1,11 @@
-"""What the plugin costs a run: paired runs, as ratios.
+"""Measures the cost of the plugin for a run, as ratios of paired runs.
 
     python tests/bench/overhead.py [--rounds N] [--tests N]
 
-Prints, each as whole processes and pair by pair:
+Compares whole processes in pairs:
     off     pytest with the plugin installed and `--dvwiki` absent, against `-p no:dvwiki`
     on      `--dvwiki` on a suite of passing tests of 5 ms each, against `-p no:dvwiki`
-and the milliseconds that importing the plugin takes where `--dvwiki` is absent.
+Also prints how many milliseconds the import of the plugin takes without `--dvwiki`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def compare(name: str, folder: Path, rounds: int, *arguments: str) -> None:
 
 
 def import_milliseconds(folder: Path, rounds: int) -> float:
-    """Return the median time of the imports of the plugin without `--dvwiki`, from Python's own measure."""
+    """Return the median import time of the plugin without `--dvwiki`, as Python measures it."""
     code = "import pytest; import pytest_dvwiki.plugin"
     found = []
     for _ in range(rounds):

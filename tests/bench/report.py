@@ -1,11 +1,10 @@
-"""What the report costs: made for the first time, and again after one more run; its sizes, its totals, its first paint.
+"""Measures the report: time of the first and of the second making, sizes, totals, and first paint in a browser.
 
     python tests/bench/report.py [--records N] [--tests N] [--pages N] [--folder FOLDER] [--known]
 
-Grows a wiki of 10,000 runs of 5,000 tests with 3,000 pages, makes the report, archives a run, makes it again, and
-prints a table in Markdown. Totals are added up from the files of the records by other code than that of the report.
-FOLDER keeps the wiki for another time, `--known` uses the one that it has. The first paint is that of Chromium, where
-there is one.
+Makes a wiki of 10,000 runs of 5,000 tests with 3,000 pages, makes the report, archives a run, makes it again, and
+prints a table in Markdown. The totals are checked by code that is independent of the report. With --folder the wiki
+stays for another time, and `--known` uses that wiki. The first paint is measured in Chromium, if it is installed.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ _HOUR = 3600
 
 
 class Farm(Generator):
-    """A regression of many tests, of which a cause fails several.
+    """A regression of many tests, in which a cause fails several.
 
     Args:
-        numbers: How large the wiki is.
-        tests: Tests of each run.
+        numbers: Size of the wiki.
+        tests: Number of tests of each run.
     """
 
     def __init__(self, numbers: Numbers, tests: int) -> None:
@@ -59,7 +58,7 @@ class Farm(Generator):
         self.tests = [f"{module}::case_{number:04d}" for module in modules for number in range(share * 10)][:tests]
 
     def occurrence(self, cause: int, run: int) -> Occurrence:
-        """Return a cause that fails up to 20 tests."""
+        """Return a cause with up to 20 failing tests."""
         made = super().occurrence(cause, run)
         dice = random.Random(f"tests {cause} {run}")
         names = dice.sample(self.tests, dice.randrange(1, 21))
@@ -79,7 +78,7 @@ class Farm(Generator):
         )
 
     def suites(self) -> list[list[str]]:
-        """Return the one list of tests."""
+        """Return the list of tests, which is the same in all runs."""
         return [self.tests]
 
 
@@ -107,7 +106,7 @@ def grow(folder: Path, farm: Farm) -> Layout:
 
 
 def of_records(place: Layout) -> Sums:
-    """Add the totals up from the files of the records."""
+    """Compute the totals from the files of the records."""
     runs = passed = failing = 0
     seconds = 0.0
     for record in _read(place):
@@ -134,7 +133,7 @@ def of_report(place: Layout) -> Sums:
 
 
 def paints(site: Path) -> dict[str, float]:
-    """Return the first paint of the largest pages in Chromium, in seconds; none without it."""
+    """Return the time to first paint of the largest pages in Chromium, in seconds; empty without Chromium."""
     chromium = shutil.which("chromium")
     if chromium is None:
         return {}

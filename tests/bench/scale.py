@@ -1,10 +1,11 @@
-"""What the wiki costs as it grows: search, update, build, context, archiving.
+"""Measures search, update, build, context and archiving as the wiki grows.
 
     python tests/bench/scale.py [--pages N ...] [--backend NAME] [--folder FOLDER] [--known]
 
-Grows a wiki of each size, with two records for each page, and prints a table in Markdown: seconds or milliseconds of
-process time (user and system), the median of several measures where they are short, and by which power of the number of
-pages each grows between the last two sizes. FOLDER keeps the wikis for another time, `--known` uses those that it has.
+Makes a wiki of each size, with two records for each page, and prints a table in Markdown: the process time (user and
+system) of each action, as the median of several measurements if it is short, and the power of the number of pages with
+which it grows between the last two sizes. With --folder the wikis stay for another time, and `--known` uses those
+wikis.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from pytest_dvwiki.wiki.finding.search import SearchResult
 
 CAUSES = 20
-"""In a run that is archived."""
+"""Number of tests of an archived run."""
 _QUERIES = ("axi reader credit lost", "scoreboard mismatch expected 0x12", "ddr arbiter timeout", "cache_bridge parity")
 _TEST = "tests/test_axi.py::test_axi::reader_0"
 _COLD = """
@@ -59,14 +60,14 @@ print(time.process_time())
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number: its name, seconds, and the unit in which it is shown."""
+    """One measurement: its name, seconds, and the unit of display."""
 
     name: str
     seconds: float
     unit: str = "ms"
 
     def shown(self) -> str:
-        """Return it with its unit."""
+        """Return the number with its unit."""
         if self.unit == "":
             return f"{self.seconds:.1f} times"
         if self.unit == "s":
@@ -127,7 +128,7 @@ def _search(place: Layout, backend: str) -> Iterator[Measure]:
 
 
 def _followed(place: Layout, backend: str) -> Iterator[Measure]:
-    """Measure a process that keeps the index: its queries alone, then 300 of each kind during 10 edits a second."""
+    """Measure a process that keeps the index: its queries alone, then 300 of each kind while pages are edited."""
     pages = itertools.cycle(sorted((place.wiki / "bugs").glob("[RTU]*.md")))
     stop, seen = threading.Event(), []
 
@@ -169,7 +170,7 @@ def _followed(place: Layout, backend: str) -> Iterator[Measure]:
 
 
 def _timed(work: Callable[[str], object], times: int) -> tuple[list[float], list[float]]:
-    """Return the process time of this thread for each query, and the seconds that pass meanwhile."""
+    """Return the process time of this thread and the elapsed seconds of each query."""
     spent_alone, passed = [], []
     for query in itertools.islice(itertools.cycle(_QUERIES), times):
         began, began_alone = time.perf_counter(), time.thread_time()
@@ -188,7 +189,7 @@ def _cold(place: Layout, backend: str) -> float:
 
 
 def _archive(place: Layout, numbers: Numbers) -> Iterator[Measure]:
-    """Archive runs of known and of new causes, here and in a wiki without others; each run has its list of tests."""
+    """Archive runs with known and with new causes, here and in an empty wiki; each run has a new list of tests."""
     generator = Generator(numbers)
     names = generator.suites()[-1]
     began = _second_after(place)
@@ -207,7 +208,7 @@ def _archive(place: Layout, numbers: Numbers) -> Iterator[Measure]:
         with tempfile.TemporaryDirectory() as name:
             empty = layout_of(Path(name))
             new = next(news)
-            run(empty, next(news))  # makes the folders
+            run(empty, next(news))  # creates the folders
             small.append((run(empty, new), run(empty, new), run(empty, new, 1)))
             grown.append((run(place, new), run(place, known), run(place, known, 1)))
     here, there = ([statistics.median(each) for each in zip(*side, strict=True)] for side in (grown, small))
@@ -217,20 +218,20 @@ def _archive(place: Layout, numbers: Numbers) -> Iterator[Measure]:
 
 
 def _second_after(place: Layout) -> int:
-    """Return the second at which runs may begin, when all that are on record are over."""
+    """Return a second after the end of all runs on record."""
     with Archive(place.tasks, place.wiki / ".cache" / "records.sqlite") as records:
         newest = datetime.fromisoformat(records.last_updated() or BEGAN.isoformat())
     return int((newest - BEGAN).total_seconds()) + 60
 
 
 def machine() -> str:
-    """Return the machine and versions that were measured on."""
+    """Return the machine and the versions of the measurement."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return f"{os.cpu_count()} cores, {memory:.0f} GiB of memory, Python {platform.python_version()}, Linux"
 
 
 def table(found: dict[int, list[Measure]]) -> str:
-    """Return the measures of all sizes as a table, with the power by which each grows between the last two."""
+    """Return the measurements of all sizes as a table, with the growth between the last two sizes."""
     sizes = list(found)
     rows = [["", *(f"{size:,} pages" for size in sizes), "grows as"], ["---"] * (len(sizes) + 2)]
     rows += [

@@ -1,4 +1,4 @@
-"""What reading logs costs: as ratios in one run, on a large log of realistic lines with one failure in 100,000.
+"""Measures the reading of logs, on a large log of realistic lines with one failure in 100,000.
 
     python tests/bench/scan.py [--megabytes N] [--rounds N] [--folder DIR]
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 FAILURE_EVERY = 100_000
 BLOCK = 500_000
-"""Lines that differ; a larger log repeats them."""
+"""Number of different lines; a larger log repeats them."""
 SCAN: tuple[str | Path, ...] = (sys.executable, "-m", "pytest_dvwiki", "scan")
 
 
 def usual(rng: random.Random, n: int) -> str:
-    """Return a line without a failure; one in 50 has words of one."""
+    """Return a line without a failure; one in 50 contains words that failures also have."""
     pick, word = rng.randint, f"0x{rng.getrandbits(32):08x}"
     test = f"@ {n}000: uvm_test_top.env"
     if rng.random() < 0.02:
@@ -100,13 +100,13 @@ def run(command: Sequence[str | Path]) -> tuple[float, float, int]:
     with subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in {0, 1}:  # rg has 1 where no line matches
+    if process.returncode not in {0, 1}:  # rg exits with 1 if no line matches
         raise subprocess.CalledProcessError(process.returncode, str(command[0]))
     return time.perf_counter() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss
 
 
 def paired(name: str, one: Sequence[str | Path], other: Sequence[str | Path], rounds: int) -> None:
-    """Print the ratios of two commands' times, run in turn."""
+    """Run two commands in turn, and print the ratios of their times."""
     wall, process = [], []
     memory = 0
     for _ in range(rounds):
@@ -121,7 +121,7 @@ def paired(name: str, one: Sequence[str | Path], other: Sequence[str | Path], ro
 
 
 def plain(source: str) -> str:
-    """Return an expression without names of groups, which another one may have too."""
+    """Return an expression without the names of its groups, so that it can be joined with others."""
     return re.sub(r"\(\?P<\w+>", "(?:", source)
 
 
@@ -133,13 +133,13 @@ def megabytes_a_second(work: Callable[[bytes], object], data: bytes) -> float:
 
 
 def exhaust(engine: Engine, data: bytes) -> None:
-    """Find all lines that an engine would."""
+    """Consume all matches of an engine."""
     for _ in engine.offsets(data):
         pass
 
 
 def compare_engines(log: Path, sources: Sequence[str]) -> None:
-    """Print how the engines compare with one alternation."""
+    """Print the speed of the engines next to that of one alternation."""
     data = log.open("rb").read(32 << 20)
     matcher = Matcher(load_registry())
     alternatives = (f"(?i:{source[4:]})" if source.startswith("(?i)") else f"(?:{source})" for source in sources)
@@ -161,14 +161,14 @@ def compare_engines(log: Path, sources: Sequence[str]) -> None:
 
 
 def expressions() -> Iterator[str]:
-    """Yield all expressions by which failures are found."""
+    """Yield all expressions that find failures."""
     for pattern in load_registry():
         if pattern.tier != "benign":
             yield from map(plain, pattern.match)
 
 
 def compare_with_rg(log: Path, sources: Sequence[str], rounds: int) -> None:
-    """Print how a scan compares with rg."""
+    """Print the time of a scan next to that of rg."""
     rg = shutil.which("rg")
     if rg is None:
         print("scan     rg is not there: install ripgrep")
@@ -181,7 +181,7 @@ def compare_with_rg(log: Path, sources: Sequence[str], rounds: int) -> None:
 
 
 def compare_with_engine(folder: Path, log: Path, rounds: int) -> None:
-    """Prints how a scan compares with the engine that it uses."""
+    """Print the time of a scan next to that of its engine alone."""
     triggers = load_registry().triggers
     engine = load((*triggers.rules, *watched(), *triggers.company))
     (folder / "empty.log").write_text("\n")
@@ -201,7 +201,7 @@ def compare_with_engine(folder: Path, log: Path, rounds: int) -> None:
 
 
 def compare_lines(folder: Path, log: Path, rounds: int) -> None:
-    """Print what a line without an end costs."""
+    """Print the time for one very long line."""
     data = log.open("rb").read(50_000_000)
     (folder / "lines.log").write_bytes(data)
     (folder / "line.log").write_bytes(data.replace(b"\n", b" "))
@@ -219,7 +219,7 @@ def time_classify(folder: Path, rounds: int) -> None:
 
 
 def time_flood(folder: Path, rounds: int) -> None:
-    """Print what it costs a run to look into the output of a test that prints much."""
+    """Print the time for assigning the output of a test that prints much to its tests."""
     path = folder / "flood.log"
     line = "  1234.00ns INFO     cocotb.tb                          packet {} was sent to port {}\n"
     block = "".join(line.format(n, n % 7) for n in range(20_000))
@@ -245,7 +245,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--folder", help="where the log is written; default: in memory where that is possible")
     options = parser.parse_args()
-    place = options.folder or ("/dev/shm" if Path("/dev/shm").is_dir() else None)  # noqa: S108  # a folder of its own
+    place = options.folder or ("/dev/shm" if Path("/dev/shm").is_dir() else None)  # noqa: S108  # a new folder
     with tempfile.TemporaryDirectory(dir=place) as name:
         folder = Path(name)
         log = folder / "sim.log"

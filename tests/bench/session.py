@@ -1,18 +1,15 @@
-"""What failures cost a session: runs with the plugin against runs without it, in turn.
+"""Measures the cost of failures in a session: runs with and without the plugin, in turn.
 
     python tests/bench/session.py [--rounds N] [--failures N] [--only NAME] [--no-summary]
 
-Prints for each case the process time (user and system) and the peak memory of a run, what `--dvwiki` adds to both, for
-one test too, and the ratio of its time to what pytest takes:
-    repeated   failures of 100 causes
-    distinct   failures of as many causes
-    known      failures of as many causes, which a run before has archived
-    passing    tests that pass at once; the cost is printed as a share of tests of 0, 10 and 100 ms, too
-    one        one failing test
-    one-pass   one passing test
+Prints for each case the process time (user and system) and the peak memory of a run without the plugin, and what
+`--dvwiki` adds, in total, per test, and as a multiple of pytest's time: repeated   failures of 100 causes distinct
+failures of as many causes known      failures of as many causes, which a run before has archived passing    tests that
+pass at once; the cost is printed as a share of tests of 0, 10 and 100 ms, too one        one failing test one-pass
+one passing test
 
-For each failure in its summary pytest 9 goes through the reports of all phases that passed. From some thousand failures
-on that is most of what pytest takes, and hides what the plugin adds; `--no-summary` leaves it out of all runs.
+For each failure in its summary, pytest 9 searches the reports of all passed phases. From some thousand failures on,
+that is most of pytest's time and hides the cost of the plugin; `--no-summary` omits the summary from all runs.
 """
 
 from __future__ import annotations
@@ -30,7 +27,8 @@ FAILING = """
 import pytest
 
 LETTERS = {letters!r}
-# Made here: pytest reads the whole syntax tree of this file for each failure, and a list of all words is most of it.
+# The words are computed, since pytest parses this whole file for each failure, and a list of all words would be most of
+# it.
 CAUSES = [
     "w" + "".join(LETTERS[number // len(LETTERS) ** place % len(LETTERS)] for place in range(4))
     for number in range({count})
@@ -56,16 +54,16 @@ LETTERS = "ghijklmnopqrstuvwz"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one run took."""
+    """Time and memory of one run."""
 
     seconds: float
-    """Process time: other work on the machine changes it less than the time that passes."""
+    """Process time, on which other work on the machine has less effect than on elapsed time."""
     megabytes: float
 
 
 def run(folder: Path, *arguments: str) -> Cost:
-    """Run pytest in an own process, and return its process time and peak memory."""
-    # Python compiles each module once, unless a variable forbids it.
+    """Run pytest in a process, and return its process time and peak memory."""
+    # Python caches compiled modules unless this variable is set.
     removed = ("DVWIKI", "PYTEST", "PYTHONDONTWRITEBYTECODE")
     environment = {key: value for key, value in os.environ.items() if not key.startswith(removed)}
     process = subprocess.Popen(
@@ -83,12 +81,12 @@ def run(folder: Path, *arguments: str) -> Cost:
 
 
 def suite(tests: int, causes: int) -> str:
-    """Return a file of tests that fail, with so many causes, named by letters that no fingerprint takes for a value."""
+    """Return a file of failing tests with `causes` causes, named by letters that no fingerprint treats as a value."""
     return FAILING.format(tests=tests, letters=LETTERS, count=causes)
 
 
 def cost(name: str, text: str, tests: int, rounds: int, *more: str) -> None:
-    """Print what `--dvwiki` adds to runs of one file; `more` are further options of all of them."""
+    """Print what `--dvwiki` adds to runs of one file; all runs get the options `more`."""
     seconds, megabytes, base, memory = [], [], [], []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as made:

@@ -1,1 +1,1 @@
-"""How far an agent has to look until it names the faulty line, with the wiki and without it."""
+"""Measures how much an agent must read until it names the faulty line, with and without the wiki."""

@@ -1,11 +1,11 @@
-"""Measures how far an agent has to look until it names the faulty line, with the wiki and without it.
+"""Measures how much an agent must read until it names the faulty line, with and without the wiki.
 
     python -m tests.bench_agents [--command COMMAND] [--faults NAME …] [--keep DIR]
 
-Twelve faults come into a copy of the sample testbench, one after the other, each by a commit among five harmless ones.
-Each is repaired, and comes back when the lines have moved. An agent gets tools, among them the log of the failing test,
-and answers with file and line until it is right. Counted are the calls of tools, the tokens of calls and results (of
-prompts and answers where a command is asked), and the different files that were read.
+Commits twelve faults to a copy of the sample testbench, one after the other, each among five harmless commits. Repairs
+each, moves the lines, and commits it again. An agent gets tools, among them the log of the failing test, and answers
+with file and line until the answer is right. Counts the calls of tools, the tokens of calls and results (with
+`--command`, of prompts and answers), and the different files that the agent read.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _WIKI_TOOLS = {
 
 @dataclass
 class Effort:
-    """What an agent needed."""
+    """The effort of an agent."""
 
     calls: int = 0
     tokens: int = 0
@@ -68,7 +68,7 @@ class Effort:
 
 
 class Bench:
-    """The repository in which faults come and go."""
+    """The repository with the copy of the sample testbench."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -77,7 +77,7 @@ class Bench:
             for name, value in os.environ.items()
             if not name.startswith(("GIT_", "PYTEST_", "COCOTB_", "DVWIKI_", "SAMPLE_"))
         }
-        # Nights have the same seed, as in most regressions; then a pass says more.
+        # All nights have the same seed, as in most regressions; a pass then proves more.
         self.environment["COCOTB_RANDOM_SEED"] = "7"
         copy_of_the_sample(root)
         self.git("init", "--quiet")
@@ -97,7 +97,7 @@ class Bench:
         self.git("commit", "--quiet", "--message", subject)
 
     def harmless(self, names: Sequence[str]) -> None:
-        """Commit changes of comments, one for each file."""
+        """Commit a change of a comment in each file."""
         for name in names:
             self._serial += 1
             mark = "//" if name.endswith(".v") else "#"
@@ -114,7 +114,7 @@ class Bench:
         self.commit("longer headers")
 
     def test(self, *tests: str) -> bool:
-        """Run tests with the plugin, and tell whether they pass; the output is the log."""
+        """Run tests with the plugin, write their output to the log, and return whether they pass."""
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "--dvwiki", "--dvwiki-task", "nightly", "-p", "no:cacheprovider", *tests],
             cwd=self.root,
@@ -123,14 +123,14 @@ class Bench:
             text=True,
             check=False,
         )
-        # What the plugin adds at the end is the wiki's: an agent without it sees what pytest says.
+        # The plugin's summary comes from the wiki, so an agent without the wiki must not see it.
         output = re.sub(r"(?ms)^=+ dvwiki\b.*?(?=^=+ )", "", done.stdout)
         (self.root / LOG).write_text(output, encoding="utf-8")
         return done.returncode == 0
 
 
 class Tools:
-    """The tools of one agent on one failure; they count what it does."""
+    """The tools of one agent for one failure; they count its effort."""
 
     def __init__(self, bench: Bench, brought: Brought, *, has_wiki: bool) -> None:
         self._bench = bench
@@ -159,7 +159,7 @@ class Tools:
         assert self._server is not None
         data, text = self._server.answer(name, given, "one")
         self.effort.files |= {str(data["page"])} if name == "dvwiki_get" and data.get("page") else set()
-        # The program reads the data; a model would read the text, which is what counts.
+        # The scripted agent reads the data; counted is the text, which a model would read.
         self.effort.tokens += by_rule(text) - by_rule(json.dumps(data))
         return json.dumps(data)
 
@@ -210,7 +210,7 @@ def scripted(tools: Tools, name: str) -> Effort:
 
 
 def asking(model: Model) -> Agent:
-    """Return an agent that asks a model for each action."""
+    """Return an agent that gets each action from a model."""
 
     def act(tools: Tools, _: str) -> Effort:
         listed = "\n".join(f"- {name}: {does}" for name, does in tools.known.items())
@@ -238,7 +238,7 @@ def asking(model: Model) -> Agent:
 
 @contextmanager
 def brought(bench: Bench, fault: Fault) -> Iterator[Brought]:
-    """Commit a fault among harmless commits, run its test, and repair it at the end."""
+    """Commit a fault among harmless commits and run its test; repair the fault at the end."""
     if not bench.test(fault.test):
         raise SystemExit(f"{fault.name}: its test fails before; see {bench.root / LOG}")
     before = FAULTS.index(fault) % (len(_HARMLESS) + 1)

@@ -1,4 +1,4 @@
-"""Twelve faults of the sample testbench, each an edit of sources that have no switches for faults any more."""
+"""Twelve faults of the sample testbench, each an edit of the sources without their switches for faults."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Fault:
     name: str
     file: str
     before: str
-    """The line as it should be, without its indentation; the fault takes it away where `after` is empty."""
+    """The correct line, without its indentation; if `after` is empty, the fault removes it."""
     after: str
     test: str
-    """Arguments for pytest: a test that fails."""
+    """Arguments for pytest: a test that fails with the fault."""
     introduced: str
-    """Subjects of the commits that bring it, and that repair it: none of them says that there was a fault."""
+    """Subjects of the commits that add and repair the fault; neither mentions a fault."""
     repaired: str
 
 
@@ -168,11 +168,11 @@ _SWITCHES = (
     ("tests/test_regs.py", r", plusargs=faults.plusargs\(\)", ""),
     ("tests/test_regs.py", r"import faults\n", ""),
 )
-"""What takes the switches out: file, expression, replacement."""
+"""Replacements that remove the switches: file, expression, replacement."""
 
 
 def copy_of_the_sample(root: Path) -> None:
-    """Copy the sample testbench without its switches: the names in them would give the faults away."""
+    """Copy the sample testbench without its switches, whose names would reveal the faults."""
     for folder in FOLDERS:
         shutil.copytree(SAMPLE / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__", "sim_build"))
     shutil.copy(SAMPLE / "pytest.ini", root)
@@ -187,21 +187,21 @@ def copy_of_the_sample(root: Path) -> None:
 
 @dataclass(frozen=True)
 class Brought:
-    """A fault that is in the sources."""
+    """A fault that was committed to the sources."""
 
     fault: Fault
     file: Path
     at: int
-    """Index of its line, or of the line that came behind the one that is gone."""
+    """Index of its line; if the fault removed the line, of the next line."""
     line: str
-    """The line as it was."""
+    """The original line."""
 
     def is_at(self, name: str, line: int) -> bool:
-        """Tell whether an answer names it: its line or one beside it."""
+        """Return whether an answer names the fault's line or one next to it."""
         return name == self.fault.file and abs(line - 1 - self.at) <= 1
 
     def repair(self) -> None:
-        """Remove it from the sources."""
+        """Restore the original line."""
         lines = self.file.read_text(encoding="utf-8").split("\n")
         lines[self.at : self.at + bool(self.fault.after)] = [self.line]
         self.file.write_text("\n".join(lines), encoding="utf-8")

@@ -1,6 +1,6 @@
-"""What the scripted agent does: a rule, not a model, so that what it needs depends on its tools alone.
+"""The rules of the scripted agent. It is no model, so its effort depends on its tools alone.
 
-As a program it reads a prompt of the benchmark and prints the next action; `command` backends call it like that.
+As a program it reads a prompt of the benchmark and prints the next action, as `command` backends call it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 Action = dict[str, Any]
 Steps = Generator[Action, str, None]
 TRANSCRIPT = "Transcript, as JSON:\n"
-"""Stands before the actions and results so far in a prompt."""
+"""Precedes the actions and results so far in a prompt."""
 _PLACE = re.compile(r"(?<![\w/.-])(?:\S*?/)?((?:rtl|tb|tests)/[\w.]+\.(?:v|py))(?::|\"?, line )(\d+)")
 _SOURCES = ("rtl/", "tb/")
 _COMMIT = re.compile(r"\b[0-9a-f]{7,40}\b")
@@ -22,7 +22,7 @@ _NEARBY = 3
 
 
 def without_wiki() -> Steps:
-    """Look where the log points, the last place first; then through the newest commits."""
+    """Read the places that the log names, the last one first, then the newest commits."""
     log = yield {"tool": "log"}
     places = [(name, int(line)) for name, line in _PLACE.findall(log)]
     for name, line in dict.fromkeys(reversed(places)):
@@ -37,9 +37,9 @@ def without_wiki() -> Steps:
 
 
 def with_wiki() -> Steps:
-    """Ask the wiki first, and continue as without it if the commits that it names do not help.
+    """Ask the wiki first; if the commits that it names do not help, continue as without it.
 
-    What repaired the cause before comes first, then the commits with which it came.
+    Commits that repaired the cause before come first, then those that introduced it.
     """
     found = json.loads((yield {"tool": "dvwiki_match_failure"}))
     cause: dict[str, Any] = next(iter(found.get("causes", ())), {})
@@ -51,7 +51,7 @@ def with_wiki() -> Steps:
             if commit not in repairs:
                 yield {"tool": "answer", "file": name, "line": line}
                 continue
-            # An old repair took away what is wrong now; a line that it only added is looked for beside what stays.
+            # An old repair removed the line that is wrong now. If it only added a line, read the line next to it.
             for text in taken_away(patch, name) or beside(patch, name):
                 hits = yield {"tool": "grep", "text": text}
                 for hit in re.findall(rf"^{re.escape(name)}:(\d+):", hits, re.MULTILINE)[:_NEARBY]:
@@ -60,7 +60,7 @@ def with_wiki() -> Steps:
 
 
 def changed(patch: str) -> Iterator[tuple[str, int]]:
-    """Yield the places that a commit changed in the sources, without comments."""
+    """Yield the places in the sources that a commit changed, except in comments."""
     name, line = "", 0
     for text in patch.splitlines():
         if text.startswith("+++ "):
@@ -82,7 +82,7 @@ def taken_away(patch: str, name: str) -> list[str]:
 
 
 def beside(patch: str, name: str) -> list[str]:
-    """Return the line behind the first one that a commit added to a file."""
+    """Return the line after the first one that a commit added to a file."""
     lines = patch.partition(f"+++ b/{name}")[2].splitlines()
     at = next((number for number, text in enumerate(lines) if text.startswith("+")), len(lines))
     return [text.strip() for text in lines[at + 1 : at + 2] if text.strip()]

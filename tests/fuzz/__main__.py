@@ -1,9 +1,9 @@
-"""Fuzzes every reader of a file that people or git bring, ten minutes each.
+"""Fuzzes every reader of files from people or git, ten minutes each.
 
     python -m tests.fuzz [SECONDS [TARGET …]]
 
-None may raise, take more than ten seconds for an input, or a gigabyte of memory; what a reader says names file, place
-and remedy. An input that breaks this is written to the present folder.
+A reader must not raise, take more than ten seconds for an input, or use more than a gigabyte of memory, and its message
+must name file, place and remedy. An input that breaks this is written to the current folder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SHOWN = 3000
 
 
 def fuzz(target: str, seconds: int) -> tuple[int, str]:
-    """Fuzz one target in a process of its own; gives its exit status and what it said at last."""
+    """Fuzz one target in its own process; return its exit status and its last output."""
     limits = (f"-max_total_time={seconds}", f"-timeout={HANG_S}", f"-rss_limit_mb={MEMORY_MIB}")
     done = subprocess.run(
         [sys.executable, "-m", "tests.fuzz.run", target, *limits],

@@ -1,4 +1,4 @@
-"""Files that are nearly right, which get further into a reader than any bytes."""
+"""Makes files that are nearly valid, which get further into a reader than random bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @st.composite
 def mutated(draw: st.DrawFn, seeds: Sequence[bytes]) -> bytes:
-    """Make up a file out of one of some: pieces go, come, stand twice; lines get other values; the end is cut off."""
+    """Mutate one of the files: remove, insert or repeat pieces, change values, cut off the end."""
     data = draw(st.sampled_from(seeds))
     for _ in range(draw(st.integers(0, 4))):
         start = draw(st.integers(0, len(data)))

@@ -1,7 +1,7 @@
-"""Every reader of a file that people or git bring: any bytes in its place are read, or told with file and remedy.
+"""Fuzz targets for every reader of files from people or git: it reads any bytes, or reports file and remedy.
 
-A target puts the bytes into a project of its own and asks what reads them in earnest. What it says must name the file,
-say what to do, and show nothing of Python or the system.
+A target writes the bytes to a project and calls the real reader. Its message must name the file, say what to do, and
+contain no text of Python or the system.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _RAW = re.compile(
     r"Traceback|\[Errno|<[A-Za-z]+Info\b|object at 0x|\$\.|`(?:array|object|null|str|int)`|codec can't|"
     r"Error\(|\b[A-Z]\w+Error: "
 )
-"""What is Python's, the system's or a library's own way to say something."""
+"""Texts of Python, the system or a library, which a message must not contain."""
 _REMEDY = re.compile(r"; \S|: expected |: give |: say |: write |; .*|: take ")
 PIECES = (
     *(
@@ -93,12 +93,12 @@ PIECES = (
     *(b".nan", b".inf", b"true", b"(?=x)", b"(a+)+$", b"(", b"../../x", b"\xe2\x80\xa8", b"<<<<<<< x\n", b"=======\n"),
     *(b">>>>>>> y\n", b"0x", b"1:1:1:1", b"? ", b"<!-- dvwiki:begin evidence\n", b"-->", b"<<: *a", b"\xc3\xa9"),
 )
-"""What files of these kinds break on."""
+"""Pieces on which such files often break."""
 _PRIMARY = "UVM_ERROR sb.sv(210) @ 1250ns: reporter [SCBD] expected 0x12 got 0x13"
 
 
-def told(text: str, name: str) -> None:
-    """See that a message names the file, and what to do about it, in words."""
+def check_message(text: str, name: str) -> None:
+    """Check that a message names the file and says what to do."""
     assert name in text, (name, text)
     assert not _RAW.search(text), text
     assert _REMEDY.search(text), text
@@ -151,7 +151,7 @@ def _original(path: Path) -> bytes:
 
 
 def _put(path: Path, data: bytes) -> None:
-    """Write bytes in a file's place; a reader knows a file by its time and size."""
+    """Overwrite a file, with a new time: readers recognise a file by its time and size."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     path.write_bytes(data)
@@ -164,7 +164,7 @@ def _put_back(path: Path, data: bytes) -> None:
 
 
 def page(data: bytes) -> None:
-    """A page is read, checked, shown and written to, or left alone with a reason."""
+    """Read, check, show and write a page; if it cannot be read, expect a reason."""
     path = _page()
     before = _original(path)
     try:
@@ -191,29 +191,29 @@ def _records(data: bytes, path: Path) -> None:
             found.refresh()
             problems = list(found.problems())
         for problem in problems:
-            told(str(problem), path.name)
+            check_message(str(problem), path.name)
     finally:
         path.unlink()
 
 
 def record_file(data: bytes) -> None:
-    """A record counts, is somebody else's, or is told."""
+    """Read a record; if it does not count, expect a message unless it belongs to another project."""
     _records(data, project().tasks / "2026" / "11" / "regression_20261121T030000Z_000003.yaml")
 
 
 def month(data: bytes) -> None:
-    """The file of a month as a record."""
+    """Read the file of a month as a record."""
     _records(data, project().tasks / "2026" / "10.yaml")
 
 
 def verdict(data: bytes) -> None:
-    """A file of verdicts counts or is told."""
+    """Read a file of verdicts, or expect a message."""
     path = project().tasks / "verdicts" / "20261121T030000Z_abcdef.yaml"
     try:
         _put(path, data)
         found = read_verdicts(project().tasks)
         for _, problem in found.problems:
-            told(problem, path.name)
+            check_message(problem, path.name)
         with Archive(project().tasks, None) as known:
             known.refresh()
     finally:
@@ -221,11 +221,11 @@ def verdict(data: bytes) -> None:
 
 
 def pattern(data: bytes) -> None:
-    """Patterns count or are told, each; those that count are looked for."""
+    """Read patterns and search with them; expect a message for each invalid one."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "own.yaml"
         path.write_bytes(data)
-        registry = load_registry([path], problem=lambda error: told(str(error), "own.yaml"))
+        registry = load_registry([path], problem=lambda error: check_message(str(error), "own.yaml"))
         if len(registry) != len(load_registry()):
             text = f"odd {'a' * 4000}!"
             Matcher(registry).hits(f"{_PRIMARY}\n{text}\n")
@@ -235,19 +235,19 @@ def pattern(data: bytes) -> None:
 
 
 def waiver(data: bytes) -> None:
-    """Waivers count or are told, each; those that count are applied."""
+    """Read and apply waivers; expect a message for each invalid one."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "waivers.yaml"
         path.write_bytes(data)
         waivers = load_waivers(path)
         for problem in waivers.problems:
-            told(problem, "waivers.yaml")
+            check_message(problem, "waivers.yaml")
         for each in waivers.waivers:
             each.matches({"message": "a" * 4000 + "!", "test": "t[0x12]", "pattern": "uvm.x", "fingerprint": "9b1f"})
 
 
 def check_file(data: bytes) -> None:
-    """A check is run, with its inputs, or told why not."""
+    """Run a check with its inputs, or expect a message."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.check.yaml"
         path.write_bytes(data)
@@ -255,14 +255,14 @@ def check_file(data: bytes) -> None:
         try:
             result = check(path, root=Path(folder), environment={"RUN": folder})
         except CheckError as error:
-            told(str(error), "a.check.yaml")
+            check_message(str(error), "a.check.yaml")
         else:
             json.dumps(result.as_json())
             assert "\x1b" not in "\n".join(lines(result))
 
 
 def project_file(data: bytes) -> None:
-    """Settings are taken or told."""
+    """Read settings, or expect a message."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         (root / ".agent").mkdir()
@@ -272,21 +272,21 @@ def project_file(data: bytes) -> None:
                 ask()
             except SettingsError as error:
                 if "project.yaml" in str(error):
-                    told(str(error), "project.yaml")
+                    check_message(str(error), "project.yaml")
 
 
 def schema(data: bytes) -> None:
-    """A schema.yaml is taken or told."""
+    """Read a schema.yaml, or expect a message."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "schema.yaml").write_bytes(data)
         try:
             load_schema(Path(folder))
         except SchemaError as error:
-            told(str(error), "schema.yaml")
+            check_message(str(error), "schema.yaml")
 
 
 def proposal(data: bytes) -> None:
-    """A proposal of the review queue is taken or told; a decision changes nothing else of it."""
+    """Read a proposal of the review queue, or expect a message; a decision changes nothing else in it."""
     with tempfile.TemporaryDirectory() as folder:
         place = Layout(root=Path(folder), wiki=Path(folder))
         (place.wiki / "review").mkdir()
@@ -298,18 +298,18 @@ def proposal(data: bytes) -> None:
             assert undecided == replace(each, decided_by="", decided_on="", note="")
             assert queue.get(each.id) == decided
         for problem in queue.problems():
-            told(problem, "review/p.md")
+            check_message(problem, "review/p.md")
 
 
 def results(data: bytes) -> None:
-    """A results file, of cocotb or JUnit, is taken or told."""
+    """Read a results file of cocotb or JUnit, or expect a message."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "results.xml"
         path.write_bytes(data)
         try:
             read_results(path)
         except ResultsError as error:
-            told(str(error), "results.xml")
+            check_message(str(error), "results.xml")
 
 
 def _coverage(data: bytes, name: str) -> None:
@@ -317,26 +317,26 @@ def _coverage(data: bytes, name: str) -> None:
         path = Path(folder) / name
         path.write_bytes(data)
         for problem in read_reports([(name, path)]).problems:
-            told(problem, name)
+            check_message(problem, name)
 
 
 def coverage(data: bytes) -> None:
-    """A report of coverage is taken or told."""
+    """Read a coverage report, or expect a message."""
     _coverage(data, "coverage.xml" if data.lstrip().startswith(b"<") else "coverage.yml")
 
 
 def journal(data: bytes) -> None:
-    """What is readable of a killed run's journal is archived."""
+    """Archive the readable part of a killed run's journal."""
     with tempfile.TemporaryDirectory() as folder:
         settings = resolve(Path(folder), environ={})
         place = JournalFolder(settings.layout.journal, is_inside=True)
         path = place.folder / "regression_20261121T030000Z_abcdef" / "main.jsonl"
         path.parent.mkdir(parents=True)
         path.write_bytes(data)
-        os.utime(path, (_LONG_AGO, _LONG_AGO))  # else a run of another machine counts as going on
-        for orphan in find_orphans(place, except_for="none", note=lambda text: told(text, path.parent.name)):
+        os.utime(path, (_LONG_AGO, _LONG_AGO))  # otherwise it counts as a run in progress on another machine
+        for orphan in find_orphans(place, except_for="none", note=lambda text: check_message(text, path.parent.name)):
             run = pipeline.run_of(orphan, settings, _matcher())
-            with Services(settings, note=lambda text: told(text, folder)) as services:
+            with Services(settings, note=lambda text: check_message(text, folder)) as services:
                 archived = pipeline.process(run, services)
             assert archived.problem is None, archived.problem
             assert archived.written or not run.failures
@@ -357,7 +357,7 @@ _SUFFIXES = (".zip", ".tar", ".tar.gz", ".log.gz", ".log.bz2", ".log.xz", ".log.
 
 
 def archived(data: bytes) -> None:
-    """An archive gives its files, or is told; its kind is that of its first bytes, else of the last one."""
+    """Read an archive, or expect a message; the first bytes select its kind, or else the last byte."""
     kinds = {b"PK": ".zip", b"\x1f\x8b": ".tar.gz", b"BZ": ".log.bz2", b"\xfd7": ".log.xz", b"\x28\xb5": ".log.zst"}
     suffix = kinds.get(data[:2], _SUFFIXES[data[-1] % len(_SUFFIXES)] if data else ".zip")
     with tempfile.TemporaryDirectory() as folder:
@@ -366,18 +366,18 @@ def archived(data: bytes) -> None:
         scratch = Path(folder) / "scratch"
         scratch.mkdir()
         for problem in find_artefacts([str(path)], root=Path(folder), scratch=scratch).problems:
-            told(problem, path.name)
+            check_message(problem, path.name)
         for source in find_sources([str(path)]).files:
             try:
                 for _, pieces in read_source(source, lambda _: None):
                     for _ in pieces:
                         pass
             except SourceError as error:
-                told(f"{path.name}: {error}", path.name)
+                check_message(f"{path.name}: {error}", path.name)
 
 
 def log(data: bytes) -> None:
-    """A log is read to its end."""
+    """Read a log to its end."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sim.log"
         path.write_bytes(data)
@@ -485,7 +485,7 @@ _COVERAGE_XML = b"""<?xml version="1.0"?>
 
 
 def _journal() -> bytes:
-    """Return a journal with an event of each kind."""
+    """Return a journal with one event of each kind."""
     with tempfile.TemporaryDirectory() as folder:
         written = Journal(Path(folder) / "run_1")
         written.begin(
@@ -526,7 +526,7 @@ def _journal() -> bytes:
 
 
 def seeds(target: str) -> list[bytes]:
-    """Return inputs to begin with."""
+    """Return the initial inputs."""
     place = project()
     first = next(place.tasks.glob("2026/11/*.yaml")).read_bytes().replace(b"T010000Z_000001", b"T030000Z_000003")
     given = {

@@ -1,13 +1,12 @@
-"""Fuzzes one target: with atheris, which follows the branches that an input takes, else with hypothesis.
+"""Fuzzes one target with atheris, which is guided by branch coverage, or else with hypothesis.
 
     python -m tests.fuzz.run TARGET [options of libFuzzer] [folder of inputs]
 
-TARGET is one of those of `targets.py` and `readers.py`. A first folder given is where inputs that reach something new
-are kept. An input that breaks a promise is written to the present folder and named; `python -m tests.fuzz.run TARGET
-FILE` tries it again.
+TARGET is one of those in `targets.py` and `readers.py`. Inputs that reach new branches are kept in the first folder. An
+input that fails is written to the current folder; `python -m tests.fuzz.run TARGET FILE` runs it again.
 
 Useful options: -max_total_time=SECONDS, -max_len=BYTES, -dict=FILE, -timeout=SECONDS, -rss_limit_mb=MIB. Without
-atheris the first of them alone counts.
+atheris only the first has an effect.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ MOST = 4096
 
 
 def dictionary() -> str:
-    """The words that the patterns look for, and pieces of files, as libFuzzer reads them."""
+    """Return the words of the patterns and pieces of files as a dictionary for libFuzzer."""
     from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415  # atheris instruments what it imports
 
-    from .readers import PIECES  # noqa: PLC0415  # likewise
+    from .readers import PIECES  # noqa: PLC0415  # as above
 
     words = {text for entry in load_registry().entries for needs in entry.literals for set_ in needs for text in set_}
     quoted = (re.sub(r'["\\]', r"\\\g<0>", word) for word in sorted(words) if word.isascii() and word.isprintable())
@@ -40,7 +39,7 @@ def dictionary() -> str:
 
 
 def seeds(target: str) -> list[bytes]:
-    """Inputs to begin with: what the patterns are for, or a file of the target's kind."""
+    """Return the initial inputs: examples of the patterns, or files of the target's kind."""
     from pytest_dvwiki.patterns.registry import load_registry  # noqa: PLC0415  # as above
 
     from . import readers  # noqa: PLC0415  # as above
@@ -51,7 +50,7 @@ def seeds(target: str) -> list[bytes]:
 
 
 def with_hypothesis(target: str, work: Callable[[bytes], None], until: float) -> None:
-    """Gives a target what hypothesis makes of its seeds, until a time."""
+    """Run a target on hypothesis's mutations of its seeds, until the time is over."""
     from hypothesis import HealthCheck, given, settings  # noqa: PLC0415  # not needed with atheris
 
     from .mutations import mutated  # noqa: PLC0415
@@ -71,12 +70,12 @@ def with_hypothesis(target: str, work: Callable[[bytes], None], until: float) ->
 
 
 def main() -> None:
-    """Runs a target until its options end it."""
+    """Run a target until its options end it."""
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     target, given = sys.argv[1], sys.argv[2:]
     try:
-        atheris: Any = importlib.import_module("atheris")  # no wheel of it fits every Python
+        atheris: Any = importlib.import_module("atheris")  # it has no wheels for some versions of Python
     except ImportError:
         atheris = None
     with contextlib.nullcontext() if atheris is None else atheris.instrument_imports(include=["pytest_dvwiki"]):

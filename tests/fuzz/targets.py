@@ -1,7 +1,7 @@
-"""What untrusted bytes must never do to the rooms that read them: crash, or cost more than their length warrants.
+"""Fuzz targets for readers of logs and results: no bytes may crash them or take more than linear time.
 
-A target takes any bytes and raises where a promise is broken. `test_targets.py` gives them what hypothesis makes up,
-`run.py` what atheris finds by the branches that are taken.
+A target takes any bytes and raises if a property does not hold. `test_targets.py` runs the targets with hypothesis,
+`run.py` with atheris.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
 
 _NOT_PRINTED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _SMALL, _LARGE = 4, 32
-"""Lines of the two texts whose times are compared."""
+"""Numbers of lines of the two texts whose times are compared."""
 _TIMES = _LARGE // _SMALL
 _LINE = 4096
 _SHORT = 256
 _FEW = 32
 _SLACK = 0.25
-"""Seconds of process time that are no proof of anything."""
+"""Process time in seconds that is too short to prove anything."""
 _ENOUGH = 3
-"""So many times the time that a linear reading would take."""
+"""Allowed multiple of linear time."""
 
 
 @functools.cache
 def classifier() -> TextClassifier:
-    """The one of the built-in patterns."""
+    """Return the classifier with the built-in patterns."""
     return TextClassifier(load_registry())
 
 
 def _cut(data: bytes) -> Iterator[bytes]:
-    """The bytes in pieces whose sizes they tell themselves."""
+    """Yield the bytes in pieces; the first byte of a piece determines its size."""
     start = 0
     while start < len(data):
         end = start + 1 + data[start] % 64
@@ -60,7 +60,7 @@ def _cut(data: bytes) -> Iterator[bytes]:
 
 
 def decode(data: bytes) -> None:
-    """Any bytes become numbered lines, none of them lost."""
+    """Decode any bytes into numbered lines without losing one."""
     for block in blocks(_cut(data)):
         assert block.endswith(b"\n")
     with tempfile.TemporaryDirectory() as folder:
@@ -80,7 +80,7 @@ def decode(data: bytes) -> None:
 
 
 def strip(data: bytes) -> None:
-    """What is left of a text prints, and to strip it again changes nothing."""
+    """Strip a text: the rest is printable, and stripping it again changes nothing."""
     text = data.decode("utf-8", "replace" if len(data) % 2 else "surrogateescape")
     cleaned = clean(text)
     assert not _NOT_PRINTED.search(cleaned)
@@ -96,7 +96,7 @@ def strip(data: bytes) -> None:
 
 
 def scan(data: bytes) -> None:
-    """A log gives a verdict or none, whole or through the sieve, and each message stands on a line that it has."""
+    """Scan a log with and without the sieve; each message is on an existing line."""
     count = data.count(b"\n") + 1
     whole = classifier().sieve()
     for block in blocks(_cut(data)):
@@ -110,7 +110,7 @@ def scan(data: bytes) -> None:
             through.feed(block)
         kept = through.finish()
         assert all(1 <= number <= count for number, _ in kept.lines)
-        # Only a whole text that lost its line feeds gets them back.
+        # Only a text without any line feeds gets them back.
         if split_run_together(data.decode("utf-8", "replace").split("\n")) is None:
             assert (classifier().conclude(kept).verdict is None) == (reading.verdict is None)
     text = data.decode("utf-8", "replace")
@@ -121,7 +121,7 @@ def scan(data: bytes) -> None:
 
 
 def identity(data: bytes) -> None:
-    """Every text has an identity, which holds no character that does not print."""
+    """Compute the identity of a text; it contains only printable characters."""
     text = data.decode("utf-8", "replace")
     masked = mask(text)
     assert "\n" not in masked
@@ -133,7 +133,7 @@ def identity(data: bytes) -> None:
 
 
 def results(data: bytes) -> None:
-    """A results file is read, or told to be none; nothing else comes of it."""
+    """Read a results file, or get None or the declared error."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "results.xml"
         path.write_bytes(data)
@@ -142,7 +142,7 @@ def results(data: bytes) -> None:
 
 
 def runner(data: bytes) -> None:
-    """What a regression runner wrote is read, or told to be none."""
+    """Read the results of a regression runner, or get None or the declared error."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "build" / "a_b_c" / "sim" / "a.eda.yml"
         path.parent.mkdir(parents=True)
@@ -154,9 +154,9 @@ def runner(data: bytes) -> None:
 
 
 def linear(data: bytes) -> None:
-    """Eight times the lines take no more than a few times eight times the time, whatever stands in them.
+    """Check that eight times the lines take at most a few times eight times the time, whatever they contain.
 
-    The lines are as long as lines are looked at, and made of the bytes again and again.
+    The bytes are repeated to the greatest length of a line that is read.
     """
     unit = data[:_LINE].replace(b"\n", b" ") or b" "
     line = (unit * (_LINE // len(unit) + 1))[:_LINE] + b"\n"
@@ -165,12 +165,12 @@ def linear(data: bytes) -> None:
 
 
 def many(data: bytes) -> None:
-    """As `linear`, with messages of which no two are the same."""
-    _compare(_scan_text, _told_apart(data[:_SHORT], _SMALL * _FEW), _told_apart(data[:_SHORT], _LARGE * _FEW))
+    """Check the same as `linear`, with messages that all differ."""
+    _compare(_scan_text, _distinct(data[:_SHORT], _SMALL * _FEW), _distinct(data[:_SHORT], _LARGE * _FEW))
 
 
-def _told_apart(data: bytes, count: int) -> bytes:
-    """The text again and again, each time with another word at the end of its last line."""
+def _distinct(data: bytes, count: int) -> bytes:
+    """Repeat the text, each time with another word at the end of its last line."""
     letters = string.ascii_lowercase.encode()
     words = (bytes(letters[n // 26**power % 26] for power in range(4)) for n in range(count))
     return b"".join(data + b" " + word + b"\n" for word in words)
@@ -182,7 +182,7 @@ def _compare(work: Callable[[bytes], None], small: bytes, large: bytes) -> None:
 
 
 def dear(data: bytes) -> None:
-    """A long line of any bytes takes milliseconds, as any other line of its length."""
+    """Check that a long line of any bytes takes milliseconds, like any other line of its length."""
     unit = data[:_LINE].replace(b"\n", b" ") or b" "
     line = (unit * (LONGEST // len(unit) + 1))[:LONGEST] + b"\n"
     for work in (_decode_text, _redact_text, _scan_text, _mask_text):

@@ -1,4 +1,4 @@
-"""A few made-up files for each reader; `python -m tests.fuzz` goes on for ten minutes each."""
+"""Runs each fuzz target of the readers on a few files; `python -m tests.fuzz` runs each for ten minutes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .mutations import mutated
 from .readers import READERS, seeds
 
 DEAR = {"page": 4, "log": 10, "pattern": 15}
-"""Examples of targets that take longer than the others."""
+"""Number of examples for targets that are slower than the others."""
 
 
 @pytest.mark.parametrize("target", READERS)

@@ -1,4 +1,4 @@
-"""Whatever bytes a log or a results file holds: they are read without a crash, in a time that their length warrants."""
+"""Tests that any bytes in a log or results file are read without a crash and in linear time."""
 
 from __future__ import annotations
 
