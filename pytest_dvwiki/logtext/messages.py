@@ -42,7 +42,7 @@ _PREFIXES = (
     r"|\x1b?_bk;t=\d{10,16}\x07?"  # Buildkite
     r"|[A-Z][a-z]{2}[ ][ \d]\d[ ]\d\d:\d\d:\d\d[ ][\w.-]{1,60}[ ][\w./-]{1,40}(?:\[\d+\])?:[ ]"  # syslog
     r"|[^\t]{1,80}\t[^\t]{1,80}\t(?=\d{4}-\d\d-\d\dT\d)"  # gh run view --log
-    r"|-[ ](?:[\w.]{1,60}[ ]-[ ])?(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)[ ]-[ ]"  # Python's logging, after the time
+    r"|-[ ](?:[\w.]{1,60}[ ]-[ ])?(?:DEBUG|INFO|WARNING)[ ]-[ ]"  # Python's logging, after the time
     r"|\[(?!error|fail|fatal|warn|info|note|debug|pass|ok)[a-z][\w-]{0,30}\][ ](?=\S)"  # Jenkins, a parallel branch
     rf"|(?:\|[ ])?(?:{_QUIET}){_COLUMNS}"  # SiliconCompiler
     rf"|(?:{_QUIET})[ ]*\|[ ]{_CELL}:\d+[ ]-[ ]"  # loguru
@@ -65,15 +65,17 @@ _PASSED_ON = (
     r"|(?:\S{1,200}/)?(?:ld|collect2|gcc|g\+\+|cc1plus|clang(?:\+\+)?|slurmstepd|srun):[ ]"
 )
 """Matches lines of a simulator, of make, of a compiler that a wrapper passes on, whatever level it gives them."""
+_LOGGED_ERROR = r"-[ ](?:[\w.]{1,60}[ ]-[ ])?(?:ERROR|CRITICAL)[ ]-[ ]"
+"""Matches the level of an error in Python's logging, after the time. It stays where nothing else tells of an error."""
 _RAISED = (
-    r"(?:(?:DEBUG|INFO):(?:[\w.-]{1,60}:)?[ ]?|\[(?:DEBUG|INFO)\][ ])"
+    rf"(?:(?:DEBUG|INFO):(?:[\w.-]{{1,60}}:)?[ ]?|\[(?:DEBUG|INFO)\][ ]|{_LOGGED_ERROR})"
     r"(?=(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Failure):[ ])"
 )
-"""Matches the level before an exception that a wrapper passes on as information; a warning of one is no failure."""
+"""Matches the level before an exception that a wrapper passes on as information or error; a warning is no failure."""
 _BEFORE_HEADS = (
     r"[ ]*(?://+|/\*|--|[-*])[ ]*|[ ]*\d{1,6}[ ]?[:.|)]?[ ]+|[ ]*[`_*]{1,3}(?!ERROR:)"
     rf"|(?:\|[ ])?(?:WARN(?:ING)?|ERROR|CRITICAL|FATAL){_COLUMNS}"
-    rf"|{_LEVEL}|(?:ERROR|CRITICAL):(?:[\w.-]{{1,60}}:)?[ ]?|\[ERROR\][ ]"
+    rf"|{_LEVEL}|(?:ERROR|CRITICAL):(?:[\w.-]{{1,60}}:)?[ ]?|\[ERROR\][ ]|{_LOGGED_ERROR}"
 )
 """Matches what is removed before a tool's message: comment signs, bullets, line numbers, emphasis, runners' columns.
 
@@ -330,7 +332,7 @@ def _until_time() -> re.Pattern[str]:
 @functools.cache
 def _prefix() -> re.Pattern[str]:
     before_heads = simulators.either(lambda tool: "|".join(filter(None, (tool.prefix, tool.head))), _OTHER_HEADS)
-    wrappers = rf"(?:{_LEVEL})(?={_PASSED_ON})|{_RAISED}"
+    wrappers = rf"(?:{_LEVEL}|{_LOGGED_ERROR})(?={_PASSED_ON})|{_RAISED}"
     return re.compile(
         simulators.either(lambda tool: tool.prefix, _PREFIXES, wrappers, rf"(?:{_BEFORE_HEADS})(?={before_heads})")
     )
