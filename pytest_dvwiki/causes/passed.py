@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct
@@ -70,6 +71,7 @@ def passed(
     lasting: Lasting,
     *,
     reported: Container[tuple[str, str]] = (),
+    commands: Mapping[tuple[str, str, str | None], Command] = MappingProxyType({}),
     written: bool,
 ) -> Iterator[Passed]:
     """Yield the findings about each cause whose tests pass in a run.
@@ -81,6 +83,7 @@ def passed(
             fix.
         lasting: Causes whose fix holds or is proven from this run on.
         reported: Test and cause of fixes that were reported before they were committed.
+        commands: The commands of the last failures, by cause, test and simulator.
         written: Whether the run is on record, so that the records have the result of each fix.
     """
     if record is None:
@@ -97,7 +100,7 @@ def passed(
         fix = next((rows[each.fingerprint] for each in group if each.fingerprint in rows), None)
         name = group[0].fingerprint
         is_present = any(cause.name == name for cause in causes)
-        found = _passed(group, fix, known.get(name), is_present=is_present, written=written)
+        found = _passed(group, fix, known.get(name), commands, is_present=is_present, written=written)
         yield replace(found, fails_inside=tuple(test for test in found.tests if test in failing))
     for name in (*lasting.held, *lasting.proven):
         if not any(each.fingerprint == name for group in groups.values() for each in group if name in rows):
@@ -114,7 +117,13 @@ def passed(
 
 
 def _passed(
-    again: Sequence[PassedAgain], fix: Fix | None, cause: Cause | None, *, is_present: bool, written: bool
+    again: Sequence[PassedAgain],
+    fix: Fix | None,
+    cause: Cause | None,
+    commands: Mapping[tuple[str, str, str | None], Command],
+    *,
+    is_present: bool,
+    written: bool,
 ) -> Passed:
     """Return the findings about a cause whose tests pass again.
 
@@ -122,13 +131,14 @@ def _passed(
         again: The passes.
         fix: The changes between failure and pass, if they may be a fix.
         cause: The cause.
+        commands: The commands of the last failures, by cause, test and simulator.
         is_present: Whether the cause still makes other tests of the run fail.
         written: Whether the records have the result of the fix.
     """
     on_record = _fix_of(again, cause)
     counts = on_record.counts if written and on_record is not None else any(map(same_seed, again))
     is_fixed = fix is not None and counts
-    failing, passing = (None, None) if is_fixed else _both_seeds(again, cause)
+    failing, passing = (None, None) if is_fixed else _both_seeds(again, cause, commands)
     return Passed(
         word="FIXED" if is_fixed else "PASSED",
         name=again[0].fingerprint,
@@ -161,13 +171,27 @@ def _no_proof(again: PassedAgain) -> NoProof:
     return "unknown seed" if again.seed_unknown else "other seed"
 
 
-def _both_seeds(again: Sequence[PassedAgain], cause: Cause | None) -> tuple[Command | None, Command | None]:
-    """Return the commands with the failing and the passing seed; None for both if either is missing."""
-    command = cause.command if cause is not None else None
-    if cause is None or command is None:
-        return None, None
-    ran_on = {test.simulator for test in cause.occurrence.tests if test.nodeid == command.test}
-    shown = next((each for each in again if each.nodeid == command.test and each.simulator in ran_on), None)
+def _both_seeds(
+    again: Sequence[PassedAgain], cause: Cause | None, commands: Mapping[tuple[str, str, str | None], Command]
+) -> tuple[Command | None, Command | None]:
+    """Return the commands with the failing and the passing seed; None for both if either is missing.
+
+    The command of the cause's newest failure comes first, if its test passed on the same simulator.
+    """
+    shown, command = next(_with_commands(again, cause, commands), (None, None))
     if shown is None or shown.failed_seed in {None, shown.seed}:
         return None, None
     return with_seed(command, shown.failed_seed), with_seed(command, shown.seed)
+
+
+def _with_commands(
+    again: Sequence[PassedAgain], cause: Cause | None, commands: Mapping[tuple[str, str, str | None], Command]
+) -> Iterator[tuple[PassedAgain, Command]]:
+    """Yield passes with the command of the last failure on their simulator."""
+    newest = cause.command if cause is not None else None
+    if cause is not None and newest is not None:
+        ran_on = {test.simulator for test in cause.occurrence.tests if test.nodeid == newest.test}
+        yield from ((each, newest) for each in again if each.nodeid == newest.test and each.simulator in ran_on)
+    for each in again:
+        if command := commands.get((each.fingerprint, each.nodeid, each.simulator)):
+            yield each, command

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct, field
 
 # msgspec reads the annotations when it converts JSON to fixes.
 from pytest_dvwiki.model.archive import FirstBad, ListedCommits, RunId, Vcs
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.model.failure import Command
 
 
 class Pass(NamedTuple):
@@ -179,5 +182,7 @@ class StillFailing(Struct, frozen=True, kw_only=True):
     """First cause and excerpt of the cause's newest occurrence."""
     reads: tuple[str, ...] = ()
     """Files that the failing simulation read."""
+    command: Command | None = None
+    """The command of the last failure on the simulator of the pass; None if it is not on record."""
     fixed: Fix | None = None
     """A fix of the cause recorded after the failure, and proven by other tests, seeds or simulators."""

@@ -165,7 +165,13 @@ def _with_archive(
         if is_reported(each)
         for name in (each.fingerprint, history.reference(each.fingerprint))
     }
-    of_passes = passed(record, causes, known, lasting, reported=reported, written=archived.written)
+    commands = {
+        (name, each.nodeid, each.by.simulator): each.command
+        for each in failing
+        if each.command is not None
+        for name in (each.fingerprint, history.reference(each.fingerprint))
+    }
+    of_passes = passed(record, causes, known, lasting, reported=reported, commands=commands, written=archived.written)
     return replace(archived, causes=causes, passed=tuple(of_passes))
 
 

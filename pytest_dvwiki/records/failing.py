@@ -18,7 +18,7 @@ from pytest_dvwiki.runs import EVER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pytest_dvwiki.model import Occurrence, Passing
+    from pytest_dvwiki.model import Command, Occurrence, Passing
     from pytest_dvwiki.records.archive import Archive
 
 _MOST_OLDER = 20
@@ -82,20 +82,37 @@ class _Causes:
         self.fixes = functools.cache(lambda fingerprint: archive.fix_states((fingerprint,)))
         self._tests = functools.cache(self._tests_of)
         self._older: dict[tuple[str, str], Occurrence | None] = {}
+        self._called: dict[tuple[str, str], Occurrence | None] = {}
 
     def last(self, failure: _LastFailure) -> Occurrence | None:
         """Return the newest occurrence of a cause, if it has the test; otherwise the one at the test's last failure."""
-        if failure.test.nodeid in self._tests(failure.fingerprint):
+        if any(nodeid == failure.test.nodeid for nodeid, _ in self._tests(failure.fingerprint)):
             return self.newest(failure.fingerprint)
         # Another test, of another design, has failed with the cause since then.
-        known = failure.fingerprint, failure.moment
-        if known not in self._older and len(self._older) < _MOST_OLDER:
-            self._older[known] = self._archive.newest_occurrence((failure.fingerprint,), failure.moment)
-        return self._older.get(known)
+        return self._at_last_failure(failure, self._older)
 
-    def _tests_of(self, fingerprint: str) -> set[str]:
+    def command(self, failure: _LastFailure) -> Command | None:
+        """Return the command of a test's last failure on its simulator; None if it is not on record."""
+        test = failure.test
+        if test.simulator in {ANY, ""}:
+            return None
+        is_newest = (test.nodeid, test.simulator) in self._tests(failure.fingerprint)
+        seen = self.newest(failure.fingerprint) if is_newest else self._at_last_failure(failure, self._called)
+        if seen is None or {each.simulator for each in seen.tests if each.nodeid == test.nodeid} != {test.simulator}:
+            return None
+        return next((each for each in (seen.command, seen.quickest) if each and each.test == test.nodeid), None)
+
+    def _at_last_failure(
+        self, failure: _LastFailure, read: dict[tuple[str, str], Occurrence | None]
+    ) -> Occurrence | None:
+        known = failure.fingerprint, failure.moment
+        if known not in read and len(read) < _MOST_OLDER:
+            read[known] = self._archive.newest_occurrence((failure.fingerprint,), failure.moment)
+        return read.get(known)
+
+    def _tests_of(self, fingerprint: str) -> set[tuple[str, str]]:
         newest = self.newest(fingerprint)
-        return {test.nodeid for test in newest.tests} if newest is not None else set()
+        return {(test.nodeid, test.simulator or "") for test in newest.tests} if newest is not None else set()
 
 
 def _entry(archive: Archive, causes: _Causes, failure: _LastFailure, passing: Sequence[Passing]) -> StillFailing | None:
@@ -136,6 +153,7 @@ def _entry(archive: Archive, causes: _Causes, failure: _LastFailure, passing: Se
         vcs=last[0],
         evidence=f"{seen.primary}\n{seen.excerpt}" if seen else "",
         reads=seen.reads if seen else (),
+        command=causes.command(failure),
         by=by,
         seed_vcs=with_seed[0],
         fixed=fixed,

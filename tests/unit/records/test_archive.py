@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from pytest_dvwiki.model import FailedTest, PassedAgain, Passing, Simulator, Vcs
+from pytest_dvwiki.model import Command, FailedTest, PassedAgain, Passing, Simulator, Vcs
 from pytest_dvwiki.records import aggregate, failing, store, subtype_history
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.codec import encode
@@ -267,6 +267,24 @@ def test_tests_that_still_fail(archive: Archive, tasks: Path) -> None:
     assert still_failing(TEST, "other") == {"other": ("b" * 12, 0)}
     store.write_record(tasks, record(3, occurrence()))
     assert still_failing(TEST) == {TEST: (CAUSE, 0)}
+
+
+def test_the_command_is_that_of_the_last_failure_on_the_simulator_of_the_pass(archive: Archive, tasks: Path) -> None:
+    def failure(number: int, simulator: str, *others: str) -> None:
+        command = Command(arguments=("pytest",), variables={"SIM": simulator}, test=TEST)
+        tests = tuple(FailedTest(nodeid=TEST, simulator=each) for each in (simulator, *others))
+        store.write_record(tasks, record(number, occurrence(tests=tests, command=command)))
+
+    def called(simulator: str) -> str | None:
+        archive.refresh()
+        (found,) = failing.still_failing(archive, [Passing(nodeid=TEST, simulator=simulator)])
+        return found.command.variables["SIM"] if found.command is not None else None
+
+    failure(1, "ghdl")
+    failure(2, "icarus")
+    assert (called("ghdl"), called("icarus")) == ("ghdl", "icarus")
+    failure(3, "icarus", "ghdl")
+    assert (called("ghdl"), called("icarus")) == (None, None), "nobody knows which of the two it runs"
 
 
 @pytest.mark.parametrize(("folder", "inside"), [(".", "results.xml"), ("sim", "sim"), ("sim", "sim/results.xml")])

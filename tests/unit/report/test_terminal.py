@@ -37,6 +37,8 @@ from pytest_dvwiki.triage.holes import CoverageNews
 from .. import known_causes as on_record
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pytest_dvwiki.model import Change
 
 ROOT = Path("/work/project")
@@ -309,11 +311,16 @@ GONE = on_record.cause(HELD)
 
 
 def passes(
-    record: RunRecord, *causes: Cause, known: Cause = GONE, lasting: Lasting | None = None, written: bool = False
+    record: RunRecord,
+    *causes: Cause,
+    known: Cause = GONE,
+    lasting: Lasting | None = None,
+    written: bool = False,
+    commands: Mapping[tuple[str, str, str | None], Command] | None = None,
 ) -> Archived:
     """Return what came out of a run that shows some causes, and of which one is known whose tests pass again."""
     names = {known.name: known, "7" * 12: known}
-    said = tuple(passed(record, causes, names, lasting or Lasting(), written=written))
+    said = tuple(passed(record, causes, names, lasting or Lasting(), commands=commands or {}, written=written))
     return Archived(causes=causes, record=record, passed=said, written=written)
 
 
@@ -546,6 +553,14 @@ def test_a_pass_that_may_be_chance_comes_with_the_command_of_either_seed() -> No
     other = replace(newest, command=replace(data, test="t.py::test_x::b"))
     without = passes(record, known=replace(GONE, occurrence=other))
     assert not [line for line in shown(archived=without) if "pytest" in line]
+    # It failed last on another simulator than on the one of the pass.
+    named: dict[tuple[str, str, str | None], Command]
+    named = {("9b1f03c2a7d4", "t.py::test_x::a", "ghdl"): replace(data, variables={**data.variables, "SIM": "ghdl"})}
+    on_ghdl = replace(RECORD, passed_again=(replace(AGAIN, changed="seed", simulator="ghdl"),))
+    lines = shown(archived=passes(on_ghdl, known=replace(GONE, occurrence=newest), commands=named))
+    said = " ".join(" ".join(lines).replace("\\", "").split())
+    assert "fails COCOTB_RANDOM_SEED=42 COCOTB_TEST_FILTER='a$' SIM=ghdl pytest t.py::test_x passes" in said
+    assert "passes COCOTB_RANDOM_SEED=43 COCOTB_TEST_FILTER='a$' SIM=ghdl pytest t.py::test_x page" in said
     again = replace(RECORD, passed_again=(replace(SAME_SEED, changed="nothing"),))
     same = passes(again, known=replace(GONE, occurrence=newest))
     assert not [line for line in shown(archived=same) if "pytest" in line]
