@@ -13,6 +13,7 @@ from pytest_dvwiki.capture.simulations.builds import NOTHING_KNOWN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from pytest_dvwiki.capture.leftovers.log_names import LogNames
     from pytest_dvwiki.capture.leftovers.log_parts import LogParts
     from pytest_dvwiki.capture.leftovers.totals import Leftovers
     from pytest_dvwiki.capture.simulations.regression import Regression
@@ -27,12 +28,14 @@ class FailedBuilds:
     Args:
         run: Receives the builds.
         parts: Reads parts of logs.
+        names: Names the builds.
         covered: Folders that have a results file.
     """
 
-    def __init__(self, run: Leftovers, parts: LogParts, covered: Iterable[str]) -> None:
+    def __init__(self, run: Leftovers, parts: LogParts, names: LogNames, covered: Iterable[str]) -> None:
         self._run = run
         self._parts = parts
+        self._names = names
         self._covered = frozenset(covered)
 
     def add_stopped(self, log: Artefact, stopped: Sequence[tuple[str, str]]) -> bool:
@@ -54,10 +57,10 @@ class FailedBuilds:
                 continue
             there = self._in_folder(log, Path(folder))
             part = self._parts.of_text(text)
-            name = self._parts.failed_folder(there, part)
-            if name is None or there.folder in {log.folder, *self._covered}:
+            if not self._parts.is_failed_build(part) or there.folder in {log.folder, *self._covered}:
                 continue
             found = True
+            name = self._names.of_build(log, part, text, is_only=False, folder=Path(folder))
             outcome = self._parts.outcome(name, part, there, [log])
             failures = [failure for failure in outcome.failures if self._parts.has_class(failure)]
             self._run.add(outcome, failures, there)
@@ -87,9 +90,11 @@ class FailedBuilds:
         seen: set[frozenset[str]] = set()
         for text, part in zip(texts, failed, strict=True):
             makefile = self._parts.make.makefile(log, [log], part=part)
-            there = self._in_folder(log, makefile.parent) if makefile is not None else log
-            if (name := self._parts.failed_folder(there, part)) is None:
+            if not self._parts.is_failed_build(part):
                 continue
+            folder = makefile.parent if makefile is not None else None
+            there = self._in_folder(log, folder) if folder is not None else log
+            name = self._names.of_build(log, part, text, is_only=len(texts) == 1 and len(parts) == 1, folder=folder)
             outcome = self._parts.outcome(name, part, there, [log], text=text)
             failures = [failure for failure in outcome.failures if self._parts.has_class(failure)]
             if not failures:

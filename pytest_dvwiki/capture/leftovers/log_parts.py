@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_dvwiki.capture.leftovers.names import undated
 from pytest_dvwiki.capture.make.calls import MakeCalls, head_of, makefiles_read, modules_of
 from pytest_dvwiki.capture.make.folders import STOPPED, lacking_sources
 from pytest_dvwiki.capture.make.makefiles import make_call
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.capture.simulations.simulation import Simulation, collect
 from pytest_dvwiki.logtext.logs import LogText
-from pytest_dvwiki.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,20 +87,18 @@ class LogParts:
         """Read a section of a log as one part."""
         return read_regressions(LogText(source="log", text=text), self.interest)[0]
 
-    def failed_folder(self, log: Artefact, part: Regression) -> str | None:
-        """Return the folder of a log if the log shows why no test in the folder could run; otherwise None.
+    def is_failed_build(self, part: Regression) -> bool:
+        """Return whether a part of a log shows why no test could run.
 
-        While the build fails, the names of the tests are unknown, so the failure is recorded for the folder. Tests that
-        later pass in the folder show that it was fixed.
+        While the build fails, the names of the tests are unknown, so the failure is recorded for their results file or
+        its folder.
         """
         lines = [line for _, line in (*part.preamble, *part.rest)]
         is_cocotb = part.started or part.cocotb is not None or any("cocotb" in line for line in lines)
         if part.blocks or part.finished or not (is_cocotb or any(map(STOPPED.match, lines))):
-            return None
+            return False
         error_class = self.class_of("\n".join(lines))
-        if error_class is None or not (is_cocotb or error_class in _BEFORE_THE_RUN):
-            return None
-        return undated(redact(log.folder)) or "."
+        return error_class is not None and (is_cocotb or error_class in _BEFORE_THE_RUN)
 
     def has_class(self, failure: Failure) -> bool:
         """Return whether the log of a failure shows an error class."""

@@ -7,22 +7,20 @@ named after the log.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pytest_dvwiki.capture.leftovers.names import simulation_name, undated, without_module
+from pytest_dvwiki.capture.leftovers.names import undated, without_module
 from pytest_dvwiki.capture.leftovers.run_logs import text_of
 from pytest_dvwiki.capture.leftovers.totals import result_of_log
-from pytest_dvwiki.capture.make.calls import modules_of
+from pytest_dvwiki.capture.make.calls import head_of, modules_of
 from pytest_dvwiki.capture.make.folders import STOPPED, changes_folder, stopped_in
 from pytest_dvwiki.capture.runners import fusesoc
 from pytest_dvwiki.capture.simulations.cocotb_tests import unique_name
 from pytest_dvwiki.capture.simulations.named_runs import NamedRun, command_of, named_run
 from pytest_dvwiki.capture.simulations.regression import Regression, read_regressions
-from pytest_dvwiki.logtext.user_frames import shown_path
 from pytest_dvwiki.model import Excerpt
 from pytest_dvwiki.model.sentences import CUT_LOG
 from pytest_dvwiki.redact import clean
@@ -33,14 +31,13 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.files.artefacts import Artefact
     from pytest_dvwiki.capture.files.results import Case
     from pytest_dvwiki.capture.leftovers.failed_builds import FailedBuilds
+    from pytest_dvwiki.capture.leftovers.log_names import LogNames
     from pytest_dvwiki.capture.leftovers.log_parts import LogParts
     from pytest_dvwiki.capture.leftovers.run_logs import RunLogs
     from pytest_dvwiki.capture.leftovers.totals import Leftovers
     from pytest_dvwiki.capture.simulations.named_runs import PathTemplate
     from pytest_dvwiki.capture.simulations.simulation import SimulationOutcome
     from pytest_dvwiki.model import Failure, Interest
-
-_RESULTS = "results.xml"
 
 
 class ReadLog(Struct, frozen=True):
@@ -88,6 +85,7 @@ class LoneLogs:
         parts: Reads parts of logs.
         builds: Adds the builds that failed.
         cases: The cases of the run's results files.
+        names: Names simulations and builds.
         has_results: Whether the run has results files, even if none of them could be read.
     """
 
@@ -99,12 +97,14 @@ class LoneLogs:
         builds: FailedBuilds,
         cases: Iterable[Case],
         *,
+        names: LogNames,
         has_results: bool,
     ) -> None:
         self._run = run
         self._logs = logs
         self._parts = parts
         self._builds = builds
+        self._names = names
         self._cases = _by_name(cases)
         self._has_results = has_results
 
@@ -134,18 +134,26 @@ class LoneLogs:
         has_others = self._builds.add_stopped(log, read.stopped)
         parts = [part for part in read.parts if not self._is_covered(part)]
         several = _in_several_modules(read.parts)
-        is_one_place = (results is None and len(read.parts) == 1) or not changes_folder(log.path)
+        is_only = results is None and len(read.parts) == 1
+        is_one_place = is_only or not changes_folder(log.path)
         # If other simulations ran, `add_designs` separates their builds from those that failed, for all parts at once.
         together = with_builds and not has_others and any(part.blocks for part in parts)
         for part in parts:
             named = _named(log, read)
-            folder = None if named else self._parts.failed_folder(log, part)
-            if folder and together and _is_stopped(part):
+            is_build = named is None and self._parts.is_failed_build(part)
+            if is_build and together and _is_stopped(part):
                 continue
-            if folder and (has_others or self._builds.add_designs(log, [part], least=2)):
+            if is_build and (has_others or self._builds.add_designs(log, [part], least=2)):
                 continue
-            name = named.test if named else folder
-            name = name or self._distinct(self._name(log, part, results, is_one_place=is_one_place), part, several)
+            if named:
+                name = named.test
+            elif is_build:
+                name = self._names.of_build(log, part, head_of([log]), is_only=is_only)
+            elif part.blocks or part.started:
+                name = self._names.of_simulation(log, part, results, is_only=is_only, is_one_place=is_one_place)
+                name = self._distinct(name, part, several)
+            else:
+                name = self._distinct(undated(log.shown), part, several)
             self._add_part(log, part, name, named)
         if together:
             self._builds.add_designs(log, parts)
@@ -172,32 +180,6 @@ class LoneLogs:
             (block.name, case) for block in part.blocks for case in self._cases.get(without_module(block.name), ())
         )
         return any(is_same(name, part.seed, case) for name, case in pairs)
-
-    def _name(self, log: Artefact, part: Regression, results: Artefact | None, *, is_one_place: bool) -> str:
-        """Return the name that a simulation would have if it had written a results file.
-
-        The file would be in the folder where make ran. If that folder is unknown, the results file of another
-        simulation in the log is there. If the folder is unknown or not searched, and there is no such file, it would be
-        beside the log, but only if the folder has no other log.
-
-        Args:
-            log: The log.
-            part: The part of the log that covers this simulation.
-            results: The only results file that was read with the log; None if it does not show where make ran.
-            is_one_place: Whether all simulations in the log ran in the same folder, as far as known.
-        """
-        shown = undated(log.shown)
-        if not (part.blocks or part.started):
-            return shown
-        folders = {Path(folder) for folder, _ in part.commands if folder}
-        made_in = folders.pop() if len(folders) == 1 else None
-        if made_in is not None and made_in.is_relative_to(log.searched or self._parts.root):
-            return simulation_name(replace(log, shown=shown_path(str(made_in / _RESULTS), self._parts.root)))
-        if results is not None and is_one_place:
-            return simulation_name(results)
-        if is_one_place and log.lasting and self._logs.is_alone(log):
-            return simulation_name(replace(log, shown=f"{log.folder}/{_RESULTS}" if log.folder else _RESULTS))
-        return shown
 
     def _distinct(self, name: str, part: Regression, several: Collection[str]) -> str:
         """Return the name of a simulation, with its module or a number if another one has its tests."""

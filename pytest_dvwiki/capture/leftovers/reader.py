@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.capture.leftovers.failed_builds import FailedBuilds
+from pytest_dvwiki.capture.leftovers.log_names import LogNames
 from pytest_dvwiki.capture.leftovers.log_parts import LogParts
 from pytest_dvwiki.capture.leftovers.lone_logs import LoneLogs, ReadLog, ended_without_tests
 from pytest_dvwiki.capture.leftovers.results_files import ResultsFiles
@@ -73,11 +74,12 @@ def read_leftovers(
 
     later = _later(run_logs, run)
     free = [log for log in _free(run_logs, later) if log.path not in archived and _has_content(log, run)]
-    failed_builds = FailedBuilds(run, parts, (artefact.folder for artefact in results))
+    simulations = LogNames(root, run_logs)
+    failed_builds = FailedBuilds(run, parts, simulations, (artefact.folder for artefact in results))
     for log in run_logs.given:
         failed_builds.add_stopped(log, list(stopped_in(log.path)))
     cases = [case for _, file in parsed if file is not None for case in file.cases]
-    lone = LoneLogs(run, run_logs, parts, failed_builds, cases, has_results=bool(results))
+    lone = LoneLogs(run, run_logs, parts, failed_builds, cases, names=simulations, has_results=bool(results))
     contents = read_logs(free) if read_logs is not None else lone.read(free, templates)
     for log, content in zip(free, contents, strict=True):
         lone.add(log, content)

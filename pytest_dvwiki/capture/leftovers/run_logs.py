@@ -7,7 +7,10 @@ from collections import defaultdict
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pytest_dvwiki.capture.files.artefacts import log_at, may_be_log
+from pytest_dvwiki.capture.leftovers.names import is_named_after_folder
 from pytest_dvwiki.capture.simulations.regression import read_regressions
 from pytest_dvwiki.logtext.logs import LogText
 
@@ -62,6 +65,8 @@ class RunLogs:
         """Maps a folder to its number of logs, as soon as they have been counted."""
         self._parts_of: dict[Path, list[Regression]] = {}
         """Maps a log to its regressions, which are cached until the log has been matched with a results file."""
+        self._alike: dict[tuple[str | None, str], str] = {}
+        """Maps a folder, or None for any, and the end of a log's name to the end of its results file's name."""
 
     def parts(self, log: Artefact) -> list[Regression]:
         """Return the regressions in a log, one for each start of a simulator.
@@ -94,7 +99,23 @@ class RunLogs:
         attached = [log for name in named if (log := self.attached(artefact, name)) is not None]
         if attached or artefact.runner is not None:
             return attached
-        return [log for log in self._beside(artefact) if _stem(log) == _stem(artefact)]
+        alike = [log for log in self._beside(artefact) if _stem(log) == _stem(artefact)]
+        if file is not None and any(case.of_cocotb for case in file.cases) and not is_named_after_folder(artefact):
+            for folder in (artefact.folder, None):
+                self._alike.update({(folder, _end(log)): _end(artefact) for log in alike})
+        return alike
+
+    def results_like(self, log: Artefact, *, in_its_folder: bool = False) -> Artefact | None:
+        """Return the results file named like a log; None if no other simulation of the run has such names.
+
+        Args:
+            log: The log.
+            in_its_folder: Whether only simulations with files in the log's folder count.
+        """
+        end = self._alike.get((log.folder, _end(log))) or (
+            None if in_its_folder else self._alike.get((None, _end(log)))
+        )
+        return replace(log, shown=f"{log.shown.removesuffix(_end(log))}{end}") if end is not None else None
 
     def attached(self, artefact: Artefact, name: str) -> Artefact | None:
         """Return a log listed in a results file: an artefact, else a file below the root or the results' folder."""
@@ -176,6 +197,11 @@ class RunLogs:
 
 def _stem(artefact: Artefact) -> str:
     return PurePosixPath(artefact.shown).name.partition(".")[0]
+
+
+def _end(artefact: Artefact) -> str:
+    """Return what follows the base name of a file."""
+    return PurePosixPath(artefact.shown).name.removeprefix(_stem(artefact))
 
 
 def text_of(log: Artefact) -> LogText:

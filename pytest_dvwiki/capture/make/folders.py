@@ -17,6 +17,10 @@ STOPPED = re.compile(r"^(?:g?make(?:\[\d+\])?|\S*[Mm]akefile\S*:\d+|\S+\.mk:\d+)
 _TARGET = re.compile(r"^(?:g?make(?:\[\d+\])?): \*\*\* \[(?:\S+: )?([^\]:]+)\] Error \d+$")
 """Matches make's message about a target that it could not make."""
 _FOLDER = re.compile(r"^(?:\S*/)?g?make(?:\[\d+\])?: (Entering|Leaving) directory [`'](.+)'$")
+_BY_MAKE = re.compile(r"(?:\S*/)?g?make(?:\[(\d+)\])?: ")
+"""Matches the start of make's own lines; the group is the level of a make that another one called."""
+_FAILED_TARGET = re.compile(r"\] (?:Error \d+|[A-Z]\w+)$")
+"""Matches the end of make's message about a target whose command failed or was killed."""
 _CHANGES = re.compile(
     r"\bEntering directory\b|(?:^|[\s;&|(])(?:cd|pushd) [^\s;&|]|\bg?make\b[^\n]* (?:-\w*C|--directory)[ =]?[\w./]",
     re.MULTILINE,
@@ -34,18 +38,24 @@ _START = 1 << 18
 def builds_in(lines: Iterable[str | None]) -> Iterator[str]:
     """Yield the sections of a log that end where make stopped.
 
+    A make that stops because a make that it called stopped ends no section: that build has ended already.
+
     Args:
         lines: The lines of the log; None ends a section without a failure.
     """
     stretch: list[str] = []
+    stopped_at = 0
     for line in lines:
-        if line is None:
-            stretch = []
+        by_make = _BY_MAKE.match(line) if line is not None else None
+        if line is None or STOPPED.match(line):
+            level = int(by_make[1] or 0) if by_make else 0
+            if line is not None and not (_FAILED_TARGET.search(line) and level < stopped_at):
+                yield "\n".join((*stretch, line))
+            stretch, stopped_at = [], level
             continue
         stretch.append(line)
-        if STOPPED.match(line):
-            yield "\n".join(stretch)
-            stretch = []
+        if line.strip() and not by_make:
+            stopped_at = 0
 
 
 def sources_in(command: str) -> frozenset[str]:

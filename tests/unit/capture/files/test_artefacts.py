@@ -393,6 +393,68 @@ def test_a_build_that_failed_is_called_by_the_folder_that_keeps_its_log_and_resu
     assert outcomes(read(tmp_path, ".")) == outcomes(read(tmp_path, "nightly/a/make.log")) == {"tb": "failed"}
 
 
+def of_make(folder: Path, name: str, text: str) -> str:
+    """Return what cocotb's Makefile logs of a simulation with a results file of this name."""
+    return (
+        f"rm -f results/{name}.xml\n"
+        f'"make" -f Makefile results/{name}.xml\n'
+        f"make[1]: Entering directory '{folder}'\n"
+        f"ghdl -m --workdir=build --work=work {name} && \\\nghdl -r --workdir=build --work=work {name}\n{text}"
+    )
+
+
+UNDECLARED = (
+    '/repo/regs.vhd:7:3: no declaration for "addres"\n'
+    "make[1]: *** [/opt/cocotb/makefiles/Makefile.ghdl:98: analyse] Error 1\nmake[1]: Leaving directory '{folder}'\n"
+    "make: *** [/opt/cocotb/makefiles/Makefile.inc:40: sim] Error 2\n"
+)
+KILLED = (
+    log().partition("    10.00ns")[0]
+    + "make[1]: *** [/opt/cocotb/makefiles/Makefile.ghdl:105: results/t.xml] Terminated\n"
+)
+
+
+@pytest.mark.parametrize("others", [True, False], ids=["beside_others", "alone"])
+def test_a_simulation_has_the_same_name_whether_it_left_a_results_file_or_not(tmp_path: Path, *, others: bool) -> None:
+    tb = tmp_path / "tb"
+    write(tmp_path, {"tb/Makefile": "include $(shell cocotb-config --makefiles)/Makefile.sim\n"})
+    if others:
+        write(tmp_path, {"out/fifo.log": log().replace("bad", "fills"), "out/fifo.xml": results(test="fills")})
+    write(tmp_path, {"out/regs.log": of_make(tb, "t_regs", log()), "out/regs.xml": results()})
+    ended = outcomes(read(tmp_path, "out"))
+    (tmp_path / "out/regs.xml").unlink()
+    write(tmp_path, {"out/regs.log": of_make(tb, "t_regs", KILLED)})
+    killed = outcomes(read(tmp_path, "out"))
+    write(tmp_path, {"out/regs.log": of_make(tb, "t_regs", UNDECLARED.format(folder=tb))})
+    unbuilt = outcomes(read(tmp_path, "out"))
+    rest = {name: each for name, each in ended.items() if name.startswith("out/fifo.xml::")}
+    assert bool(rest) is others
+    assert ended == {"out/regs.xml::bad": "failed", "out/regs.xml::good": "passed", **rest}
+    assert killed == {"out/regs.xml::bad": "failed", **rest}
+    assert unbuilt == {"out/regs.xml": "failed", **rest}
+
+
+def test_a_build_that_fails_in_each_of_several_folders_is_called_alike_in_each(tmp_path: Path) -> None:
+    tb = tmp_path / "tb"
+    broken = of_make(tb, "t_regs", UNDECLARED.format(folder=tb))
+    names = ("one", "two")
+    write(tmp_path, {"tb/Makefile": "include $(shell cocotb-config --makefiles)/Makefile.sim\n"})
+    for name in names:
+        write(tmp_path, {f"out/{name}/regs.log": broken, f"out/{name}/x.log": log(), f"out/{name}/x.xml": results()})
+    run = read(tmp_path, "out")
+    assert [one.nodeid for one in run.failures if "::" not in one.nodeid] == [f"out/{name}/regs.xml" for name in names]
+    assert all(each.startswith(("out/one/", "out/two/")) for each in outcomes(run))
+
+
+def test_a_simulation_that_was_killed_where_it_ran_is_called_by_the_results_file_that_make_names(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, {"tb/make.log": of_make(tmp_path / "tb", "t_regs", KILLED)})
+    assert outcomes(read(tmp_path, "tb")) == {"tb/results/t_regs.xml::bad": "failed"}
+    write(tmp_path, {"tb/make.log": of_make(tmp_path / "tb", "t_regs", UNDECLARED.format(folder=tmp_path / "tb"))})
+    assert outcomes(read(tmp_path, "tb")) == {"tb/results/t_regs.xml": "failed"}
+
+
 def test_the_tests_of_all_simulations_count_whose_results_the_last_one_wrote_over(tmp_path: Path) -> None:
     banner = "     0.00ns INFO     gpi                                GPI: VPI support registered\n"
     ran = "COCOTB_TEST_MODULES={0} vvp -m lib sim.vvp\n"

@@ -1,0 +1,133 @@
+"""Names of the simulations that left a log without a results file, and of the builds that failed before one.
+
+A simulation has the same name whether it ended with a results file or not, so that the same test is compared in every
+run. It is the name of the results file that the simulation would have written or, as the tests of a build that failed
+are unknown, would have written its tests into.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from pytest_dvwiki.capture.leftovers.names import is_named_after_folder, simulation_name, undated
+from pytest_dvwiki.capture.make.calls import head_of
+from pytest_dvwiki.capture.make.folders import folders_of
+from pytest_dvwiki.logtext.user_frames import shown_path
+from pytest_dvwiki.redact import redact
+
+if TYPE_CHECKING:
+    from pytest_dvwiki.capture.files.artefacts import Artefact
+    from pytest_dvwiki.capture.leftovers.run_logs import RunLogs
+    from pytest_dvwiki.capture.simulations.regression import Regression
+
+_RESULTS = "results.xml"
+_RESULTS_FILE = re.compile(r"^rm -f (\S+\.xml)[ \t]*$|\bCOCOTB_RESULTS_FILE=(?!\$)[\"']?([^\s\"']+\.xml)", re.MULTILINE)
+"""Matches the results file that cocotb's Makefile deletes before a simulation, or that a command sets."""
+
+
+class LogNames:
+    """Names simulations and failed builds after what their logs show.
+
+    Args:
+        root: Displayed paths are relative to this folder.
+        logs: The logs of the run.
+    """
+
+    def __init__(self, root: Path, logs: RunLogs) -> None:
+        self._root = root
+        self._logs = logs
+
+    def of_simulation(
+        self, log: Artefact, part: Regression, results: Artefact | None, *, is_only: bool, is_one_place: bool
+    ) -> str:
+        """Return the name that a simulation would have if it had written a results file.
+
+        The file would be named like the log if that is so for another simulation in the log's folder. Otherwise, it
+        would be in the folder where make ran. If that folder is unknown, the results file of another simulation in the
+        log is there. If the folder is unknown or not searched, and there is no such file, it would be beside the log:
+        named like the log if the logs of other folders are, or if the simulation gave its results file a name of its
+        own; else without such a name, but only if the folder has no other log.
+
+        Args:
+            log: The log.
+            part: The part of the log that covers this simulation.
+            results: The only results file that was read with the log; None if it does not show where make ran.
+            is_only: Whether the log is that of one simulation.
+            is_one_place: Whether all simulations in the log ran in the same folder, as far as known.
+        """
+        logged = self._logged(head_of([log]))
+        if is_only and (beside := self._logs.results_like(log, in_its_folder=True)):
+            return simulation_name(beside)
+        made_in = _made_in(part)
+        if made_in is not None and self._is_searched(made_in, log):
+            return simulation_name(self._results_in(made_in, log, logged))
+        if results is not None and is_one_place:
+            return simulation_name(results)
+        if is_only and (beside := self._beside(log, made_in, logged)):
+            return simulation_name(beside)
+        if is_one_place and log.lasting and self._logs.is_alone(log):
+            return simulation_name(replace(log, shown=f"{log.folder}/{_RESULTS}" if log.folder else _RESULTS))
+        return undated(log.shown)
+
+    def of_build(self, log: Artefact, part: Regression, text: str, *, is_only: bool, folder: Path | None = None) -> str:
+        """Return the name of a build that failed: of its results file, or of the folder of that file.
+
+        Tests that later pass in this file or folder show that the build was repaired.
+
+        Args:
+            log: The log.
+            part: The part of the log that covers the build.
+            text: The part of the log that covers the build and no other.
+            is_only: Whether the log is that of one simulation.
+            folder: The folder where make ran; None if only the log can show it.
+        """
+        logged = self._logged(text)
+        if is_only and (beside := self._logs.results_like(log, in_its_folder=True)):
+            return simulation_name(beside)
+        folder = folder or _made_in(part) or _entered(log)
+        beside = None
+        if folder is not None and self._is_searched(folder, log):
+            beside = self._results_in(folder, log, logged)
+        elif is_only:
+            beside = self._beside(log, folder, logged)
+        if beside is None or is_named_after_folder(beside):
+            return undated(redact((beside or log).folder)) or "."
+        return simulation_name(beside)
+
+    def _logged(self, text: str) -> str | None:
+        """Return the results file that a text shows; None if it shows none or several."""
+        found = {file or given for file, given in _RESULTS_FILE.findall(text)}
+        return found.pop() if len(found) == 1 else None
+
+    def _is_searched(self, folder: Path, log: Artefact) -> bool:
+        return folder.is_relative_to(log.searched or self._root)
+
+    def _results_in(self, folder: Path, log: Artefact, logged: str | None) -> Artefact:
+        """Return the results file that a simulation would write if make runs in a folder."""
+        path = folder / (logged or _RESULTS)
+        path = path if path.is_relative_to(self._root) else folder / _RESULTS
+        return replace(log, path=path, shown=shown_path(str(path), self._root))
+
+    def _beside(self, log: Artefact, made_in: Path | None, logged: str | None) -> Artefact | None:
+        """Return the copy of a results file that would be beside a log; None if nothing shows that it has its name."""
+        if (beside := self._logs.results_like(log)) is not None:
+            return beside
+        is_elsewhere = made_in is not None and made_in != log.path.parent
+        named = logged and not is_named_after_folder(replace(log, shown=logged))
+        return replace(log, shown=str(Path(log.shown).with_suffix(".xml"))) if named and is_elsewhere else None
+
+
+def _made_in(part: Regression) -> Path | None:
+    """Return the folder of the commands in a part of a log; None if it is unknown, or there are several."""
+    folders = {Path(folder) for folder, _ in part.commands if folder}
+    return folders.pop() if len(folders) == 1 else None
+
+
+def _entered(log: Artefact) -> Path | None:
+    """Return the only folder that make entered according to a log; None if there is none, or there are several."""
+    folders = folders_of(log.path)
+    return Path(folders.pop()) if len(folders) == 1 else None
