@@ -53,8 +53,17 @@ class History(Protocol):
         *,
         undone: Sequence[Undone] = (),
         without_fix: bool = False,
+        taken: Collection[str] = (),
     ) -> str:
         """Return the cause of a failure in a run that is not on record yet, and remember it."""
+        ...
+
+    def open_causes(self, fingerprint: str) -> tuple[str, ...]:
+        """Return the causes of a check that are not fixed, the most recently seen first."""
+        ...
+
+    def last_causes(self, fingerprint: str, nodeids: Collection[str]) -> Mapping[str, str]:
+        """Map each test to the cause with which it last failed at a check; tests that never did are omitted."""
         ...
 
     def reference(self, cause: str) -> str:

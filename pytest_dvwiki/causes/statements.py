@@ -91,7 +91,7 @@ class Beside(Statement, frozen=True, kw_only=True):
     """The cause is a different fault than one that the same check reported before."""
 
     page: str
-    """The page of the other cause, or its name if it has no page."""
+    """The page of the other cause, or its name if it has no page; empty if both are new."""
     fix: Fix | None
     why: RuledOut = ""
     """Why the other cause cannot explain the failure; empty if it was fixed."""
@@ -261,6 +261,8 @@ def _new(cause: Cause) -> Iterator[Statement]:
     """Yield the statements about a new cause: what is known about its check and its subtype."""
     if cause.beside is not None:
         yield beside(cause.beside, cause.beside_why)
+    elif cause.beside_why:
+        yield Beside(page="", fix=None, why=cause.beside_why)
     kind = cause.subtype
     if kind is not None and kind.runs:
         yield Seen(

@@ -119,6 +119,11 @@ def _without_fix(statement: of.WithoutFix, style: Style = PLAIN) -> str:  # noqa
 
 @text.register
 def _beside(statement: of.Beside, style: Style = PLAIN) -> str:
+    if statement.why == "apart":
+        return (
+            "treated as a different fault than the other failures of this check in this run"
+            " (no changed file was read by the simulations of both)"
+        )
     why = {
         "": "",
         "unread": " (this simulation read none of the changes that introduced that one)",

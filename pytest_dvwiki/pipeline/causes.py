@@ -12,6 +12,7 @@ from pytest_dvwiki.records.command import chooses_by
 from pytest_dvwiki.records.kinds import (
     seed_is_unknown,
 )
+from pytest_dvwiki.records.name_parts import part_of
 from pytest_dvwiki.redact import shorten_paths
 
 if TYPE_CHECKING:
@@ -47,11 +48,15 @@ def causes_of(
         in_full: Returns a verdict with the failure's own texts in place of those of a similar failure.
     """
     groups = grouped(failures, verdicts)
-    found = []
     for members in groups:
         members[0] = members[0][0], in_full(*members[0])
-        occurrence = _occurrence(members, root)
-        named = cause_of(occurrence)
+    occurrences = [occurrence_of(members, root) for members in groups]
+    # The causes of one check are decided in the order of their numbers, as when the record is read.
+    in_order = sorted(occurrences, key=lambda each: part_of(each.fingerprint))
+    of_run = {each.fingerprint: cause_of(each) for each in in_order}
+    found = []
+    for members, occurrence in zip(groups, occurrences, strict=True):
+        named = of_run[occurrence.fingerprint]
         cause = _cause(occurrence, named, _without_root(members[0][1], root), history, lacks)
         if named.undone is not None and cause.undone is not None:
             cause = replace(cause, undone=named.undone, fix_in_place=False)
@@ -72,7 +77,7 @@ def as_shown_by(cause: Cause, members: Sequence[Member], root: Path) -> Cause:
         members: The failures with their verdicts, the most informative first.
         root: Root of the project; paths below it are shown relative to it.
     """
-    shown, verdict = _occurrence(members, root), _without_root(members[0][1], root)
+    shown, verdict = occurrence_of(members, root), _without_root(members[0][1], root)
     occurrence = replace(
         cause.occurrence,
         origin=shown.origin,
@@ -104,7 +109,8 @@ def grouped(failures: Sequence[Failure], verdicts: Sequence[Verdict]) -> list[li
     )
 
 
-def _occurrence(members: Sequence[Member], root: Path) -> Occurrence:
+def occurrence_of(members: Sequence[Member], root: Path) -> Occurrence:
+    """Return the occurrence of a cause with the given failures; the first failure is shown."""
     failure, verdict = members[0]
     shown = next((one for one, _ in members if one.command is not None), failure)
     return Occurrence(

@@ -16,6 +16,7 @@ from pytest_dvwiki.model import Gate
 from pytest_dvwiki.nodeids import stored_run
 from pytest_dvwiki.pipeline.archiving import Archived, write
 from pytest_dvwiki.pipeline.causes import as_shown_by, causes_of, grouped
+from pytest_dvwiki.pipeline.dividing import divided
 from pytest_dvwiki.pipeline.joining import as_one
 from pytest_dvwiki.pipeline.origins import ranges_of, with_changes, with_onset
 from pytest_dvwiki.pipeline.passes import is_reported, passed_again, passing, with_owners, with_restored
@@ -196,14 +197,16 @@ def _judged(run: Run, vcs: Vcs | None, repository: Repository, services: Service
         run.results,
     )
     history.register_formers({verdict.fingerprint: verdict.fingerprint_v1 for verdict in verdicts})
+    returns = Returns(run, vcs, history, repository)
+    root = services.settings.layout.root
+    verdicts = divided(run.failures, verdicts, history, returns, task_id=run.task_id, root=root)
     is_present = run.vcs is None or (run.vcs.dirty and run.vcs == repository.state())
     verdicts = with_changes(run.failures, verdicts, vcs, history, repository, is_present=is_present)
-    returns = Returns(run, vcs, history, repository)
     causes = causes_of(
         run.failures,
         verdicts,
         history,
-        root=services.settings.layout.root,
+        root=root,
         lacks=lambda fix: repository.lacks(fix, vcs.commit if vcs else None),
         cause_of=returns.cause_of,
         in_full=classifier.in_full,

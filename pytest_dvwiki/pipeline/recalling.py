@@ -12,10 +12,14 @@ from pytest_dvwiki.pipeline.causes import causes_of
 from pytest_dvwiki.pipeline.joining import before
 from pytest_dvwiki.pipeline.returns import CauseOfRun
 from pytest_dvwiki.pipeline.waiving import waived_in
+from pytest_dvwiki.records.name_parts import SLASH, check_of, part_of
 from pytest_dvwiki.triage.settle import settle
 
 if TYPE_CHECKING:
-    from pytest_dvwiki.model import News, Occurrence, Run, RunRecord
+    from collections.abc import Sequence
+
+    from pytest_dvwiki.causes.history import History
+    from pytest_dvwiki.model import Failure, News, Occurrence, Run, RunRecord, Verdict
     from pytest_dvwiki.pipeline.services import Services
 
 
@@ -29,13 +33,14 @@ def recalled(run: Run, services: Services, archived_as: str) -> Archived:
     """
     settings, classifier, history = services.settings, services.classifier, services.history
     verdicts = settle(run.failures, [classifier.classify(failure) for failure in run.failures], run.results)
+    verdicts = _with_last_causes(run.failures, verdicts, history)
     causes = causes_of(
         run.failures,
         verdicts,
         history,
         root=settings.layout.root,
         lacks=lambda _: False,
-        cause_of=lambda each: CauseOfRun(history.cause_of(each, "")),
+        cause_of=lambda each: CauseOfRun(each.fingerprint if SLASH in each.fingerprint else history.cause_of(each, "")),
         in_full=classifier.in_full,
     )
     waived, _ = waived_in(run, verdicts, services)
@@ -54,6 +59,20 @@ def recalled(run: Run, services: Services, archived_as: str) -> Archived:
     )
 
 
+def _with_last_causes(
+    failures: Sequence[Failure], verdicts: Sequence[Verdict], history: History
+) -> tuple[Verdict, ...]:
+    """Return the verdicts with the causes with which the tests last failed, for checks that have several causes."""
+    tests: dict[str, set[str]] = {}
+    for failure, verdict in zip(failures, verdicts, strict=True):
+        tests.setdefault(verdict.fingerprint, set()).add(failure.nodeid)
+    last = {fingerprint: history.last_causes(fingerprint, names) for fingerprint, names in tests.items()}
+    return tuple(
+        replace(verdict, fingerprint=last[verdict.fingerprint].get(failure.nodeid, verdict.fingerprint))
+        for failure, verdict in zip(failures, verdicts, strict=True)
+    )
+
+
 def _with_origin_on_record(cause: Cause) -> Occurrence:
     """Return the occurrence with its recorded origin, because artefacts do not show earlier changes."""
     return replace(cause.occurrence, origin=cause.history.origin) if cause.history is not None else cause.occurrence
@@ -68,12 +87,17 @@ def causes_of_record(record: RunRecord, services: Services, *, is_archived: bool
         is_archived: Whether the history already includes the record, as the newest one.
     """
     history, causes = services.history, []
-    for occurrence in record.occurrences:
+    taken: dict[str, list[str]] = {}
+    for occurrence in sorted(record.occurrences, key=lambda each: part_of(each.fingerprint)):
         fingerprint = occurrence.fingerprint
         changes = [row for row in record.since_fix if row.fingerprint == fingerprint]
         undone = [row for row in record.undone if row.fingerprint == fingerprint]
         without_fix = fingerprint in record.without_fix
-        name = history.cause_of(occurrence, record.task_id, changes, undone=undone, without_fix=without_fix)
+        others = taken.setdefault(check_of(fingerprint), [])
+        name = history.cause_of(
+            occurrence, record.task_id, changes, undone=undone, without_fix=without_fix, taken=others
+        )
+        others.append(name)
         found = known = history.cause(name)
         if is_archived:
             known = before(found, occurrence, is_report=record.caller_task is not None)

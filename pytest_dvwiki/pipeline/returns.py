@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_dvwiki.capture.git.onset import is_undone, passed_since
+from pytest_dvwiki.capture.git.onset import is_undone, passed_since, proven_pass
 from pytest_dvwiki.model import SinceFix, Undone, Vcs
 from pytest_dvwiki.pipeline.passes import NO_STIMULUS, passing, touch_stimulus
 from pytest_dvwiki.records.kinds import is_beyond_sources
+from pytest_dvwiki.records.name_parts import SLASH, check_of
 from pytest_dvwiki.records.sides import with_restored_only
-from pytest_dvwiki.records.tables import SLASH
 from pytest_dvwiki.records.targets import Target, share_a_test
 
 if TYPE_CHECKING:
@@ -66,44 +66,71 @@ class Returns:
         self._vcs = vcs
         self._history = history
         self._repository = repository
+        self._given: dict[str, list[str]] = {}
+        """The causes of each check that were assigned so far."""
+        self.apart: set[str] = set()
+        """New causes of one check in this run that differ because no changed file was read by both."""
         self.rows: list[SinceFix] = []
         """Changes and passes since earlier fixes, for checks that fail again."""
         self.undone: list[Undone] = []
         """Earlier causes of the failing checks that are ruled out, although no fix of them is on record."""
 
     def cause_of(self, occurrence: Occurrence) -> CauseOfRun:
-        """Return the cause of an occurrence."""
-        standing = self._history.standing_fixes(occurrence.fingerprint)
+        """Return the cause of an occurrence, and keep the evidence for the record.
+
+        Causes of the same check that were returned before are left out.
+        """
+        given = self._given.setdefault(check_of(occurrence.fingerprint), [])
+        found, rows, undone = self.decided(occurrence, given)
+        given.append(found.name)
+        self.rows += rows
+        self.undone += undone
+        return found
+
+    def decided(
+        self, occurrence: Occurrence, taken: Sequence[str] = ()
+    ) -> tuple[CauseOfRun, list[SinceFix], list[Undone]]:
+        """Return the cause of an occurrence, with the rows of the record that prove it.
+
+        Args:
+            occurrence: The failures.
+            taken: Causes of the check's other failures in this run.
+        """
+        standing = self._history.standing_fixes(check_of(occurrence.fingerprint))
         commit = self._vcs.commit if self._vcs is not None else None
         counting = [each for each in standing if each.fix.counts]
         lacking = {each.cause for each in counting if self._repository.lacks(each.fix, commit)}
         if lacking:
-            name = self._history.cause_of(occurrence, self._run.task_id, without_fix=True)
+            name = self._history.cause_of(occurrence, self._run.task_id, without_fix=True, taken=taken)
             if name in lacking:
-                return CauseOfRun(name)
+                return CauseOfRun(name), [], []
         found = {} if lacking else dict(self._rows(occurrence, standing))
         rows = list(found.values())
-        self.rows += rows
-        name, undone = self._named(occurrence, rows)
-        self.undone += [each.row for each in undone.values()]
+        name, undone = self._named(occurrence, rows, taken)
         others = [*undone, *(each.cause for each in counting)] if self._history.cause(name) is None else []
         beside = self._history.cause(others[0]) if others else None
         in_place = found[name].in_place if name in found else self._returned_in_place(name, occurrence)
         why: RuledOut = next((each.why for each in undone.values()), "")
-        return CauseOfRun(name, beside, why, in_place, name in found, self._undone(name))
+        if not others and occurrence.fingerprint in self.apart:
+            why = "apart"
+        of_run = CauseOfRun(name, beside, why, in_place, name in found, self._undone(name))
+        return of_run, rows, [each.row for each in undone.values()]
 
-    def _named(self, occurrence: Occurrence, rows: Sequence[SinceFix]) -> tuple[str, dict[str, _Other]]:
+    def _named(
+        self, occurrence: Occurrence, rows: Sequence[SinceFix], taken: Sequence[str]
+    ) -> tuple[str, dict[str, _Other]]:
         """Return the cause of a failure, and the causes that are ruled out."""
-        undone: dict[str, _Other] = {}
+        others = {name: self.ruled_out(name, occurrence) for name in taken}
+        undone = {name: found for name, found in others.items() if found is not None}
         while True:
             ruled_out = tuple(each.row for each in undone.values())
-            name = self._history.cause_of(occurrence, self._run.task_id, rows, undone=ruled_out)
-            found = self._ruled_out(name, occurrence) if name not in undone else None
+            name = self._history.cause_of(occurrence, self._run.task_id, rows, undone=ruled_out, taken=taken)
+            found = self.ruled_out(name, occurrence) if name not in undone else None
             if found is None:
                 return name, undone
             undone[name] = found
 
-    def _ruled_out(self, name: str, occurrence: Occurrence) -> _Other | None:
+    def ruled_out(self, name: str, occurrence: Occurrence) -> _Other | None:
         """Return a cause if it cannot explain a failure; None if it may.
 
         The commits that introduced the cause must be certain. Other relevant sources must have changed since the last
@@ -128,7 +155,15 @@ class Returns:
         changed = self._repository.changed(came.good, vcs) or ()
         if not _may_matter(self._repository.in_code(changed, came.good, vcs), occurrence):
             return None
-        return _Other(Undone(fingerprint=occurrence.fingerprint, task_id=known.history.rows[0].task_id), why)
+        run = self._history.reference(name).partition(SLASH)[2] or known.history.rows[0].task_id
+        return _Other(Undone(fingerprint=occurrence.fingerprint, task_id=run), why)
+
+    def read_changes(self, occurrence: Occurrence) -> tuple[str, ...] | None:
+        """Return the changed code that a simulation may have read since its last pass; None if no pass is proof."""
+        if self._vcs is None or self._vcs.commit is None or is_beyond_sources(occurrence):
+            return None
+        commit = proven_pass(occurrence, self._vcs, self._history, self._repository)
+        return self._read_changes(commit, self._vcs, occurrence) if commit is not None else None
 
     def _had_passed(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence, onset: Onset) -> bool:
         """Return whether the failing tests had passed with the changes that introduced a cause of other tests.

@@ -22,6 +22,7 @@ from pytest_dvwiki.records import learned, same_check, schema, store, tables, ve
 from pytest_dvwiki.records.cache import discard, is_held, open_cache
 from pytest_dvwiki.records.cause_names import CauseNames
 from pytest_dvwiki.records.judge import Judge
+from pytest_dvwiki.records.name_parts import check_of, recorded_name
 from pytest_dvwiki.records.refresh import Refresh
 from pytest_dvwiki.runs import EVER
 
@@ -160,15 +161,24 @@ class Archive(CauseNames):
 
     def standing(self, fingerprint: str) -> list[same_check.Standing]:
         """Return the fixed causes of a check that have not come back, most recently seen first."""
-        check = same_check.check_of(*self.present((fingerprint,)))
+        check = check_of(*self.present((fingerprint,)))
         if not self.fix_states(self.family(check) or (check,)):
             return []
         return same_check.standing(self.db, self.passes, check)
 
     def cause_of(self, fingerprint: str, seen: same_check.CheckFailure) -> str:
         """Return the cause to which a failure of a check belongs, for a run that is not on record yet."""
-        (check,) = self.present((fingerprint,))
+        (check,) = self.present((check_of(fingerprint),))
         return same_check.cause_of(self.db, self.passes, check, seen)
+
+    def open_causes(self, fingerprint: str) -> tuple[str, ...]:
+        """Return the causes of a check that are not fixed, the most recently seen first."""
+        return same_check.open_causes(self.db, self.passes, *self.present((fingerprint,)))
+
+    def last_causes(self, fingerprint: str, nodeids: Iterable[str]) -> dict[str, str]:
+        """Map each test to the cause with which it last failed at a check; tests that never did are omitted."""
+        (check,) = self.present((fingerprint,))
+        return same_check.last_causes(self.db, check, nodeids)
 
     def sources_since(self, standing: same_check.Standing) -> tuple[str, Vcs] | None:
         """Return the id and sources of the first run that passed with a fix; None if no such sources are known.
@@ -263,13 +273,13 @@ class Archive(CauseNames):
     def newest_occurrence(self, fingerprints: Sequence[str], until: str = EVER) -> Occurrence | None:
         """Return the newest occurrence of a cause up to a run, with all its evidence."""
         row = self.db.execute(
-            "SELECT o.fingerprint, o.moment, r.id, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
+            "SELECT o.fingerprint, o.moment, o.part, r.id, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
             " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) AND o.moment <= ? ORDER BY o.moment DESC LIMIT 1",
             (tables.json_list(self.present(fingerprints)), until),
         ).fetchone()
         if row is None:
             return None
-        fingerprint, moment, run, task_id = row
+        fingerprint, moment, part, run, task_id = row
         kept = self.db.execute(
             "SELECT occurrence FROM details WHERE fingerprint = ? AND moment = ?",
             (fingerprint, moment),
@@ -281,8 +291,8 @@ class Archive(CauseNames):
         names = dict(self.db.execute("SELECT fingerprint, became FROM names"))
         record = verdicts.renamed(record, lambda name: names.get(name, name))
         occurrences = tables.by_fingerprint(record.occurrences)
-        check = same_check.check_of(fingerprint)
-        return replace(next(item for item in occurrences if item.fingerprint == check), fingerprint=fingerprint)
+        recorded = recorded_name(check_of(fingerprint), task_id, part)
+        return replace(next(item for item in occurrences if item.fingerprint == recorded), fingerprint=fingerprint)
 
     def first_occurrences(self, causes: Mapping[str, Sequence[str]]) -> dict[str, Occurrence]:
         """Return the oldest occurrence of each of several causes, as the run recorded it.
@@ -293,21 +303,22 @@ class Archive(CauseNames):
         Returns:
             The occurrences by the same names. Causes that are not on record are omitted.
         """
-        wanted: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        wanted: dict[tuple[str, str], list[tuple[str, int, str]]] = {}
         for name, fingerprints in causes.items():
             row = self.db.execute(
-                "SELECT files.folder, files.name, r.task_id FROM occurrences o JOIN runs r ON r.id = o.run"
+                "SELECT files.folder, files.name, r.task_id, o.part FROM occurrences o JOIN runs r ON r.id = o.run"
                 " JOIN places ON places.run = r.id JOIN files ON files.id = places.file"
                 " WHERE o.fingerprint IN (SELECT value FROM json_each(?)) ORDER BY o.moment LIMIT 1",
                 (tables.json_list(self.present(fingerprints)),),
             ).fetchone()
             if row is not None:
-                wanted.setdefault(row[:2], []).append((row[2], name))
+                wanted.setdefault(row[:2], []).append((*row[2:], name))
         found: dict[str, Occurrence] = {}
         for (folder, file), of_file in wanted.items():
             records = {record.task_id: record for record in self._read_file(folder, file)}
-            for task_id, name in of_file:
-                prints = {same_check.check_of(each) for each in self.identities(*causes[name])}
+            for task_id, part, name in of_file:
+                checks = map(check_of, self.identities(*causes[name]))
+                prints = {recorded_name(check, task_id, part) for check in checks}
                 of_run = (each for each in records[task_id].occurrences if each.fingerprint in prints)
                 found.update((name, each) for each in of_run)
         return found

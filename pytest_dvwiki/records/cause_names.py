@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_dvwiki.records import same_check, tables
+from pytest_dvwiki.records.name_parts import SLASH, check_of, further_name, resolved
 
 if TYPE_CHECKING:
     import sqlite3
@@ -40,14 +41,12 @@ class CauseNames:
         if self.has_rows("aliases"):
             rows = self.db.execute(
                 "SELECT fingerprint, became FROM aliases WHERE fingerprint IN (SELECT value FROM json_each(?))",
-                (tables.json_list(map(same_check.check_of, fingerprints)),),
+                (tables.json_list(map(check_of, fingerprints)),),
             )
             became = dict(rows.fetchall())
-            checks = [name.partition(tables.SLASH) for name in fingerprints]
+            checks = [name.partition(SLASH) for name in fingerprints]
             names = [f"{became.get(check, check)}{slash}{run}" for check, slash, run in checks]
-        return tuple(
-            dict.fromkeys(same_check.resolved(self.db, name) if tables.SLASH in name else name for name in names)
-        )
+        return tuple(dict.fromkeys(resolved(self.db, name) if SLASH in name else name for name in names))
 
     def identities(self, *fingerprints: str) -> tuple[str, ...]:
         """Return the current fingerprints of the given causes, followed by their former ones."""
@@ -62,9 +61,7 @@ class CauseNames:
 
     def family(self, name: str) -> tuple[str, ...]:
         """Return all causes that share this cause's check, oldest first; empty if there is only this one."""
-        return (
-            same_check.family(self.db, same_check.check_of(*self.present((name,)))) if self.has_rows("further") else ()
-        )
+        return same_check.family(self.db, check_of(*self.present((name,)))) if self.has_rows("further") else ()
 
     def further(self) -> frozenset[str]:
         """Return every cause that is not the first one of its check."""
@@ -72,18 +69,19 @@ class CauseNames:
 
     def reference(self, name: str) -> str:
         """Return a name for a cause that stays unambiguous even if its check reports further causes later."""
-        if tables.SLASH in name or not self.family(name):
+        if SLASH in name or not self.family(name):
             return name
-        (task_id,) = self.db.execute(
-            "SELECT r.task_id FROM occurrences o JOIN runs r ON r.id = o.run WHERE o.fingerprint = ?"
+        task_id, part = self.db.execute(
+            "SELECT r.task_id, o.part FROM occurrences o JOIN runs r ON r.id = o.run WHERE o.fingerprint = ?"
             " ORDER BY o.moment LIMIT 1",
             self.present((name,)),
         ).fetchone()
-        return f"{name}{tables.SLASH}{task_id}"
+        return further_name(name, task_id, part)
 
     def called_in(self, task_id: str, fingerprint: str) -> str:
         """Return the cause that a run recorded under a fingerprint; the fingerprint itself if no run did."""
-        return self.present((f"{fingerprint}{tables.SLASH}{task_id}",))[0]
+        name = fingerprint if SLASH in fingerprint else further_name(fingerprint, task_id, 0)
+        return self.present((name,))[0]
 
     def joined(self) -> frozenset[str]:
         """Return the causes that were merged into an older cause."""

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from pytest_dvwiki.records import fixes, targets
 from pytest_dvwiki.records.chance import Rate
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
+from pytest_dvwiki.records.name_parts import check_of, resolved
 from pytest_dvwiki.records.passes import LOOKED_BACK
-from pytest_dvwiki.records.tables import REPORTED, SLASH, json_list
+from pytest_dvwiki.records.tables import REPORTED, json_list
 from pytest_dvwiki.records.targets import ANY, Target, meets, share_a_test
 from pytest_dvwiki.runs import EVER
 
@@ -133,16 +134,14 @@ class CauseRecords:
 
     def _since_fix(self, fixed: str, back: str) -> tuple[bool, bool | None]:
         """Return whether sources changed between a fix and the failing run, and whether they still contain the fix."""
-        checks = json_list([name.partition(SLASH)[0] for name in self._causes])
-        row = self._db.execute(
-            "SELECT c.in_place FROM since_fix c JOIN runs s ON s.task_id = c.since JOIN runs r ON r.id = c.run"
+        rows = self._db.execute(
+            "SELECT c.named, c.in_place FROM since_fix c JOIN runs s ON s.task_id = c.since JOIN runs r ON r.id = c.run"
             " WHERE r.moment = :back AND s.moment >= :fixed AND c.fingerprint IN (SELECT value FROM json_each(:checks))"
-            " AND (c.named = '' OR EXISTS (SELECT 1 FROM runs n JOIN occurrences o ON +o.run = n.id"
-            " WHERE n.task_id = substr(c.named, instr(c.named, '/') + 1)"
-            " AND o.fingerprint IN (SELECT value FROM json_each(:causes)))) ORDER BY s.moment LIMIT 1",
-            {"back": back, "fixed": fixed, "checks": checks, "causes": json_list(self._causes)},
-        ).fetchone()
-        return row is not None, bool(row[0]) if row and row[0] is not None else None
+            " ORDER BY s.moment",
+            {"back": back, "fixed": fixed, "checks": json_list(map(check_of, self._causes))},
+        ).fetchall()
+        own = [kept for named, kept in rows if not named or resolved(self._db, named) in self._causes]
+        return bool(own), bool(own[0]) if own and own[0] is not None else None
 
     def _have_other_sources(self, one: str, other: str) -> bool:
         """Return whether two runs are known to differ in their commits or uncommitted changes."""
@@ -322,7 +321,7 @@ class CauseRecords:
             " JOIN runs r ON r.id = o.run AND r.moment >= :since AND r.moment < :before LIMIT 1",
             {
                 "causes": json_list(self._causes),
-                "checks": json_list(name.partition(SLASH)[0] for name in self._causes),
+                "checks": json_list(map(check_of, self._causes)),
                 "tests": targets.json_targets(tests),
                 "since": since,
                 "before": before,

@@ -11,6 +11,7 @@ from pytest_dvwiki import reading
 from pytest_dvwiki.records import identity, same_check, store, tables, verdicts
 from pytest_dvwiki.records.cache import transaction
 from pytest_dvwiki.records.disk import is_settled
+from pytest_dvwiki.records.name_parts import check_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,8 +29,8 @@ _NAMING_CAUSES = ("occurrences", "passed_again", "fix_rows", "waived", "first_ba
 def _checks(record: RunRecord) -> set[str]:
     """Return the fingerprints of the checks that a record mentions."""
     return {
-        *(item.fingerprint for item in record.occurrences),
-        *map(same_check.check_of, tables.names_of(record)),
+        *(check_of(item.fingerprint) for item in record.occurrences),
+        *map(check_of, tables.names_of(record)),
     }
 
 
@@ -119,7 +120,7 @@ class Refresh:
 
     def _read_again(self, fingerprints: set[str]) -> None:
         """Reread the records that mention renamed causes."""
-        further = (name for name in self._archive.further() if same_check.check_of(name) in fingerprints)
+        further = (name for name in self._archive.further() if check_of(name) in fingerprints)
         asked = tables.json_list({*fingerprints, *further})
         naming = " UNION ".join(
             f"SELECT run FROM {table} WHERE fingerprint IN (SELECT value FROM json_each(?))"  # noqa: S608 (constants)
@@ -152,10 +153,10 @@ class Refresh:
                 continue
             since = "" if newest is None else first
             before = self._archive.family(check)
-            is_moved = same_check.place(self._db, self._archive.passes, check, since)
+            placed = same_check.place(self._db, self._archive.passes, check, since)
             self._archive.forget()
-            if is_moved:
-                after = {check, *before, *self._archive.family(check)}
+            if placed:
+                after = {check, *before, *placed, *self._archive.family(check)}
                 tables.recount(self._db, sorted(after))
                 for name in sorted(after):
                     self._keep_details(name)
@@ -186,9 +187,9 @@ class Refresh:
         for record in self._added:
             for check in _checks(record):
                 causes.update(self._archive.family(check))
-            seen.update(item.fingerprint for item in record.occurrences)
-            causes.update(same_check.check_of(item.fingerprint) for item in record.passed_again)
-            causes.update(same_check.check_of(row.fingerprint) for row in record.fixes if row.fingerprint)
+            seen.update(check_of(item.fingerprint) for item in record.occurrences)
+            causes.update(check_of(item.fingerprint) for item in record.passed_again)
+            causes.update(check_of(row.fingerprint) for row in record.fixes if row.fingerprint)
         first = min(map(tables.moment_of, self._added))
         judge = self._archive.judge
         ran = judge.passes.ran(self._added)

@@ -22,8 +22,10 @@ explain the failure, and other relevant sources were changed: the failing simula
 passed with them.
 
 Otherwise it is the same cause. The cause is back if a test that the fix made pass fails again, with any parameters; if
-only other tests fail, the fix stays proven. The first cause of a fingerprint is called by the fingerprint, each further
-one `{fingerprint}/{task id of its first run}`. A name with any other task id refers to the check's cause in that run.
+only other tests fail, the fix stays proven.
+
+A run may record that its failures of one check have several causes. These are always different causes, and each is
+decided by its own failures. `name_parts` describes the names.
 
 Runs are decided in the order in which they finished, each from earlier records only, so it does not matter in which
 order records arrive.
@@ -36,26 +38,26 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from pytest_dvwiki.model import SinceFix
 from pytest_dvwiki.records import fixes, store
 from pytest_dvwiki.records.cause_records import CauseRecords
 from pytest_dvwiki.records.chance import FEWEST_RUNS
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED
-from pytest_dvwiki.records.tables import SLASH
+from pytest_dvwiki.records.name_parts import OF_CHECK, SLASH, further_name, recorded_name, resolved
+from pytest_dvwiki.records.tables import json_list
 from pytest_dvwiki.records.targets import Target, share_a_test
 from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pytest_dvwiki.records.passes import Passes
 
-_FAMILY = "(fingerprint = :name OR fingerprint > :name || '/' AND fingerprint < :name || '0')"
-"""Selects all causes of a check. The character after `/` is `0`."""
 _BY_RUN = ("occurrences", "failed", "waived")
-"""Tables whose rows have the cause of the occurrence in the same run."""
+"""Tables whose rows have the cause of the occurrence in the same run; the column `part` keeps the recorded number."""
 _BY_NAME = ("passed_again", "fix_rows", "first_bad")
 """Tables whose rows refer to a cause by name; the column `named` keeps the name from the record."""
 
@@ -98,7 +100,11 @@ class CheckFailure(Struct, frozen=True, kw_only=True):
     without_fix: bool = False
     """Whether the run's commit lacks a fix of the check."""
     undone: frozenset[str] = frozenset()
-    """Runs in which the check failed with causes that cannot explain the failure in this run."""
+    """Names of causes that cannot explain the failure in this run."""
+    part: int = 0
+    """The number of the failure's cause among those that the check reported in the run."""
+    taken: frozenset[str] = frozenset()
+    """Causes of the check's other failures in the run."""
 
     @property
     def seeded(self) -> set[FailingTest]:
@@ -115,31 +121,15 @@ class Standing(Struct, frozen=True, kw_only=True):
     """The tests that had failed before the cause was fixed."""
 
 
-def check_of(name: str) -> str:
-    """Return the fingerprint of a cause's check."""
-    return name.partition(SLASH)[0]
-
-
 def family(db: sqlite3.Connection, fingerprint: str) -> tuple[str, ...]:
     """Return the names of all causes of a check, oldest first; empty if there is only one."""
-    if not db.execute(f"SELECT 1 FROM further WHERE {_FAMILY}", {"name": fingerprint}).fetchone():
+    if not db.execute(f"SELECT 1 FROM further WHERE {OF_CHECK}", {"name": fingerprint}).fetchone():
         return ()
     rows = db.execute(
-        f"SELECT fingerprint FROM occurrences WHERE {_FAMILY} GROUP BY fingerprint ORDER BY MIN(moment)",
+        f"SELECT fingerprint FROM occurrences WHERE {OF_CHECK} GROUP BY fingerprint ORDER BY MIN(moment)",
         {"name": fingerprint},
     )
     return tuple(name for (name,) in rows)
-
-
-def resolved(db: sqlite3.Connection, name: str) -> str:
-    """Return the cause identified by `fingerprint/task_id`; the check's first cause if the run is not on record."""
-    fingerprint, _, task_id = name.partition(SLASH)
-    row = db.execute(
-        # The plus keeps SQLite from going through all occurrences of the run, of which there may be thousands.
-        f"SELECT o.fingerprint FROM runs r JOIN occurrences o ON +o.run = r.id WHERE r.task_id = :task AND {_FAMILY}",
-        {"name": fingerprint, "task": task_id},
-    ).fetchone()
-    return str(row[0]) if row else fingerprint
 
 
 def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str = EVER) -> list[Standing]:
@@ -160,6 +150,22 @@ def standing(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: s
     return found
 
 
+def open_causes(db: sqlite3.Connection, passes: Passes, fingerprint: str) -> tuple[str, ...]:
+    """Return the causes of a check that are not fixed, most recently seen first."""
+    fixed = {each.name for each in standing(db, passes, fingerprint) if each.state.fix.counts}
+    return tuple(name for name in _members(db, fingerprint, EVER) if name not in fixed)
+
+
+def last_causes(db: sqlite3.Connection, fingerprint: str, nodeids: Iterable[str]) -> dict[str, str]:
+    """Map each test to the cause with which it last failed at a check; tests that never did are omitted."""
+    rows = db.execute(
+        f"SELECT nodeid, fingerprint, MAX(moment) FROM failed WHERE {OF_CHECK}"
+        " AND nodeid IN (SELECT value FROM json_each(:tests)) GROUP BY nodeid",
+        {"name": fingerprint, "tests": json_list(nodeids)},
+    )
+    return {nodeid: cause for nodeid, cause, _ in rows}
+
+
 def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: CheckFailure) -> str:
     """Return the cause to which a failure of a check belongs, judging by earlier records.
 
@@ -170,13 +176,13 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Che
         seen: The failure.
     """
     members = _members(db, fingerprint, seen.moment)
-    if len(members) <= 1 and not seen.changes and not seen.undone:
+    if len(members) <= 1 and not (seen.changes or seen.undone or seen.taken):
         return members[0] if members else fingerprint
     before = {name: _failed(db, name, seen.moment) for name in members}
     stand = standing(db, passes, fingerprint, seen.moment)
     fixed = {each.name: each for each in stand if each.state.fix.counts}
     ended = {name for name, each in fixed.items() if _has_ended(each, before[name], seen, db, passes)}
-    ended |= {resolved(db, f"{fingerprint}{SLASH}{task_id}") for task_id in seen.undone}
+    ended |= seen.taken | seen.undone
     members = [name for name in members if name not in ended]
     same_stimulus = [name for name in members if before[name] & seen.seeded]
     now = {each.target.nodeid for each in seen.failing}
@@ -193,13 +199,13 @@ def cause_of(db: sqlite3.Connection, passes: Passes, fingerprint: str, seen: Che
         *same_test,
         *(name for name in fixed if name not in ended and not _is_another(fixed[name], before[name], seen, db, passes)),
     )
-    return first[0] if first else f"{fingerprint}{SLASH}{seen.task_id}"
+    return first[0] if first else further_name(fingerprint, seen.task_id, seen.part)
 
 
 def _members(db: sqlite3.Connection, fingerprint: str, moment: str) -> list[str]:
     """Return the causes that a check reported before a run, most recently seen first."""
     rows = db.execute(
-        f"SELECT fingerprint FROM occurrences WHERE {_FAMILY} AND moment < :moment"
+        f"SELECT fingerprint FROM occurrences WHERE {OF_CHECK} AND moment < :moment"
         " GROUP BY fingerprint ORDER BY MAX(moment) DESC",
         {"name": fingerprint, "moment": moment},
     )
@@ -327,7 +333,7 @@ def _since(fixed: Standing, changes: Sequence[Change]) -> Change | None:
 # Assigning the rows of the tables to causes
 
 
-def place(db: sqlite3.Connection, passes: Passes, fingerprint: str, since: str) -> bool:
+def place(db: sqlite3.Connection, passes: Passes, fingerprint: str, since: str) -> set[str]:
     """Assign the failures of a check to causes, starting with a given run.
 
     Args:
@@ -337,7 +343,7 @@ def place(db: sqlite3.Connection, passes: Passes, fingerprint: str, since: str) 
         since: Sort key of the first run.
 
     Returns:
-        Whether an occurrence moved to another cause, or the check has several causes.
+        The causes whose rows may have changed; empty if nothing moved and the check has only one cause.
     """
     before = _placed(db, fingerprint, since)
     _reset(db, fingerprint, since)
@@ -345,18 +351,18 @@ def place(db: sqlite3.Connection, passes: Passes, fingerprint: str, since: str) 
         _place_run(db, passes, fingerprint, moment, run)
     after = _placed(db, fingerprint, since)
     if before == after and not any(SLASH in name for _, name in after):
-        return False
-    db.execute(f"DELETE FROM further WHERE {_FAMILY}", {"name": fingerprint})
+        return set()
+    db.execute(f"DELETE FROM further WHERE {OF_CHECK}", {"name": fingerprint})
     db.execute(
-        f"INSERT INTO further SELECT DISTINCT fingerprint FROM occurrences WHERE {_FAMILY} AND fingerprint != :name",
+        f"INSERT INTO further SELECT DISTINCT fingerprint FROM occurrences WHERE {OF_CHECK} AND fingerprint != :name",
         {"name": fingerprint},
     )
-    return True
+    return {name for _, name in before | after}
 
 
 def _placed(db: sqlite3.Connection, fingerprint: str, since: str) -> set[tuple[int, str]]:
     rows = db.execute(
-        f"SELECT run, fingerprint FROM occurrences WHERE {_FAMILY} AND moment >= :since",
+        f"SELECT run, fingerprint FROM occurrences WHERE {OF_CHECK} AND moment >= :since",
         {"name": fingerprint, "since": since},
     )
     return set(rows)
@@ -365,35 +371,41 @@ def _placed(db: sqlite3.Connection, fingerprint: str, since: str) -> set[tuple[i
 def _reset(db: sqlite3.Connection, fingerprint: str, since: str) -> None:
     """Restore the recorded names in the rows of all runs from `since` on."""
     asked = {"name": fingerprint, "since": since}
+    runs = f"SELECT run FROM occurrences WHERE {OF_CHECK} AND moment >= :since"
+    numbered = "(SELECT :name || '/' || task_id || '/' || part FROM runs WHERE id = run)"
     for table in _BY_RUN:
-        runs = f"SELECT run FROM occurrences WHERE {_FAMILY} AND moment >= :since"
-        db.execute(f"UPDATE {table} SET fingerprint = :name WHERE {_FAMILY} AND run IN ({runs})", asked)
+        # The numbered rows first, because one of them may have the name that the first one had in the record.
+        for name, rows in ((numbered, "part"), (":name", "NOT part")):
+            query = f"UPDATE {table} SET fingerprint = {name} WHERE {rows} AND {OF_CHECK} AND run IN ({runs})"
+            db.execute(query, asked)
     for table in _BY_NAME:
-        db.execute(f"UPDATE OR IGNORE {table} SET fingerprint = named WHERE {_FAMILY} AND moment >= :since", asked)
+        db.execute(f"UPDATE OR IGNORE {table} SET fingerprint = named WHERE {OF_CHECK} AND moment >= :since", asked)
 
 
 def _runs(db: sqlite3.Connection, fingerprint: str, since: str) -> Iterator[tuple[str, int]]:
     """Return sort key and number of each run from `since` on that mentions a check, oldest first."""
     speaking = " UNION ".join(
-        f"SELECT moment, run FROM {table} WHERE {_FAMILY} AND moment >= :since" for table in ("occurrences", *_BY_NAME)
+        f"SELECT moment, run FROM {table} WHERE {OF_CHECK} AND moment >= :since" for table in ("occurrences", *_BY_NAME)
     )
     return iter(db.execute(f"{speaking} ORDER BY 1", {"name": fingerprint, "since": since}).fetchall())
 
 
 def _place_run(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str, run: int) -> None:
-    own = None
-    seen = _seen(db, fingerprint, moment, run)
-    if seen is not None:
-        own = cause_of(db, passes, fingerprint, seen)
-        for table in _BY_RUN if own != fingerprint else ():
-            db.execute(f"UPDATE {table} SET fingerprint = ? WHERE run = ? AND fingerprint = ?", (own, run, fingerprint))
+    found = _causes_in(db, passes, fingerprint, moment, run)
+    for part, name in found.items():
+        for table in _BY_RUN:
+            db.execute(
+                f"UPDATE {table} SET fingerprint = :own WHERE run = :run AND part = :part AND {OF_CHECK}",
+                {"own": name, "run": run, "part": part, "name": fingerprint},
+            )
+    own = found.get(0)
     members = _members(db, fingerprint, moment)
-    if {*members, own or fingerprint} == {fingerprint}:
+    if {*members, *found.values(), fingerprint} == {fingerprint}:
         _name_alone(db, fingerprint, run)
         return
     of_pass: dict[str, str] = {}
     rows = db.execute(
-        f"SELECT DISTINCT named, nodeid FROM passed_again WHERE run = :run AND {_FAMILY} ORDER BY 1, 2",
+        f"SELECT DISTINCT named, nodeid FROM passed_again WHERE run = :run AND {OF_CHECK} ORDER BY 1, 2",
         {"run": run, "name": fingerprint},
     ).fetchall()
     for named, nodeid in rows:
@@ -405,7 +417,7 @@ def _place_run(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment:
         )
     newest = members[0] if members else own or fingerprint
     for number, named, text in db.execute(
-        f"SELECT number, named, row FROM fix_rows WHERE run = :run AND {_FAMILY}", {"run": run, "name": fingerprint}
+        f"SELECT number, named, row FROM fix_rows WHERE run = :run AND {OF_CHECK}", {"run": run, "name": fingerprint}
     ).fetchall():
         takes_back = fixes.ROW.decode(text).takes_back
         cause = resolved(db, named) if SLASH in named else of_pass.get(named, newest)
@@ -413,7 +425,7 @@ def _place_run(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment:
             cause = _of_statement(db, fingerprint, takes_back) or newest
         db.execute("UPDATE fix_rows SET fingerprint = ? WHERE run = ? AND number = ?", (cause, run, number))
     for named, nodeid in db.execute(
-        f"SELECT named, json_extract(row, '$.nodeid') FROM first_bad WHERE run = :run AND {_FAMILY}",
+        f"SELECT named, json_extract(row, '$.nodeid') FROM first_bad WHERE run = :run AND {OF_CHECK}",
         {"run": run, "name": fingerprint},
     ).fetchall():
         default = own or _last_of_test(db, fingerprint, nodeid, moment)
@@ -425,32 +437,54 @@ def _name_alone(db: sqlite3.Connection, fingerprint: str, run: int) -> None:
     """Set the name of the check's only cause in all rows of a run that mention the check."""
     for table in _BY_NAME:
         db.execute(
-            f"UPDATE OR IGNORE {table} SET fingerprint = :name WHERE run = :run AND {_FAMILY}",
+            f"UPDATE OR IGNORE {table} SET fingerprint = :name WHERE run = :run AND {OF_CHECK}",
             {"name": fingerprint, "run": run},
         )
 
 
-def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> CheckFailure | None:
-    row = db.execute(
-        "SELECT r.task_id, o.without_fix FROM occurrences o JOIN runs r ON r.id = o.run"
-        " WHERE o.fingerprint = ? AND o.moment = ?",
-        (fingerprint, moment),
-    ).fetchone()
-    if row is None:
-        return None
+def _causes_in(db: sqlite3.Connection, passes: Passes, fingerprint: str, moment: str, run: int) -> dict[int, str]:
+    """Return the causes of a check's failures in a run, by their numbers in the record."""
+    found: dict[int, str] = {}
+    rows = db.execute(
+        "SELECT o.part, r.task_id, o.without_fix FROM occurrences o JOIN runs r ON r.id = o.run"
+        f" WHERE {OF_CHECK} AND o.moment = :moment ORDER BY o.part",
+        {"name": fingerprint, "moment": moment},
+    ).fetchall()
+    for part, task_id, without_fix in rows:
+        seen = _seen(
+            db,
+            fingerprint,
+            run,
+            CheckFailure(
+                moment=moment,
+                task_id=task_id,
+                failing=frozenset(),
+                without_fix=bool(without_fix),
+                part=part,
+                taken=frozenset(found.values()),
+            ),
+        )
+        found[part] = cause_of(db, passes, fingerprint, seen)
+    return found
+
+
+def _seen(db: sqlite3.Connection, fingerprint: str, run: int, empty: CheckFailure) -> CheckFailure:
+    """Return a failure on record with its tests, and with the changes and causes that its record rules out."""
+    recorded = recorded_name(fingerprint, empty.task_id, empty.part)
     failing = db.execute(
-        "SELECT nodeid, simulator, config, seed FROM failed WHERE run = ? AND fingerprint = ?", (run, fingerprint)
+        "SELECT nodeid, simulator, config, seed FROM failed WHERE run = ? AND fingerprint = ?", (run, recorded)
     )
     changes = db.execute(
         "SELECT COALESCE(s.moment, ''), c.since, c.files, c.file_count, c.passed, c.in_place, c.same_stimulus,"
-        " c.named"
-        " FROM since_fix c LEFT JOIN runs s ON s.task_id = c.since WHERE c.run = ? AND c.fingerprint = ?",
-        (run, fingerprint),
+        " c.named FROM since_fix c LEFT JOIN runs s ON s.task_id = c.since"
+        " WHERE c.run = ? AND c.part = ? AND c.fingerprint = ?",
+        (run, empty.part, fingerprint),
     )
-    undone = db.execute("SELECT task_id FROM undone WHERE run = ? AND fingerprint = ?", (run, fingerprint))
-    return CheckFailure(
-        moment=moment,
-        task_id=row[0],
+    undone = db.execute(
+        "SELECT task_id FROM undone WHERE run = ? AND part = ? AND fingerprint = ?", (run, empty.part, fingerprint)
+    )
+    return replace(
+        empty,
         failing=frozenset(FailingTest(Target(*on), seed) for *on, seed in failing),
         changes=tuple(
             change(
@@ -469,8 +503,7 @@ def _seen(db: sqlite3.Connection, fingerprint: str, moment: str, run: int) -> Ch
             )
             for since, task_id, names, count, passed, kept, same, named in changes
         ),
-        without_fix=bool(row[1]),
-        undone=frozenset(task_id for (task_id,) in undone),
+        undone=frozenset(resolved(db, f"{fingerprint}{SLASH}{of_run}") for (of_run,) in undone),
     )
 
 
@@ -502,7 +535,7 @@ def _last_of_test(db: sqlite3.Connection, fingerprint: str, nodeid: str, moment:
 def _of_statement(db: sqlite3.Connection, fingerprint: str, task_id: str) -> str | None:
     """Return the cause whose fix is stated in a run; None if it states no fix."""
     row = db.execute(
-        f"SELECT f.fingerprint FROM runs r JOIN fix_rows f ON f.run = r.id WHERE r.task_id = :task AND {_FAMILY}",
+        f"SELECT f.fingerprint FROM runs r JOIN fix_rows f ON f.run = r.id WHERE r.task_id = :task AND {OF_CHECK}",
         {"name": fingerprint, "task": task_id},
     ).fetchone()
     return str(row[0]) if row else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 39
+VERSION = 40
 """Incremented with every change to the tables or their contents."""
 
 # Tables with long texts have rowids: WITHOUT ROWID would put whole rows into the upper levels of the tree.
@@ -34,7 +34,7 @@ CREATE INDEX places_by_file ON places (file);
 CREATE TABLE occurrences (
   fingerprint TEXT, moment TEXT, run INTEGER, subtype TEXT, error_class TEXT, pattern TEXT, tests INTEGER, names TEXT,
   seeds TEXT, without_fix INTEGER, regressed INTEGER, deterministic INTEGER, seconds REAL, unseeded INTEGER,
-  origin TEXT,
+  origin TEXT, part INTEGER,
   PRIMARY KEY (fingerprint, moment)) WITHOUT ROWID;
 CREATE INDEX occurrences_by_subtype ON occurrences (subtype, moment);
 CREATE INDEX occurrences_by_label ON occurrences (subtype, pattern, moment);
@@ -49,7 +49,7 @@ CREATE TABLE details (fingerprint TEXT PRIMARY KEY, moment TEXT, occurrence TEXT
 CREATE TABLE newest_tests (nodeid TEXT, fingerprint TEXT, PRIMARY KEY (nodeid, fingerprint)) WITHOUT ROWID;
 CREATE INDEX newest_tests_by_cause ON newest_tests (fingerprint);
 CREATE TABLE failed (
-  nodeid TEXT, fingerprint TEXT, moment TEXT, run INTEGER, seed TEXT, simulator TEXT, config TEXT,
+  nodeid TEXT, fingerprint TEXT, moment TEXT, run INTEGER, seed TEXT, simulator TEXT, config TEXT, part INTEGER,
   PRIMARY KEY (nodeid, fingerprint, moment, simulator, config, seed)) WITHOUT ROWID;
 CREATE INDEX failed_by_run ON failed (run, nodeid);
 CREATE INDEX failed_by_cause ON failed (fingerprint, nodeid, simulator, config, moment);
@@ -80,16 +80,18 @@ CREATE TABLE fix_rows (
 CREATE INDEX fix_rows_by_fingerprint ON fix_rows (fingerprint);
 CREATE INDEX fix_rows_by_subtype ON fix_rows (subtype);
 CREATE TABLE waived (
-  fingerprint TEXT, moment TEXT, number INTEGER, run INTEGER, row TEXT, PRIMARY KEY (fingerprint, moment, number));
+  fingerprint TEXT, moment TEXT, number INTEGER, run INTEGER, row TEXT, part INTEGER,
+  PRIMARY KEY (fingerprint, moment, number));
 CREATE INDEX waived_by_run ON waived (run);
 CREATE TABLE first_bad (
   fingerprint TEXT, moment TEXT, run INTEGER, row TEXT, named TEXT, PRIMARY KEY (fingerprint, moment));
 CREATE TABLE since_fix (
   fingerprint TEXT, run INTEGER, since TEXT, files TEXT, file_count INTEGER, passed TEXT, in_place INTEGER,
-  same_stimulus INTEGER, named TEXT,
-  PRIMARY KEY (fingerprint, run, since, named)) WITHOUT ROWID;
+  same_stimulus INTEGER, named TEXT, part INTEGER,
+  PRIMARY KEY (fingerprint, run, part, since, named)) WITHOUT ROWID;
 CREATE INDEX since_fix_by_run ON since_fix (run);
-CREATE TABLE undone (fingerprint TEXT, run INTEGER, task_id TEXT, PRIMARY KEY (run, fingerprint, task_id))
+CREATE TABLE undone (
+  fingerprint TEXT, run INTEGER, part INTEGER, task_id TEXT, PRIMARY KEY (run, fingerprint, part, task_id))
   WITHOUT ROWID;
 CREATE TABLE several (fingerprint TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE further (fingerprint TEXT PRIMARY KEY) WITHOUT ROWID;

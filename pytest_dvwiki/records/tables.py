@@ -13,6 +13,7 @@ from pytest_dvwiki.model import WRITTEN, Suite
 from pytest_dvwiki.records.checks import checked
 from pytest_dvwiki.records.fixes import proof, same_seed
 from pytest_dvwiki.records.kinds import UNKNOWN_SEED, is_deterministic
+from pytest_dvwiki.records.name_parts import SLASH, check_of, part_of
 from pytest_dvwiki.records.store import seed_hash
 from pytest_dvwiki.records.targets import of_failure
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 REPORTED = 2
 """The value of `without_fix` for a failure that was only reported: it is no evidence about fixes."""
-SLASH = "/"
-"""Separates fingerprint and task id in the name of a check's second or later cause."""
 _NAMES = 3
 _SEEDS = 20
 # A run counts once in each row, however many of its causes have the label.
@@ -177,8 +176,11 @@ def _insert_results(db: sqlite3.Connection, record: RunRecord, moment: str, run:
         ],
     )
     db.executemany(
-        "INSERT INTO waived VALUES (?, ?, ?, ?, ?)",
-        [(row.fingerprint, moment, number, run, _json(row)) for number, row in enumerate(record.waived)],
+        "INSERT INTO waived VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (row.fingerprint, moment, number, run, _json(row), part_of(row.fingerprint))
+            for number, row in enumerate(record.waived)
+        ],
     )
     db.executemany(
         "INSERT OR IGNORE INTO first_bad VALUES (?, ?, ?, ?, ?)",
@@ -195,12 +197,12 @@ def _insert_identities(db: sqlite3.Connection, record: RunRecord, run: int) -> N
     """Store the names under which a run reported its causes, with the reporting statements."""
     former = "" if record.fingerprint_version == 1 else None
     rows = [
-        (each.fingerprint, each.fingerprint_v1 if former is None else former, run)
+        (check_of(each.fingerprint), each.fingerprint_v1 if former is None else former, run)
         for each in record.occurrences
         if former is not None or each.fingerprint_v1
     ]
     db.executemany("INSERT OR IGNORE INTO identities VALUES (?, ?, ?)", rows)
-    checks = [(each.fingerprint, run, *row) for each in record.occurrences if (row := checked(record, each))]
+    checks = [(check_of(each.fingerprint), run, *row) for each in record.occurrences if (row := checked(record, each))]
     db.executemany("INSERT OR IGNORE INTO checks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)", checks)
 
 
@@ -208,7 +210,7 @@ def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> No
     """Store the facts that distinguish the causes of a check, and which checks may have several."""
     rows = [
         (
-            row.fingerprint,
+            check_of(row.fingerprint),
             run,
             row.since,
             json.dumps(row.files),
@@ -217,18 +219,20 @@ def _insert_since_fix(db: sqlite3.Connection, record: RunRecord, run: int) -> No
             row.in_place,
             row.same_stimulus,
             row.cause,
+            part_of(row.fingerprint),
         )
         for row in record.since_fix
     ]
-    db.executemany("INSERT OR IGNORE INTO since_fix VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-    undone = [(row.fingerprint, run, row.task_id) for row in record.undone]
-    db.executemany("INSERT OR IGNORE INTO undone VALUES (?, ?, ?)", undone)
+    db.executemany("INSERT OR IGNORE INTO since_fix VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    undone = [(check_of(row.fingerprint), run, part_of(row.fingerprint), row.task_id) for row in record.undone]
+    db.executemany("INSERT OR IGNORE INTO undone VALUES (?, ?, ?, ?)", undone)
+    names = {*names_of(record), *(each.fingerprint for each in record.occurrences)}
     named = {
         *(row.fingerprint for row in record.since_fix if row.passed or row.in_place),
         *(row.fingerprint for row in record.undone),
-        *(name for name in names_of(record) if SLASH in name),
+        *(name for name in names if SLASH in name),
     }
-    db.executemany("INSERT OR IGNORE INTO several VALUES (?)", [(name.partition(SLASH)[0],) for name in named])
+    db.executemany("INSERT OR IGNORE INTO several VALUES (?)", [(check_of(name),) for name in named])
 
 
 def names_of(record: RunRecord) -> set[str]:
@@ -265,12 +269,12 @@ def _assumed_simulators(record: RunRecord) -> tuple[str, ...]:
 def _insert_occurrence(
     db: sqlite3.Connection, occurrence: Occurrence, moment: str, run: int, record: RunRecord
 ) -> None:
-    tests = occurrence.tests
+    tests, part = occurrence.tests, part_of(occurrence.fingerprint)
     targets = dict.fromkeys((of_failure(occurrence, test), seed_of(test)) for test in tests)
     seeds = list(dict.fromkeys(test.seed for test in tests if test.seed is not None))
     names = list(dict.fromkeys(test.nodeid for test in tests))
     db.execute(
-        "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO occurrences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             occurrence.fingerprint,
             moment,
@@ -287,11 +291,12 @@ def _insert_occurrence(
             seconds_lost(occurrence),
             occurrence.unseeded is not None,
             occurrence.origin.type,
+            part,
         ),
     )
     db.executemany(
-        "INSERT OR IGNORE INTO failed VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [(each.nodeid, occurrence.fingerprint, moment, run, seed, *each[1:]) for each, seed in targets],
+        "INSERT OR IGNORE INTO failed VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [(each.nodeid, occurrence.fingerprint, moment, run, seed, *each[1:], part) for each, seed in targets],
     )
     is_newest = db.execute(
         "INSERT INTO causes VALUES (?, ?, ?) ON CONFLICT (fingerprint) DO UPDATE SET"

@@ -43,7 +43,8 @@ from msgspec.structs import replace
 
 from pytest_dvwiki import reading
 from pytest_dvwiki.records.disk import create
-from pytest_dvwiki.records.tables import SLASH, moment_of
+from pytest_dvwiki.records.name_parts import SLASH, check_of
+from pytest_dvwiki.records.tables import moment_of
 from pytest_dvwiki.yamlio import YamlError, dump, load, misfit
 
 if TYPE_CHECKING:
@@ -219,10 +220,11 @@ class Verdicts(Struct, frozen=True, dict=True):
 
     def _occurrence(self, occurrence: Occurrence, record: RunRecord) -> Occurrence:
         for one, by_fingerprint in self._steps:
-            ruling = by_fingerprint.get(occurrence.fingerprint)
+            ruling = by_fingerprint.get(check_of(occurrence.fingerprint))
             if ruling is None:
                 continue
-            occurrence = replace(occurrence, fingerprint=ruling.becomes)
+            _, slash, of_run = occurrence.fingerprint.partition(SLASH)
+            occurrence = replace(occurrence, fingerprint=f"{ruling.becomes}{slash}{of_run}")
             if one.relabels(record):
                 occurrence = replace(
                     occurrence,
@@ -242,8 +244,8 @@ def renamed(record: RunRecord, name: Callable[[str], str]) -> RunRecord:
     """
 
     def cause(called: str) -> str:
-        check, slash, task_id = called.partition(SLASH)
-        return f"{name(check)}{slash}{task_id}"
+        check, slash, of_run = called.partition(SLASH)
+        return f"{name(check)}{slash}{of_run}"
 
     def fix(row: FixRow) -> FixRow:
         return replace(row, fingerprint=cause(row.fingerprint)) if row.fingerprint else row
@@ -253,19 +255,19 @@ def renamed(record: RunRecord, name: Callable[[str], str]) -> RunRecord:
 
     return replace(
         record,
-        occurrences=tuple(replace(item, fingerprint=name(item.fingerprint)) for item in record.occurrences),
+        occurrences=tuple(replace(item, fingerprint=cause(item.fingerprint)) for item in record.occurrences),
         other=tuple(replace(test, attempts=tuple(map(attempt, test.attempts))) for test in record.other),
         passed_again=tuple(replace(row, fingerprint=cause(row.fingerprint)) for row in record.passed_again),
-        waived=tuple(replace(row, fingerprint=name(row.fingerprint)) for row in record.waived),
+        waived=tuple(replace(row, fingerprint=cause(row.fingerprint)) for row in record.waived),
         fixes=tuple(map(fix, record.fixes)),
-        without_fix=tuple(map(name, record.without_fix)),
-        regressed=tuple(map(name, record.regressed)),
+        without_fix=tuple(map(cause, record.without_fix)),
+        regressed=tuple(map(cause, record.regressed)),
         first_bad=tuple(replace(row, fingerprint=cause(row.fingerprint)) for row in record.first_bad),
         since_fix=tuple(
-            replace(row, fingerprint=name(row.fingerprint), cause=row.cause and cause(row.cause))
+            replace(row, fingerprint=cause(row.fingerprint), cause=row.cause and cause(row.cause))
             for row in record.since_fix
         ),
-        undone=tuple(replace(row, fingerprint=name(row.fingerprint)) for row in record.undone),
+        undone=tuple(replace(row, fingerprint=cause(row.fingerprint)) for row in record.undone),
     )
 
 

@@ -11,6 +11,7 @@ from pytest_dvwiki.model import StandingFix
 from pytest_dvwiki.records import aggregate, bins, failing, matrix, same_check, subtype_history
 from pytest_dvwiki.records.archive import Archive
 from pytest_dvwiki.records.kinds import DETERMINISTIC_CLASSES, precedes_simulator
+from pytest_dvwiki.records.name_parts import SLASH, check_of, part_of
 from pytest_dvwiki.records.tables import seed_of
 from pytest_dvwiki.records.targets import ANY, Target, of_failure
 from pytest_dvwiki.runs import EVER
@@ -208,6 +209,7 @@ class WikiHistory:
         *,
         undone: Sequence[Undone] = (),
         without_fix: bool = False,
+        taken: Collection[str] = (),
     ) -> str:
         """Determine and remember the cause of a failure in the current run, which is not on record yet.
 
@@ -217,8 +219,9 @@ class WikiHistory:
             changes: For each earlier fix related to this check, what has changed and what has passed since.
             undone: Causes of the check that cannot explain the failure in the current run.
             without_fix: True if the run's commit lacks one of these fixes.
+            taken: Causes of the check's other failures in the current run.
         """
-        fingerprint = self._known(occurrence.fingerprint)
+        fingerprint = self._known(check_of(occurrence.fingerprint))
         targets = ((of_failure(occurrence, test), seed_of(test)) for test in occurrence.tests)
         seen = same_check.CheckFailure(
             moment=EVER,
@@ -226,10 +229,12 @@ class WikiHistory:
             failing=frozenset(same_check.FailingTest(*each) for each in targets),
             changes=tuple(same_check.change(self.archive.db, self.archive.moment(row.since), row) for row in changes),
             without_fix=without_fix,
-            undone=frozenset(row.task_id for row in undone),
+            undone=frozenset(self.archive.called_in(row.task_id, fingerprint) for row in undone),
+            part=part_of(occurrence.fingerprint),
+            taken=frozenset(map(self._known, taken)),
         )
         name = self.archive.cause_of(fingerprint, seen)
-        if "/" not in name and not self.archive.family(fingerprint):
+        if SLASH not in f"{name}{occurrence.fingerprint}" and not self.archive.family(fingerprint):
             return occurrence.fingerprint
         self._placed[occurrence.fingerprint] = name
         if self.archive.present((name,)) != (name,):
@@ -239,6 +244,14 @@ class WikiHistory:
 
     def _known(self, fingerprint: str) -> str:
         return self._formers.get(fingerprint, fingerprint)
+
+    def open_causes(self, fingerprint: str) -> tuple[str, ...]:
+        """Return the causes of a check that are not fixed, the most recently seen first."""
+        return self.archive.open_causes(self._known(fingerprint))
+
+    def last_causes(self, fingerprint: str, nodeids: Collection[str]) -> Mapping[str, str]:
+        """Map each test to the cause with which it last failed at a check; tests that never did are omitted."""
+        return self.archive.last_causes(self._known(fingerprint), nodeids)
 
     def reference(self, cause: str) -> str:
         """Return a name for a cause that stays valid in records even if its check reports other causes later."""
@@ -253,7 +266,7 @@ class WikiHistory:
         """
         # If the check has several causes, take the one that this run found.
         cause = self._placed.get(fingerprint, fingerprint)
-        prints = (*self.archive.identities(self._known(cause)), fingerprint, *((former,) if former else ()))
+        prints = (*self.archive.identities(self._known(cause)), check_of(fingerprint), *((former,) if former else ()))
         listed = (*self.bug_pages(cause), *(self.bug_pages(former) if former else ()))
         return tuple(dict.fromkeys(prints)), tuple(dict.fromkeys(page.name for page in listed))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace
@@ -102,6 +102,74 @@ def run(
         )
     assert archived.problem is None
     return {test.nodeid: cause.occurrence.origin for cause in archived.causes for test in cause.occurrence.tests}
+
+
+def causes_of(root: Path, number: int) -> list[list[str]]:
+    """Returns the failing tests of a run by cause, without their common beginning."""
+    with Archive(resolve(root).layout.tasks, None) as archive:
+        archive.refresh()
+        rows = archive.db.execute(
+            "SELECT f.fingerprint, f.nodeid FROM failed f JOIN runs r ON r.id = f.run WHERE r.task_id = ? ORDER BY 2",
+            (f"nightly_{number}",),
+        ).fetchall()
+    found: dict[str, list[str]] = {}
+    for cause, nodeid in rows:
+        found.setdefault(cause, []).append(nodeid.rpartition("_")[2])
+    return sorted(found.values())
+
+
+A, B, C = (f"tests/test_parts.py::test_{name}" for name in "abc")
+READS = {A: ("rtl/a.sv", "tb/sb.sv", "tb/a_test.sv"), B: ("rtl/b.sv", "tb/sb.sv", "tb/b_test.sv")}
+
+
+@pytest.mark.parametrize(
+    ("changed", "how", "causes"),
+    [
+        pytest.param(["rtl/a.sv", "rtl/b.sv"], {}, [["a"], ["b"]], id="each its own change"),
+        pytest.param(["rtl/a.sv", "tb/b_test.sv"], {}, [["a"], ["b"]], id="one in a testbench"),
+        pytest.param(["tb/a_test.sv", "tb/b_test.sv"], {}, [["a", "b"]], id="both may reveal an older fault"),
+        pytest.param(["rtl/a.sv", "rtl/b.sv", "tb/sb.sv"], {}, [["a", "b"]], id="a change for both"),
+        pytest.param(["rtl/a.sv", "rtl/b.sv", "rtl/data.mem"], {}, [["a", "b"]], id="a file that both may read"),
+        pytest.param(["rtl/a.sv"], {}, [["a", "b"]], id="nothing changed for one"),
+        pytest.param(["rtl/a.sv", "rtl/b.sv"], {"seed": "2"}, [["a", "b"]], id="another seed"),
+        pytest.param(["rtl/a.sv", "rtl/b.sv"], {"reads": {A: READS[A]}}, [["a", "b"]], id="unknown sources"),
+        pytest.param(["rtl/a.sv", "rtl/b.sv"], {"passing": (A,)}, [["a", "b"]], id="one never passed"),
+    ],
+)
+def test_new_failures_of_one_check_are_two_causes_if_their_simulations_read_other_changes(
+    root: Path, changed: list[str], how: dict[str, Any], causes: list[list[str]]
+) -> None:
+    change(root, *{name for names in READS.values() for name in names}, "rtl/data.mem")
+    run(root, 1, passing=how.get("passing", (A, B)), seed="1")
+    for name in changed:
+        change(root, name)
+    run(root, 2, A, B, seed=how.get("seed", "1"), reads=how.get("reads", READS))
+    assert causes_of(root, 2) == causes
+
+
+def test_failures_beside_those_of_an_open_cause_are_another_cause_if_that_is_ruled_out(root: Path) -> None:
+    """Later, each test keeps its cause, and artefacts that are already on record show both."""
+    change(root, *{name for names in READS.values() for name in names})
+    run(root, 1, passing=(A, B, C), seed="1")
+    change(root, "rtl/a.sv")
+    run(root, 2, A, passing=(B, C), seed="1", reads=READS)
+    change(root, "rtl/b.sv")
+    reads = READS | {C: ("rtl/a.sv", "rtl/c.sv")}
+    run(root, 3, A, B, seed="1", reads=reads)
+    assert causes_of(root, 3) == [["a"], ["b"]]
+    run(root, 4, A, B, C, seed="1", reads=reads)
+    assert causes_of(root, 4) == [["a", "c"], ["b"]]
+    run(root, 5, B, passing=(A, C), seed="1", reads=reads)
+    assert causes_of(root, 5) == [["b"]]
+    failures = tuple(
+        Failure(nodeid=name, simulator="icarus", seed="1", excerpts=(Excerpt(source="log", lines=((1, REPORT),)),))
+        for name in (A, B)
+    )
+    with Services(resolve(root), note=pytest.fail) as services:
+        again = Run(task_id="nightly_6", started="2026-11-21T06:00:00Z", finished="2026-11-21T06:00:00Z")
+        found = pipeline.recalled(replace(again, failures=failures), services, "nightly_3")
+    assert sorted(cause.tests for cause in found.causes) == [(A,), (B,)]
+    assert {cause.news for cause in found.causes} == {"KNOWN"}
 
 
 def test_advice_names_the_files_of_a_project_as_the_project_does(root: Path) -> None:

@@ -25,7 +25,7 @@ from pytest_dvwiki.records.sides import HDL, is_among, is_prose, is_unread
 from pytest_dvwiki.runs import EVER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.causes.history import History
@@ -246,20 +246,30 @@ def passed_since(
     return last
 
 
+def proven_pass(occurrence: Occurrence, failed: Vcs, history: History, repository: Repository) -> str | None:
+    """Return the commit of the last pass of a failing test that proves the cause absent; None if there is none."""
+    return next((commit for _, commit in _proven_passes(occurrence, failed, history, repository)), None)
+
+
 def _passed_after(
     occurrence: Occurrence, failed: Vcs, first: str, history: History, repository: Repository
 ) -> dict[str, str]:
     """Return the failing tests that passed after the first failure, with the commits of these passes."""
-    after = {}
+    passes = _proven_passes(occurrence, failed, history, repository)
+    return {nodeid: commit for nodeid, commit in passes if _has(commit, first, repository)}
+
+
+def _proven_passes(
+    occurrence: Occurrence, failed: Vcs, history: History, repository: Repository
+) -> Iterator[tuple[str, str]]:
+    """Yield failing tests with the commit of their last pass that proves the cause absent."""
     is_usable = functools.partial(_is_usable, occurrence=occurrence, failed=failed, repository=repository)
     for test in occurrence.tests[:_MOST_TESTS]:
         passes = filter(is_usable, history.last_passes(occurrence, test, edited=True))
         found = _nearest([one for one in passes if _proves(one, test, occurrence)], failed, repository)
         # With uncommitted changes, the failing sources are not those of a pass at their commit.
-        is_before = found is not None and (failed.dirty or found.commit != failed.commit)
-        if found is not None and is_before and _has(found.commit, first, repository):
-            after[test.nodeid] = found.commit
-    return after
+        if found is not None and (failed.dirty or found.commit != failed.commit):
+            yield test.nodeid, found.commit
 
 
 def _is_usable(one: Pass, *, occurrence: Occurrence, failed: Vcs, repository: Repository) -> bool:

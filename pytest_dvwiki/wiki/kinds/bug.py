@@ -13,7 +13,7 @@ from pytest_dvwiki.causes.cause import Cause, PageFacts
 from pytest_dvwiki.causes.statements import passes_since
 from pytest_dvwiki.causes.words import short
 from pytest_dvwiki.model.sentences import is_own
-from pytest_dvwiki.records.same_check import check_of
+from pytest_dvwiki.records.name_parts import check_of
 from pytest_dvwiki.wiki.kinds.bug_region import one_region, own_words, why
 from pytest_dvwiki.wiki.text import former, pages
 from pytest_dvwiki.wiki.text.markdown import code, escape, in_words, one_line

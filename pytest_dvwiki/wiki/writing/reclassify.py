@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from pytest_dvwiki.records import verdicts
 from pytest_dvwiki.records.archive import Archive
+from pytest_dvwiki.records.name_parts import check_of
 from pytest_dvwiki.records.tables import moment_of
 from pytest_dvwiki.records.verdicts import Ruling, Rulings
 from pytest_dvwiki.wiki.lock import TIMEOUT_S, locked
@@ -119,7 +120,7 @@ def _occurrences(records: Iterable[RunRecord], known: verdicts.Verdicts) -> dict
     for record in records:
         pairs = zip(record.occurrences, known.applied(record).occurrences, strict=True)
         for archived, called in pairs:
-            seen = causes[called.fingerprint]
+            seen = causes[check_of(called.fingerprint)]
             if archived.excerpt.strip():
                 seen.append(_Seen(moment_of(record), record.fingerprint_version, archived, called))
                 seen.sort(key=lambda one: (one.moment, one.archived.fingerprint), reverse=True)
@@ -135,7 +136,7 @@ def _ruling(cause: str, seen: list[_Seen], judge: Judge) -> tuple[Ruling, bool] 
         return None
     newest, verdict = judged[0]
     called = newest.called
-    before = (called.fingerprint, called.error_class, called.failure_subtype, called.pattern)
+    before = (check_of(called.fingerprint), called.error_class, called.failure_subtype, called.pattern)
     after = (verdict.fingerprint, verdict.error_class, verdict.failure_subtype, verdict.pattern)
     ruling = Ruling(
         fingerprint=cause,

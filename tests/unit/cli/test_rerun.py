@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from pytest_dvwiki.cli import main
 from pytest_dvwiki.model import Command, FailedTest, Failure, Verdict
-from pytest_dvwiki.pipeline.causes import _occurrence, grouped
+from pytest_dvwiki.pipeline.causes import grouped, occurrence_of
 from pytest_dvwiki.wiki.writing.build import archive
 
 from ..samples import CAUSE, TEST, layout, occurrence, record
@@ -68,7 +68,7 @@ def test_the_command_of_a_cause_is_that_of_the_failure_that_is_shown() -> None:
         Verdict(error_class="sim_error", failure_subtype="timeout", fingerprint=CAUSE, primary=name) for name in names
     ]
     (members,) = grouped(failures, verdicts)
-    found = _occurrence(members, Path("/"))
+    found = occurrence_of(members, Path("/"))
     assert (found.primary, found.command) == ("test_b", Command(arguments=("test_b",), test="test_b"))
 
 
@@ -78,10 +78,10 @@ def test_an_occurrence_keeps_the_command_of_its_quickest_test() -> None:
         (Failure(nodeid=f"test_{name}", duration_s=duration, command=Command(arguments=(name,))), verdict)
         for name, duration in (("a", 9.0), ("long_name", 1.0), ("unknown", 0.0))
     ]
-    found = _occurrence(members, Path("/"))
+    found = occurrence_of(members, Path("/"))
     assert (found.command, found.quickest) == (
         Command(arguments=("a",), test="test_a"),
         Command(arguments=("long_name",), test="test_long_name"),
     )
     follower = [members[0], (members[1][0], replace(verdict, follower=True))]
-    assert _occurrence(follower, Path("/")).quickest is None
+    assert occurrence_of(follower, Path("/")).quickest is None

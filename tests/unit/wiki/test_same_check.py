@@ -38,6 +38,16 @@ def failing(number: int, *tests: str, seed: str | None, **changes: Any) -> RunRe
     return record(number, occurrence(tests=tuple(failed(test, seed) for test in tests)), schema=2, **changes)
 
 
+def failing_apart(number: int, *parts: Sequence[str], seed: str | None, **changes: Any) -> RunRecord:
+    """A run whose failures of the check have several causes."""
+    first = failing(number, *parts[0], seed=seed, **changes)
+    further = (
+        occurrence(f"{CAUSE}/{first.task_id}/{part}", tests=tuple(failed(test, seed) for test in tests))
+        for part, tests in enumerate(parts[1:], 2)
+    )
+    return replace(first, occurrences=(*first.occurrences, *further))
+
+
 def mended(number: int, test: str, seed: str, *sources: str, cause: str = CAUSE) -> RunRecord:
     """A run that passes a test with the seed that had failed, since some sources were changed."""
     again = PassedAgain(
@@ -459,6 +469,8 @@ DAY = [
     mended(5, WRITE, "4", "rtl/write.sv", cause=FOUND),
     failing(6, READ, seed="1"),
     mended(7, READ, "1", "rtl/read.sv", cause=f"{CAUSE}/{FIRST.task_id}"),
+    failing_apart(8, [WRITE], [READ], seed="1"),
+    failing_apart(9, [READ], [WRITE, BURST], seed="1"),
 ]
 
 
@@ -621,7 +633,12 @@ def histories(draw: st.DrawFn) -> list[RunRecord]:
             gone = draw(st.lists(st.sampled_from(runs), max_size=1)) if runs and draw(st.integers(0, 3)) == 0 else []
             undone = tuple(Undone(fingerprint=CAUSE, task_id=each.task_id) for each in gone)
             facts = {"since_fix": tuple(changes), "undone": undone, "without_fix": lacks}
-            runs.append(failing(number, *tests, seed=seed, **facts))
+            if len(tests) > 1 and draw(st.booleans()):
+                apart = failing_apart(number, tests[:1], tests[1:], seed=seed, **facts)
+                second = apart.occurrences[1].fingerprint
+                runs.append(replace(apart, undone=tuple(replace(row, fingerprint=second) for row in undone)))
+            else:
+                runs.append(failing(number, *tests, seed=seed, **facts))
         else:
             earlier = draw(st.sampled_from([None, *runs]))
             name = f"{CAUSE}/{earlier.task_id}" if earlier else CAUSE
@@ -640,6 +657,35 @@ def test_the_tables_say_the_same_in_whatever_steps_records_come(
     order = data.draw(st.permutations(runs))
     cut = data.draw(st.integers(0, len(runs)))
     assert taken_in(tmp_path_factory.mktemp("parts"), order[:cut], order[cut:]) == at_once
+
+
+def hits(root: Path) -> dict[str, int]:
+    return {name: metadata["hit_count"] for name, metadata in keys(root).items()}
+
+
+def test_failures_of_one_check_in_one_run_may_have_two_causes(tmp_path: Path) -> None:
+    first = failing_apart(1, [READ], [WRITE, BURST], seed="1")
+    second = f"{CAUSE}/{first.task_id}/2"
+    archived(tmp_path, first)
+    assert hits(tmp_path) == {CAUSE: 1, second: 1}
+    archived(tmp_path, failing_apart(2, [WRITE], [READ], seed="2"), failing(3, BURST, seed="3"))
+    assert hits(tmp_path) == {CAUSE: 2, second: 3}
+    archived(tmp_path, mended(4, WRITE, "2", "rtl/write.sv", cause=second), failing(5, READ, seed="3"))
+    assert hits(tmp_path) == {CAUSE: 3, second: 3}
+    assert "rtl/write.sv" in page(tmp_path, second)
+    assert "rtl/write.sv" not in page(tmp_path, CAUSE)
+    other = failing_apart(2, [WRITE], [READ], seed="2").occurrences[1].fingerprint
+    with WikiHistory(layout(tmp_path)) as history:
+        assert history.reference(CAUSE) == f"{CAUSE}/{first.task_id}"
+        assert history.archive.present((other,)) == (CAUSE,)
+    assert build(layout(tmp_path), check=True).changed == []
+
+
+def test_a_failure_beside_another_of_its_check_may_be_ruled_out_for_an_open_cause(tmp_path: Path) -> None:
+    run = failing_apart(2, [READ], [WRITE], seed="1")
+    second = run.occurrences[1].fingerprint
+    archived(tmp_path, FIRST, replace(run, undone=(Undone(fingerprint=second, task_id=FIRST.task_id),)))
+    assert hits(tmp_path) == {CAUSE: 2, second: 1}
 
 
 def test_a_cause_whose_changes_are_undone_is_another_one_without_a_pass_between(tmp_path: Path) -> None:
