@@ -56,6 +56,14 @@ _SEQUENCE = re.compile(
     r"\[[^\[\]]{40,}\]|\((?=[^()]*,)[^()]{40,}\)|b'(?:[^'\\]|\\.){40,}'|b\"(?:[^\"\\]|\\.){40,}\""
     r"|'(?:[^'\\]|\\.){40,}'|\b0x[0-9a-fA-F_]{24,}|\b[01xXzZ]{40,}\b"
 )
+_COMPARING = re.compile(
+    r"[=!]==?|<>|\b(?:expect\w*|exp|got|actual|act|received|returned|found|read|was|is|but|not|vs|versus|instead|ref|reference"
+    r"|golden|model|dut)\b",
+    re.IGNORECASE,
+)
+"""What stands between two values that a message compares."""
+_DIFFERENT = re.compile(r"\b(?:differ\w*|mismatch\w*|unequal|not (?:equal|the same))\b", re.IGNORECASE)
+"""What a message says of the only two values that it shows."""
 _AT_INDEX = re.compile(r"^(?:E\s+)?\s*At index (?P<index>\d+) diff: (?P<values>.{1,300})$")
 _ASSERT = re.compile(r"^(?:E\s+)?\s*assert (?P<values>\S.*)$")
 _TRACEBACK = re.compile(r"\s*(?:Traceback \(most recent call last\)|File \"|> )")
@@ -161,26 +169,38 @@ def _below(lines: Iterable[tuple[int, str]], line: int) -> Iterator[str]:
 
 
 def shortened(text: str) -> str:
-    """Return a long message with its sequences shortened to their start and the first difference."""
+    """Return a long message with its sequences shortened to their start, and the first difference of the compared ones.
+
+    Only sequences that the message compares are searched for a difference: others, such as the data and the key of an
+    operation, differ anyway.
+    """
     if len(text) <= LONG:
         return text
     found = list(_SEQUENCE.finditer(text))
-    pair = next(((one, two) for one, two in pairwise(found) if one[0][0] == two[0][0]), None)
-    if pair is None:
+    differ = len(found) == 2 and _DIFFERENT.search(text) is not None  # noqa: PLR2004
+    pair = next(((one, two) for one, two in pairwise(found) if differ or _are_compared(one, two, text)), None)
+    if pair is None or pair[0][0][0] != pair[1][0][0]:
         return text
     one, two = (_items(each[0]) for each in pair)
     at = next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
     if any("..." in item or "…" in item for item in (*one[: at + 1], *two[: at + 1])):
         return text
-    shortened = f"{text[: pair[0].start()]}{_brief(pair[0][0], one)}{text[pair[0].end() : pair[1].start()]}"
-    rest = text[pair[1].end() :]
     if at < min(len(one), len(two)):
-        what = f"first difference at index {at}: {one[at]} and {two[at]}"
+        what = f", first difference at index {at}: {one[at]} and {two[at]}"
     elif len(one) != len(two):
-        what = f"the first {at} are equal"
+        what = f", the first {at} are equal"
     else:
         return text
-    return f"{shortened}{_brief(pair[1][0], two)}, {what}{rest}"
+    parts, end = [], 0
+    for each in found:
+        parts += [text[end : each.start()], _brief(each[0], _items(each[0])), what if each is pair[1] else ""]
+        end = each.end()
+    return "".join((*parts, text[end:]))
+
+
+def _are_compared(one: re.Match[str], two: re.Match[str], text: str) -> bool:
+    """Return whether a message compares two sequences of the same kind."""
+    return one[0][0] == two[0][0] and _COMPARING.search(text, one.end(), two.start()) is not None
 
 
 def _items(sequence: str) -> list[str]:
