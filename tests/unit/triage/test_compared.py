@@ -113,13 +113,13 @@ def test_only_sequences_that_are_compared_have_a_first_difference() -> None:
     """The data and the key of an operation differ, too."""
     data, key, found, wanted = (f"0x{digit * 32}" for digit in "1234")
     called = f"FAILED: [uvm_test_top.env.scoreboard] encryption of {data} with key {key}"
-    told = shortened(f"{called} = {found}, expected {wanted} " + "x" * 50)
+    told = shortened(f"{called} = {found}, expected {wanted} " + "y" * 50)
     assert "3… (32 digits), expected 0x44444444… (32 digits), first difference at index 0: 3 and 4" in told
     assert "index 0: 1 and 2" not in told
     assert "key 0x22222222… (32 digits) =" in told
-    only = f"{called} failed " + "x" * 100
+    only = f"{called} failed " + "y" * 100
     assert shortened(only) == only
-    assert "index 0: 1 and 2" in shortened(f"mismatch of {data} and {key} " + "x" * 150)
+    assert "index 0: 1 and 2" in shortened(f"mismatch of {data} and {key} " + "y" * 150)
 
 
 def test_what_is_short_or_was_cut_before_the_difference_stays() -> None:
