@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from pytest_dvwiki.records.fixes import FixState
     from pytest_dvwiki.records.matrix import Split
 
-Standing = Literal["held", "passing", "chance", "stated", "returned", "failed", "elsewhere"]
+Standing = Literal["held", "passing", "chance", "stated", "returned", "failed", "between", "elsewhere"]
 """The standing of a fix.
 
 `held`: enough runs passed. `passing`: the passes are more than chance, but not yet enough for `held`. `chance`: the
 passes may be chance. `stated`: somebody stated the fix, and no run has passed since. `returned`: the cause came back
-although the passes were more than chance. `failed`: the fix changed nothing. `elsewhere`: the fix was for other tests
-or simulators than the failing ones.
+although the passes were more than chance. `failed`: the fix changed nothing. `between`: the passes may be chance, and
+other changes since may have brought the cause back. `elsewhere`: the fix was for other tests or simulators than the
+failing ones.
 """
 
 
@@ -346,7 +347,10 @@ def _fixes(cause: Cause, now: str, *, dirty: bool) -> Iterator[Statement]:
         changed = cause.fix_in_place is False or cause.changed_since_fix or _came_after(newest, cause)
         innocent = dirty or newest.returned or (failing and changed)
         if found == "failed" and newest.fix.result == "open" and innocent:
-            return  # uncommitted changes, a later commit, or a revert of the fix may have brought the cause back
+            # Uncommitted changes, a later commit, or a revert of the fix may have brought the cause back.
+            if not failing or newest.returned:
+                return
+            found = "between"
         since = failed_since(cause, newest)
         fix = _as_returned(newest.fix, cause) if failing else newest.fix
         yield FixedBy(fix=fix, standing=found, failed_since=since, task_id=newest.task_id)

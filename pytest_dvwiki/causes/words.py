@@ -97,9 +97,12 @@ def _fixed_by(statement: of.FixedBy, style: Style = PLAIN) -> str:
         "stated": f"said to be fixed by {fix_and_date}: {passed_of(fix)}",
         "returned": f"{'came back' if fix.in_place is False else 'failed again'} after the fix by {fix_and_date}",
         "failed": f"maybe not fixed by {fix_and_date}",
+        "between": f"passed in {count(fix.passes, 'run')} after {fix_and_date}",
     }[statement.standing]
     if statement.standing == "returned" or statement.is_back:
         words += _IN_PLACE[fix.in_place]
+    if statement.standing == "between":
+        words += _IN_PLACE[fix.in_place].replace("that fix", "that change")
     last = statement.failed_since[:10]
     return f"{words}; other tests or simulators failed since, last on {last}" if last else words
 

@@ -168,6 +168,23 @@ def test_each_standing_of_a_fix_has_its_words(
     assert text(FixedBy(fix=state.fix, standing=expected), PLAIN) == words
 
 
+@pytest.mark.parametrize(
+    ("in_place", "more"),
+    [(None, ""), (True, "; that change is still in place: maybe another fault"), (False, "; that change was undone")],
+)
+def test_passes_that_may_be_chance_are_told_when_the_cause_is_back_after_other_changes(
+    in_place: bool | None, more: str
+) -> None:
+    known = known_causes.cause(replace(FIX, passes=2, counts=False, needed_as_proof=3))
+    back = replace(known, news="KNOWN", changed_since_fix=True, fix_in_place=in_place)
+    (said,) = (text(each) for each in statements(back) if isinstance(each, FixedBy))
+    assert said == f"passed in 2 runs after bbbbbbb regs: ack, 2026-11-20{more}"
+    later = replace(
+        known_causes.cause(replace(FIX, passes=2, counts=False, returned="2026-11-21T10:00:00Z")), news="KNOWN"
+    )
+    assert not any(isinstance(each, FixedBy) for each in statements(replace(later, changed_since_fix=True)))
+
+
 @pytest.mark.parametrize(("subtype", "shown"), [("scoreboard_fail", True), ("missing_timescale", False)])
 def test_only_where_a_seed_matters_it_is_said_not_to_decide(subtype: str, shown: bool) -> None:
     seen = occurrence(error_class="sim_error", failure_subtype=subtype, unseeded="tb/gen_data.py")
