@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 
 class History(Protocol):
-    """Queries of the archive, implemented by `wiki.query.WikiHistory`."""
+    """Queries of the archive, implemented by `wiki.query.WikiHistory`.
+
+    This class is long because triage, capture and the pipeline ask for all their facts through it.
+    """
 
     def cause(self, fingerprint: str) -> Cause | None:
         """Return the cause with a fingerprint or alias; None if it is not on record."""

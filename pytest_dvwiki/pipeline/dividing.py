@@ -3,7 +3,7 @@
 Failures of one check have different causes if one of this is known:
 
 * the tests last failed with different causes of the check;
-* one of these causes cannot explain some of the failures (`returns`);
+* one of these causes cannot explain some of the failures (`exclusions`);
 * the causes are new, the tests passed before, and no file that changed since was read by the simulations of both.
 """
 
@@ -156,7 +156,7 @@ class _Check:
         return self._history.cause(name) is not None
 
     def _is_ruled_out(self, name: str, test: Test) -> bool:
-        return self._returns.ruled_out(name, self._occurrence([test])) is not None
+        return self._returns.exclusions.excluded(name, self._occurrence([test])) is not None
 
     def _occurrence(self, tests: Iterable[Test]) -> Occurrence:
         return occurrence_of([member for test in tests for member in test], self._root)
@@ -180,7 +180,7 @@ class _Check:
         groups: list[tuple[set[str], list[Test]]] = []
         revealing = 0
         for reads, members in by_reads.items():
-            changed = self._returns.read_changes(self._occurrence(members))
+            changed = self._returns.exclusions.read_changes(self._occurrence(members))
             if not changed:
                 return [tests]
             revealing += touch_stimulus(changed, reads)

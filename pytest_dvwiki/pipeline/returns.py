@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_dvwiki.capture.git.onset import is_undone, passed_since, proven_pass
-from pytest_dvwiki.model import SinceFix, Undone, Vcs
-from pytest_dvwiki.pipeline.passes import NO_STIMULUS, passing, touch_stimulus
-from pytest_dvwiki.records.kinds import is_beyond_sources
+from pytest_dvwiki.model import SinceFix
+from pytest_dvwiki.pipeline.exclusions import Exclusions, may_matter
+from pytest_dvwiki.pipeline.passes import passing, touch_stimulus
 from pytest_dvwiki.records.name_parts import SLASH, check_of
 from pytest_dvwiki.records.sides import with_restored_only
-from pytest_dvwiki.records.targets import Target, share_a_test
+from pytest_dvwiki.records.targets import Target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
     from pytest_dvwiki.capture.git.repository import Repository
     from pytest_dvwiki.causes.cause import Cause, RuledOut
     from pytest_dvwiki.causes.history import History
-    from pytest_dvwiki.model import FirstBad, Occurrence, Onset, Run, StandingFix
+    from pytest_dvwiki.model import Occurrence, Run, StandingFix, Undone, Vcs
+    from pytest_dvwiki.pipeline.exclusions import Excluded
     from pytest_dvwiki.records.fixes import FixState
 
 _MOST_FILES = 100
@@ -44,13 +44,6 @@ class CauseOfRun(NamedTuple):
     """An older fix that was reverted since the newest fix."""
 
 
-class _Other(NamedTuple):
-    """A cause of the check that cannot explain the failure."""
-
-    row: Undone
-    why: RuledOut
-
-
 class Returns:
     """Decides whether a failing check of a run reports a recorded cause or a new one.
 
@@ -66,6 +59,7 @@ class Returns:
         self._vcs = vcs
         self._history = history
         self._repository = repository
+        self.exclusions = Exclusions(vcs, history, repository)
         self._given: dict[str, list[str]] = {}
         """The causes of each check that were assigned so far."""
         self.apart: set[str] = set()
@@ -118,95 +112,17 @@ class Returns:
 
     def _named(
         self, occurrence: Occurrence, rows: Sequence[SinceFix], taken: Sequence[str]
-    ) -> tuple[str, dict[str, _Other]]:
+    ) -> tuple[str, dict[str, Excluded]]:
         """Return the cause of a failure, and the causes that are ruled out."""
-        others = {name: self.ruled_out(name, occurrence) for name in taken}
+        others = {name: self.exclusions.excluded(name, occurrence) for name in taken}
         undone = {name: found for name, found in others.items() if found is not None}
         while True:
             ruled_out = tuple(each.row for each in undone.values())
             name = self._history.cause_of(occurrence, self._run.task_id, rows, undone=ruled_out, taken=taken)
-            found = self.ruled_out(name, occurrence) if name not in undone else None
+            found = self.exclusions.excluded(name, occurrence) if name not in undone else None
             if found is None:
                 return name, undone
             undone[name] = found
-
-    def ruled_out(self, name: str, occurrence: Occurrence) -> _Other | None:
-        """Return a cause if it cannot explain a failure; None if it may.
-
-        The commits that introduced the cause must be certain. Other relevant sources must have changed since the last
-        pass before the cause; otherwise a failure on the sources of that pass shows only that the pass was chance.
-        """
-        known, vcs = self._history.cause(name), self._vcs
-        came = known.first_bad if known is not None else None
-        if known is None or known.history is None or vcs is None or came is None or not came.is_certain:
-            return None
-        onset = self._history.onset(name)
-        if is_beyond_sources(occurrence) or onset is None or onset.comes_and_goes:
-            return None
-        why: RuledOut = ""
-        if self._is_unread(came, vcs, occurrence):
-            why = "unread"
-        elif self._is_undone(came, vcs, occurrence):
-            why = "undone"
-        elif self._had_passed(came, vcs, occurrence, onset):
-            why = "passed"
-        else:
-            return None
-        changed = self._repository.changed(came.good, vcs) or ()
-        if not _may_matter(self._repository.in_code(changed, came.good, vcs), occurrence):
-            return None
-        run = self._history.reference(name).partition(SLASH)[2] or known.history.rows[0].task_id
-        return _Other(Undone(fingerprint=occurrence.fingerprint, task_id=run), why)
-
-    def read_changes(self, occurrence: Occurrence) -> tuple[str, ...] | None:
-        """Return the changed code that a simulation may have read since its last pass; None if no pass is proof."""
-        if self._vcs is None or self._vcs.commit is None or is_beyond_sources(occurrence):
-            return None
-        commit = proven_pass(occurrence, self._vcs, self._history, self._repository)
-        return self._read_changes(commit, self._vcs, occurrence) if commit is not None else None
-
-    def _had_passed(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence, onset: Onset) -> bool:
-        """Return whether the failing tests had passed with the changes that introduced a cause of other tests.
-
-        Then a later change made them fail. If it may have altered the stimulus, it may only have revealed the cause.
-        """
-        if share_a_test(onset.failed, {test.nodeid for test in occurrence.tests}) or came.file_count != len(came.files):
-            return False
-        start = passed_since(occurrence, vcs, onset, self._history, self._repository)
-        if start is None:
-            return False
-        until = self._repository.changed(came.bad, Vcs(commit=start.commit))
-        if until is None or not set(came.files).isdisjoint(until):
-            return False  # these changes may not have been whole at the pass
-        read = self._read_changes(start.commit, vcs, occurrence)
-        return bool(read) and not touch_stimulus(read, occurrence.reads)
-
-    def _read_changes(self, commit: str, vcs: Vcs, occurrence: Occurrence) -> tuple[str, ...]:
-        """Return the files with changed code that the simulation may have read; empty if it read none of them."""
-        code = self._repository.in_code(self._repository.changed(commit, vcs) or (), commit, vcs)
-        if not _may_matter(code, occurrence):
-            return ()
-        unread = self._repository.unread(code, occurrence.reads, str(vcs.commit))
-        return tuple(file for file in code if file not in unread)
-
-    def _is_unread(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence) -> bool:
-        """Return whether a failing simulation read none of the files with which a cause of other tests came."""
-        is_whole = 0 < came.file_count == len(came.files)
-        if not is_whole or not occurrence.reads or came.nodeid in {test.nodeid for test in occurrence.tests}:
-            return False
-        commit = str(vcs.commit)
-        reads = self._repository.with_removed(occurrence.reads, came.good, None if vcs.dirty else commit)
-        return not _may_matter(came.files, occurrence) and self._repository.are_unread(came.files, reads, commit)
-
-    def _is_undone(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence) -> bool:
-        """Return whether the changes that introduced a cause are undone in this run.
-
-        If they may have made a seed draw another stimulus, they may only have revealed an older fault.
-        """
-        has_seed = any(test.seed_unknown or test.stimulus_seed for test in occurrence.tests)
-        if has_seed and touch_stimulus(came.files, occurrence.reads):
-            return False
-        return is_undone(came, vcs, self._repository, occurrence.reads)
 
     def _returned_in_place(self, name: str, occurrence: Occurrence) -> bool | None:
         """Return whether the sources still have a cause's newest fix, although the cause came back in an earlier run.
@@ -221,7 +137,7 @@ class Returns:
         if not in_place:
             return in_place
         files = self._repository.changed(newest.fix.commits[-1], vcs)
-        return True if files and _may_matter(files, occurrence) else None
+        return True if files and may_matter(files, occurrence) else None
 
     def _undone(self, name: str) -> FixState | None:
         """Return an older fix that was reverted since the newest fix; None if the newest was reverted, too."""
@@ -240,10 +156,10 @@ class Returns:
             if each.since is None or each.sources is None or commit is None or self._vcs is None:
                 continue
             files = self._repository.changed(commit, self._vcs)
-            if files is None or _may_matter(each.sources.edited, occurrence):
+            if files is None or may_matter(each.sources.edited, occurrence):
                 continue  # the edits may have made the tests pass
             in_place = self._repository.keeps(with_restored_only(each.fix, occurrence.reads), self._vcs)
-            read = self._read_changes(commit, self._vcs, occurrence)
+            read = self.exclusions.changes_since(commit, self._vcs, occurrence)
             if in_place is not False and not read:
                 continue
             name = self._history.reference(each.cause)
@@ -266,14 +182,6 @@ class Returns:
         """Return the passed tests, and runners without failed tests, each with simulator and configuration."""
         found = passing(self._run.results)
         return {(each.nodeid, each.simulator or "", each.config or "") for each in found if each.whole}
-
-
-def _may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:
-    """Return whether a changed file may affect a failure: the simulation read it, or its files are unknown."""
-    if not occurrence.reads:
-        return any(NO_STIMULUS.search(name) is None for name in files)
-    # The project's root may be below the repository's top.
-    return any(f"/{name}".endswith(f"/{read}") for name in files for read in occurrence.reads)
 
 
 def _is_among(test: str, on: Sequence[str], passed: set[tuple[str, str, str]]) -> bool:

@@ -1,0 +1,128 @@
+"""Decide whether a cause on record cannot explain a failure of its check, although nothing shows that it was fixed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_dvwiki.capture.git.onset import is_undone, passed_since, proven_pass
+from pytest_dvwiki.model import Undone, Vcs
+from pytest_dvwiki.pipeline.passes import NO_STIMULUS, touch_stimulus
+from pytest_dvwiki.records.kinds import is_beyond_sources
+from pytest_dvwiki.records.name_parts import SLASH
+from pytest_dvwiki.records.targets import share_a_test
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_dvwiki.capture.git.repository import Repository
+    from pytest_dvwiki.causes.cause import RuledOut
+    from pytest_dvwiki.causes.history import History
+    from pytest_dvwiki.model import FirstBad, Occurrence, Onset
+
+
+class Excluded(NamedTuple):
+    """A cause of the check that cannot explain the failure."""
+
+    row: Undone
+    why: RuledOut
+
+
+class Exclusions:
+    """Compares failures with the changes that introduced the causes of their checks.
+
+    Args:
+        vcs: The repository during the run.
+        history: The archive before the run.
+        repository: Lists the changed files.
+    """
+
+    def __init__(self, vcs: Vcs | None, history: History, repository: Repository) -> None:
+        self._vcs = vcs
+        self._history = history
+        self._repository = repository
+
+    def excluded(self, name: str, occurrence: Occurrence) -> Excluded | None:
+        """Return a cause if it cannot explain a failure; None if it may.
+
+        The commits that introduced the cause must be certain. Other relevant sources must have changed since the last
+        pass before the cause; otherwise a failure on the sources of that pass shows only that the pass was chance.
+        """
+        known, vcs = self._history.cause(name), self._vcs
+        came = known.first_bad if known is not None else None
+        if known is None or known.history is None or vcs is None or came is None or not came.is_certain:
+            return None
+        onset = self._history.onset(name)
+        if is_beyond_sources(occurrence) or onset is None or onset.comes_and_goes:
+            return None
+        why: RuledOut = ""
+        if self._is_unread(came, vcs, occurrence):
+            why = "unread"
+        elif self._is_undone(came, vcs, occurrence):
+            why = "undone"
+        elif self._had_passed(came, vcs, occurrence, onset):
+            why = "passed"
+        else:
+            return None
+        changed = self._repository.changed(came.good, vcs) or ()
+        if not may_matter(self._repository.in_code(changed, came.good, vcs), occurrence):
+            return None
+        run = self._history.reference(name).partition(SLASH)[2] or known.history.rows[0].task_id
+        return Excluded(Undone(fingerprint=occurrence.fingerprint, task_id=run), why)
+
+    def read_changes(self, occurrence: Occurrence) -> tuple[str, ...] | None:
+        """Return the changed code that a simulation may have read since its last pass; None if no pass is proof."""
+        if self._vcs is None or self._vcs.commit is None or is_beyond_sources(occurrence):
+            return None
+        commit = proven_pass(occurrence, self._vcs, self._history, self._repository)
+        return self.changes_since(commit, self._vcs, occurrence) if commit is not None else None
+
+    def _had_passed(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence, onset: Onset) -> bool:
+        """Return whether the failing tests had passed with the changes that introduced a cause of other tests.
+
+        Then a later change made them fail. If it may have altered the stimulus, it may only have revealed the cause.
+        """
+        if share_a_test(onset.failed, {test.nodeid for test in occurrence.tests}) or came.file_count != len(came.files):
+            return False
+        start = passed_since(occurrence, vcs, onset, self._history, self._repository)
+        if start is None:
+            return False
+        until = self._repository.changed(came.bad, Vcs(commit=start.commit))
+        if until is None or not set(came.files).isdisjoint(until):
+            return False  # these changes may not have been whole at the pass
+        read = self.changes_since(start.commit, vcs, occurrence)
+        return bool(read) and not touch_stimulus(read, occurrence.reads)
+
+    def changes_since(self, commit: str, vcs: Vcs, occurrence: Occurrence) -> tuple[str, ...]:
+        """Return the files with changed code that the simulation may have read; empty if it read none of them."""
+        code = self._repository.in_code(self._repository.changed(commit, vcs) or (), commit, vcs)
+        if not may_matter(code, occurrence):
+            return ()
+        unread = self._repository.unread(code, occurrence.reads, str(vcs.commit))
+        return tuple(file for file in code if file not in unread)
+
+    def _is_unread(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence) -> bool:
+        """Return whether a failing simulation read none of the files with which a cause of other tests came."""
+        is_whole = 0 < came.file_count == len(came.files)
+        if not is_whole or not occurrence.reads or came.nodeid in {test.nodeid for test in occurrence.tests}:
+            return False
+        commit = str(vcs.commit)
+        reads = self._repository.with_removed(occurrence.reads, came.good, None if vcs.dirty else commit)
+        return not may_matter(came.files, occurrence) and self._repository.are_unread(came.files, reads, commit)
+
+    def _is_undone(self, came: FirstBad, vcs: Vcs, occurrence: Occurrence) -> bool:
+        """Return whether the changes that introduced a cause are undone in this run.
+
+        If they may have made a seed draw another stimulus, they may only have revealed an older fault.
+        """
+        has_seed = any(test.seed_unknown or test.stimulus_seed for test in occurrence.tests)
+        if has_seed and touch_stimulus(came.files, occurrence.reads):
+            return False
+        return is_undone(came, vcs, self._repository, occurrence.reads)
+
+
+def may_matter(files: Sequence[str], occurrence: Occurrence) -> bool:
+    """Return whether a changed file may affect a failure: the simulation read it, or its files are unknown."""
+    if not occurrence.reads:
+        return any(NO_STIMULUS.search(name) is None for name in files)
+    # The project's root may be below the repository's top.
+    return any(f"/{name}".endswith(f"/{read}") for name in files for read in occurrence.reads)
