@@ -72,7 +72,7 @@ class FailedTest(Struct, frozen=True, kw_only=True, gc=False):
     config: str | None = None
     """The build configuration as 12 hex digits; None if it is unknown."""
     directed: bool = False
-    """Whether the simulation is known to draw no random numbers, so that its seed cannot matter."""
+    """Whether it is known that no random number of the simulation depends on its seed."""
 
     @property
     def stimulus_seed(self) -> str | None:

@@ -109,7 +109,7 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False):
     infrastructure: bool = False
     """Whether a licence, limit, host or file system caused the failure of the attempt."""
     directed: bool = False
-    """Whether the simulation is known to draw no random numbers, so that its seed cannot matter."""
+    """Whether it is known that no random number of the simulation depends on its seed."""
 
 
 class Failure(Struct, frozen=True, kw_only=True, gc=False):
@@ -132,7 +132,7 @@ class Failure(Struct, frozen=True, kw_only=True, gc=False):
     seeded: bool = False
     """Whether the stimulus may depend on a seed, even an unknown one."""
     directed: bool = False
-    """Whether the simulation is known to draw no random numbers, so that its seed cannot matter."""
+    """Whether it is known that no random number of the simulation depends on its seed."""
     sim_time: str | None = None
     simulator: str | None = None
     log: LogReference | None = None

@@ -60,7 +60,7 @@ class Evidence(Struct, frozen=True, gc=False):
     reads: tuple[str, ...] = ()
     """Files read by the failed simulation of cocotb's own runner, or by a module whose collection failed."""
     directed: bool = False
-    """Whether the failed simulation of cocotb's own runner is known to draw no random numbers."""
+    """Whether it is known that no random number of the failed simulation of cocotb's own runner depends on the seed."""
     unseeded: str = ""
     """File that draws stimulus of the failed simulation of cocotb's own runner without the seed."""
     excerpts: tuple[Excerpt, ...] = ()

@@ -281,7 +281,9 @@ def of_directed(origin: Origin) -> tuple[Clue, ...]:
     """Return the clue that a failure of unknown origin comes from a directed test."""
     if origin.type != "UNKNOWN":
         return ()
-    return (Clue(DIRECTED, "UNKNOWN", "the simulation draws no random numbers, so every seed gives the same run"),)
+    return (
+        Clue(DIRECTED, "UNKNOWN", "the simulation gets the same stimulus with every seed, so every run is the same"),
+    )
 
 
 def of_simulators(failed: Sequence[str], passed: Sequence[str]) -> tuple[Clue, ...]:

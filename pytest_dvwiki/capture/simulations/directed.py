@@ -1,4 +1,4 @@
-"""Directed simulations: those that draw no random numbers, so that the seed cannot matter."""
+"""Directed simulations: those of which no random number depends on the seed, so that it cannot matter."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ _SCRIPT_COMMENT = re.compile(r"(?:#|//)[^\n]*")
 def draws_nothing(
     reads: Sequence[str], sources: Iterable[str], modules: Sequence[str], top: Path, folder: Path
 ) -> bool:
-    """Return whether a simulation is known to draw no random numbers.
+    """Return whether it is known that no random number of a simulation depends on its seed.
 
-    It is known only if all files that take part are known, and none of them contains anything that may draw, load
-    stimulus from a file, or reach outside the simulation.
+    It is known only if all files that take part are known, and none of them contains anything that may draw with other
+    than a literal seed, load stimulus from a file that is not known, or reach outside the simulation.
 
     Args:
         reads: The files that the simulation read, relative to the top of the repository.

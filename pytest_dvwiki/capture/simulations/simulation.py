@@ -103,7 +103,7 @@ class SimulationOutcome(Struct, frozen=True, kw_only=True):
     reads: tuple[str, ...] = ()
     """Files that the simulation read; empty unless the simulation failed."""
     directed: bool = False
-    """Whether the failed simulation is known to draw no random numbers."""
+    """Whether it is known that no random number of the failed simulation depends on the seed."""
     unseeded: str = ""
     """File that draws stimulus of the failed simulation without the seed."""
     noise_errors: int = 0

@@ -82,7 +82,7 @@ class SimulationRun:
 
     @functools.cached_property
     def directed(self) -> bool:
-        """Return whether the simulation is known to draw no random numbers."""
+        """Return whether it is known that no random number of the simulation depends on the seed."""
         from pytest_dvwiki.capture.simulations.directed import draws_nothing  # noqa: PLC0415  # only for failures
 
         sim = self.sim

@@ -134,7 +134,11 @@ def _evidence(history: CauseHistory, stated: Sequence[tuple[Statement, str]], so
         lines.append(f"- Failed last: {last}.")
     if history.seeds:
         is_directed = all(test.directed for test in newest.tests)
-        note = " The simulation draws no random numbers, so the seed does not matter." if is_directed else ""
+        note = (
+            " The simulation gets the same stimulus with every seed, so the seed does not matter."
+            if is_directed
+            else ""
+        )
         lines.append(f"- Seeds that failed: {', '.join(map(code, history.seeds))}.{note}")
     if newest.excerpt.strip() not in {"", newest.primary.strip()}:
         place = code(newest.log.path) if newest.log else "the test's output"

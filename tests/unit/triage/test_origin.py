@@ -140,7 +140,7 @@ def test_a_failed_check_alone_is_unknown_with_both_readings_and_what_would_decid
 
 def test_a_pass_with_another_seed_is_no_comparison_for_a_directed_test() -> None:
     said = conclude((*CHECK, *of_directed(conclude(CHECK))))
-    assert said.reasons[1] == "the simulation draws no random numbers, so every seed gives the same run"
+    assert said.reasons[1] == "the simulation gets the same stimulus with every seed, so every run is the same"
     assert "another seed" not in said.reasons[2]
     assert "a pass with another simulator" in said.reasons[2]
     assert of_directed(Origin(type="RTL_BUG", confidence=0.9)) == ()
