@@ -30,8 +30,8 @@ _TRUSTED = frozenset({"cocotb", "cocotb_test", "cocotb_tools", "find_libpython",
 """Python libraries that draw only if the testbench names `random`. cocotb itself only sets the seed."""
 _DRAWS = re.compile(
     r"(?<!ope)rand|seed|secrets|uuid|shuffle|hypothesis|faker|\bvsc\b|crv|constrain|getpid"
-    r"|\bhash\(|\btime\.|\bdatetime\b"
-    r"|\bopen\b|read_text|read_bytes|loadtxt|genfromtxt|fromfile|\bnp\.load\b"
+    r"|\bhash\(|\btime\.|\bfrom\s+time\b|\btime\s+as\b|\bdatetime\b"
+    r"|\bopen\b|read_text|read_bytes|loadtxt|genfromtxt|fromfile|\w\.load\(|\bimport\b[\s\w,()]*\bload\b"
     r"|import_module|__import__|\bexec\b|\beval\b|subprocess|popen|socket|urlopen|requests|thread"
     r"|@(?:cocotb\.)?(?:external|bridge|function|resume)\b",
     re.IGNORECASE,
